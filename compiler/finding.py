@@ -1,0 +1,104 @@
+"""What gpuc says to its user: faults with an id, findings at a place, and the stop of the line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+Path = tuple[str | int, ...]
+"""Steps from the root of the merged spec to a value: ("spec", "pools", "train-h100", "instances", 0)."""
+
+
+class Severity(Enum):
+    """How much a finding weighs: an error stops the compile, a warning and an info do not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a file that a user wrote: path relative to the root, line and column from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, at one place."""
+
+    id: str
+    """Topic and three digits, for example KUE004; `gpuc explain` tells more about it."""
+    severity: Severity
+    message: str
+    """What was seen, then what is allowed, in the words of the spec, without a closing period."""
+    path: Path = ()
+    """Where in the merged spec; the mark follows from it."""
+    mark: Mark | None = None
+    """Where in a file; None until the source has located the path."""
+    fix: str = ""
+    """What to write instead, only where it is certain."""
+    on_key: bool = False
+    """Whether the fault lies in the key at the path (an unknown one), not in its value."""
+    cluster: str = ""
+    """The cluster whose compile found it; empty where no cluster is known yet."""
+
+    @property
+    def is_error(self) -> bool:
+        return self.severity is Severity.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A kind of mistake: what `gpuc explain` prints, and the maker of its findings."""
+
+    id: str
+    severity: Severity
+    title: str
+    """One sentence that names the fault, with a period."""
+    why: str = ""
+    """What happens in the cluster, or to the user, when it is let through."""
+    source: str = ""
+    """Who says so: a URL, or project, version and path."""
+
+    def at(
+        self, path: Path, message: str, *, fix: str = "", mark: Mark | None = None, on_key: bool = False
+    ) -> Finding:
+        """The finding that this fault stands at a path of the spec, or at a mark of a file."""
+        return Finding(self.id, self.severity, message, path, mark, fix, on_key)
+
+
+FAULTS: dict[str, Fault] = {}
+"""Every fault that was declared by an imported module, by id."""
+
+
+def fault(id: str, severity: Severity, title: str, why: str = "", source: str = "") -> Fault:  # noqa: A002
+    """Declares a fault.
+
+    Raises:
+        ValueError: when another fault has the id already.
+    """
+    if id in FAULTS:
+        raise ValueError(f"{id} is declared twice")
+    made = Fault(id, severity, title, why, source)
+    FAULTS[id] = made
+    return made
+
+
+class Stop(Exception):
+    """A stage found errors: all that it could see, after which nothing further runs."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__(f"{len(self.findings)} findings")
+
+    def of(self, cluster: str) -> Stop:
+        """The same stop, its findings under the cluster's name."""
+        return Stop(replace(finding, cluster=cluster) for finding in self.findings)
