@@ -1,0 +1,30 @@
+"""Durations as Go writes and reads them: 72h, 30m, 1h30m."""
+
+from __future__ import annotations
+
+import re
+
+_UNIT_SECONDS = {"h": 3600, "m": 60, "s": 1}
+_PART = re.compile(r"(\d+)(h|m|s)")
+_WHOLE = re.compile(r"(?:\d+[hms])+")
+
+
+def parse_duration(text: str) -> int:
+    """Seconds of a duration in hours, minutes and seconds.
+
+    Raises:
+        ValueError: when the text is no such duration.
+    """
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(f'"{text}" is no duration; write hours, minutes and seconds as in 72h, 30m or 1h30m')
+    return sum(int(count) * _UNIT_SECONDS[unit] for count, unit in _PART.findall(text))
+
+
+def format_duration(seconds: int) -> str:
+    """The shortest text of a duration: 5400 is 1h30m, 0 is 0s."""
+    parts = []
+    for unit, size in _UNIT_SECONDS.items():
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts) or "0s"

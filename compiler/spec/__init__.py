@@ -1,0 +1,1 @@
+"""What may be written: the spec language, typed. `parse` turns a source into a ClusterSpec."""

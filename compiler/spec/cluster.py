@@ -1,0 +1,89 @@
+"""The whole spec of one cluster."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from compiler.spec.cloud import Cloud
+from compiler.spec.platform import Delivery, Kueue, Nccl, Observability, Policy, Releases
+from compiler.spec.pools import Pool
+from compiler.spec.queues import Cohort, Queue, Queueing
+from compiler.spec.tenants import Tenant
+from compiler.spec.wish import Accept, Name, Wish
+
+
+class Metadata(Wish):
+    """What the cluster is called."""
+
+    name: Name
+    """The cluster's name, which is the file's stem."""
+
+
+class Spec(Wish):
+    """What the cluster shall be."""
+
+    environment: Literal["dev", "staging", "prod"]
+    """What it is for; decides severities and is a label on namespaces."""
+
+    kubernetes: Annotated[str, Field(pattern=r"^1\.\d{2}$")]
+    """The minor version of Kubernetes."""
+
+    cloud: Cloud
+    """Where it runs."""
+
+    releases: Releases
+    """Which component versions."""
+
+    delivery: Delivery
+    """How the output reaches the cluster."""
+
+    kueue: Kueue
+    """Which kinds of jobs are queued."""
+
+    pools: Annotated[dict[Name, Pool], Field(min_length=1)]
+    """Node pools by name."""
+
+    nccl: Nccl = Nccl()
+    """NCCL environment by profile."""
+
+    tenants: Annotated[dict[Name, Tenant], Field(min_length=1)]
+    """Tenants by name."""
+
+    queueing: Queueing = Queueing()
+    """Switches of the queue controller."""
+
+    cohorts: dict[Name, Cohort] = {}
+    """Cohorts by name."""
+
+    priorities: dict[Name, Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000)]] = {}
+    """Workload priorities by name; higher goes first."""
+
+    queues: Annotated[dict[Name, Queue], Field(min_length=1)]
+    """Queues by name."""
+
+    policies: dict[Name, Policy] = {}
+    """Admission policies by name; `default` is the stage of those that are not named."""
+
+    observability: Observability
+    """Scraping and alerts."""
+
+    accept: Accept = {}
+    """Findings that are accepted everywhere, with the reason."""
+
+
+class ClusterSpec(Wish):
+    """One GPU cluster."""
+
+    api_version: Literal["gpuc.dev/v1alpha1"]
+    """The version of this language."""
+
+    kind: Literal["Cluster"]
+    """Cluster; layers are never compiled by themselves."""
+
+    metadata: Metadata
+    """What it is called."""
+
+    spec: Spec
+    """What it shall be."""

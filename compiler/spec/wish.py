@@ -1,0 +1,74 @@
+"""The base of all spec models and the scalars that they share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema, model_validator
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema
+
+from compiler.duration import parse_duration
+from compiler.quantity import parse_quantity
+
+
+class Wish(BaseModel):
+    """Something that a user asks for; unknown keys are refused and nothing changes after parsing."""
+
+    # Built once, from the root: forty validators of their own would cost a third of a compile.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, alias_generator=to_camel, defer_build=True, protected_namespaces=()
+    )
+
+
+class Shorthand(Wish):
+    """A map that may also be written as one word, which then stands for one of its keys."""
+
+    short_for: ClassVar[str]
+    """The key that the word stands for."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spell_out(cls, value: Any) -> Any:
+        return {cls.short_for: value} if isinstance(value, str) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        whole = handler.resolve_ref_schema(handler(core))
+        word = dict(whole.get("properties", {}).get(cls.short_for, {"type": "string"}))
+        return {"anyOf": [word, whole], "description": cls.__doc__ or ""}
+
+
+def _seconds(value: Any) -> Any:
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _bytes(value: Any) -> Any:
+    return int(parse_quantity(value)) if isinstance(value, str) else value
+
+
+Seconds = Annotated[
+    int, BeforeValidator(_seconds), Field(gt=0), WithJsonSchema({"type": "string", "pattern": r"^(\d+[hms])+$"})
+]
+"""A duration such as 72h or 1h30m, in seconds."""
+
+Bytes = Annotated[
+    int, BeforeValidator(_bytes), Field(gt=0),
+    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"}),
+]  # fmt: skip
+"""A quantity such as 200Gi, in bytes."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]*[a-z0-9])?$", max_length=40)]
+"""A name that becomes part of object names and label values: lower-case letters, digits and hyphens."""
+
+Words = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""Free text on one line."""
+
+LabelValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$", max_length=63)]
+"""A value that becomes a Kubernetes label."""
+
+Count = Annotated[int, Field(ge=1, le=100_000)]
+"""A whole number of things, at least one."""
+
+Accept = dict[Annotated[str, Field(pattern=r"^[A-Z]{2,4}\d{3}$")], Words]
+"""Reasons by finding id: findings of that id here and below are accepted."""
