@@ -1,0 +1,76 @@
+// Prints what gpuc emitted: requests and answers are lines of JSON, one answer to each request, in order.
+// A request is a list of [file, form, data]: "objects" are printed by cdk8s as one App with one Chart, in the
+// order given; "values" is one document. The answer is {"texts": {file: text}} or {"error": reason}.
+"use strict";
+const fs = require("node:fs");
+const { createRequire } = require("node:module");
+
+const NEWLINE = 10;
+const READ_BYTES = 1 << 20;
+
+/** Throws when cdk8s or JSON would drop or alter the data without a word. */
+function refuse(data, at) {
+  if (data === null) throw new Error(`null at ${at}`);
+  if (typeof data === "string" && !data.isWellFormed()) throw new Error(`half a character at ${at}`);
+  if (Number.isInteger(data) && !Number.isSafeInteger(data)) throw new Error(`a number beyond 2^53 at ${at}`);
+  if (typeof data !== "object") return;
+  for (const [key, value] of Object.entries(data)) {
+    if (key === "__proto__") throw new Error(`the key __proto__ at ${at}`);
+    refuse(value, `${at}.${key}`);
+  }
+}
+
+function printed({ App, Chart, ApiObject, Yaml }, form, data) {
+  if (form === "values") return Yaml.stringify(data);
+  const app = new App();
+  const chart = new Chart(app, "file");
+  data.forEach((object, index) => new ApiObject(chart, `object-${index}`, object));
+  return app.synthYaml();
+}
+
+function answer(load, line) {
+  let at = "the request";
+  try {
+    const texts = {};
+    const cdk8s = load();
+    for (const [file, form, data] of JSON.parse(line)) {
+      at = file;
+      refuse(data, "the root");
+      texts[file] = printed(cdk8s, form, data);
+    }
+    return { texts };
+  } catch (error) {
+    return { error: `${at}: ${error.message}` };
+  }
+}
+
+function send(text) {
+  const bytes = Buffer.from(text + "\n");
+  for (let sent = 0; sent < bytes.length; ) sent += fs.writeSync(1, bytes, sent);
+}
+
+function serve(load) {
+  const buffer = Buffer.allocUnsafe(READ_BYTES);
+  let pieces = [];
+  for (let count; (count = fs.readSync(0, buffer)) > 0; ) {
+    let rest = buffer.subarray(0, count);
+    for (let end; (end = rest.indexOf(NEWLINE)) >= 0; rest = rest.subarray(end + 1)) {
+      const line = Buffer.concat([...pieces, rest.subarray(0, end)]).toString();
+      pieces = [];
+      send(JSON.stringify(answer(load, line)));
+    }
+    if (rest.length) pieces.push(Buffer.from(rest));
+  }
+}
+
+let cdk8s;
+let failure;
+try {
+  cdk8s = createRequire(`${process.argv[2]}/`)("cdk8s");
+} catch (error) {
+  failure = new Error(`cdk8s does not load from ${process.argv[2]}: ${error.message.split("\n")[0]}`);
+}
+serve(() => {
+  if (failure) throw failure;
+  return cdk8s;
+});
