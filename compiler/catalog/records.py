@@ -1,0 +1,216 @@
+"""What the rows of the catalog's JSON files are: one frozen type per table, units in the names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Confidence = Literal["high", "medium", "low"]
+"""A check that rests on a row of low confidence may warn, never refuse."""
+Sources = tuple[str, ...]
+"""Keys of the `sources` map of the row's file."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceType:
+    """One EC2 instance type; without a GPU, `gpu` is empty."""
+
+    type: str
+    family: str
+    arch: Literal["amd64", "arm64"]
+    vcpu: int
+    memory_mib: int
+    """As EC2 reports it, before anything is reserved."""
+    pods: int
+    """The most pods that the kubelet takes, without prefix delegation."""
+    source: Sources
+    gpu: str = ""
+    """Key of `Catalog.gpus`."""
+    gpu_count: int = 0
+    """0 also on g6f and gr6f, which carry a part of a GPU and which Karpenter therefore never picks."""
+    gpu_memory_mib: int = 0
+    """Per GPU as EC2 and Karpenter's label report it; the node's own label says `Gpu.memory_mib`."""
+    local_nvme_gb: int = 0
+    """Decimal gigabytes; 0 without an instance store."""
+    network_mbps: int = 0
+    """0 where it is not recorded (types without GPUs)."""
+    network_cards: int = 1
+    efa: int = 0
+    """Count of vpc.amazonaws.com/efa of the whole node; 0 without EFA."""
+    bare_metal: bool = False
+    hourly_usd: float | None = None
+    """On demand, Linux, us-east-1; None where it is not published."""
+    confidence: Confidence = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedInstance:
+    """An EC2 instance type that exists, but not with the figures that a pool needs."""
+
+    type: str
+    reason: str
+    source: Sources
+    confidence: Confidence = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU product."""
+
+    id: str
+    name: str
+    """As NVML reports it."""
+    products: tuple[str, ...]
+    """Values of nvidia.com/gpu.product of an unshared GPU without MIG."""
+    architecture: str
+    """Value of nvidia.com/gpu.family: volta, turing, ampere, ada-lovelace, hopper, blackwell."""
+    compute_capability: str
+    min_driver_branch: int
+    open_kernel_module: Literal["required", "optional", "unsupported"]
+    source: Sources
+    memory_mib: int | None = None
+    """Value of nvidia.com/gpu.memory; None where nobody published it."""
+    marketing_memory_gb: int = 0
+    karpenter_name: str = ""
+    """Value of karpenter.k8s.aws/instance-gpu-name; empty where no EC2 type carries the GPU."""
+    legacy_products: tuple[str, ...] = ()
+    """Product labels of drivers before R460."""
+    min_driver: str = ""
+    max_driver_branch: int | None = None
+    """The last branch that supports the GPU; None while the newest does."""
+    mig_profile_set: str = ""
+    """Id of its MigProfileSet; empty without MIG, or with profiles that nobody published."""
+    mig_instances_max: int = 0
+    """0 means that the GPU has no MIG."""
+    mig_min_driver: str = ""
+    mig_excluded_by: Literal["", "CDMM"] = ""
+    """The default mode of its host that switches MIG (and GPUDirect Storage) off."""
+    unconfirmed: tuple[str, ...] = ()
+    """Fields of this record whose value is a good guess."""
+    confidence: Confidence = "high"
+
+    @property
+    def mig_capable(self) -> bool:
+        return self.mig_instances_max > 0
+
+    @property
+    def mps_clients_max(self) -> int:
+        """The most MPS clients of one GPU, so the most replicas: 16 below compute capability 7.5, else 48.
+
+        Source: k8s-device-plugin v0.20.0 cmd/mps-control-daemon/mps/device.go.
+        """
+        major, minor = self.compute_capability.split(".")
+        return 48 if (int(major), int(minor)) >= (7, 5) else 16
+
+
+@dataclass(frozen=True, slots=True)
+class MigProfile:
+    """One MIG profile on the boards of one profile set; the same name means other things on others."""
+
+    set: str
+    profile: str
+    """As nvidia-smi and mig-parted write it: "1g.10gb+me"."""
+    compute_slices: int
+    memory_slices: int
+    max_count: int
+    """The most instances of this profile alone on one GPU."""
+    resource: str
+    """Extended resource under mig.strategy mixed."""
+    starts: tuple[int, ...] = ()
+    """Placement units at which an instance may begin; empty where nobody published them."""
+    size: int = 0
+    """Placement units that an instance covers; 0 where nobody published it."""
+    smi_id: int | None = None
+    """Profile id of `nvidia-smi mig -cgi`."""
+    media: Literal["", "me", "me.all", "-me"] = ""
+    """Media engines: the default share, the extension, all, none; a GPU holds one me and one me.all at most."""
+    graphics: bool = False
+    min_driver_branch: int | None = None
+    confidence: Confidence = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class MigProfileSet:
+    """The profiles that the boards of one memory size share."""
+
+    id: str
+    gpus: tuple[str, ...]
+    compute_slices: int
+    memory_slices: int
+    """Of the whole GPU; a profile's share of the GPU is its memory slices over these."""
+    source: Sources
+    placement_units: int = 0
+    """Length of the row on which instances are placed; 0 where nobody published placements."""
+    profiles: dict[str, MigProfile] = field(default_factory=dict)
+    """Profile by its name."""
+    confidence: Confidence = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """One family of node images, and who owns what on its nodes."""
+
+    id: str
+    ami_family: str
+    """amiFamily of an EC2NodeClass."""
+    alias_pattern: str
+    """What a pinned alias matches in full; empty where nodes are selected by AMI id only."""
+    driver: Literal["image", "operator"]
+    toolkit: Literal["image", "operator"]
+    device_plugin: Literal["image", "operator"]
+    mig: Literal["user-data", "operator", "settings", ""]
+    """Who partitions GPUs: a unit from user data, the MIG manager, the image's settings, or nobody."""
+    source: Sources
+    driver_branch: int | None = None
+    driver_version: str = ""
+    """Of the newest image on record; empty where the operator installs the driver."""
+    kubernetes_min: str = ""
+    kubernetes_max: str = ""
+    """The last Kubernetes version that the family is built for; empty while it is maintained."""
+    efa_driver: bool = False
+    efa_hugepages_2mi: int = 0
+    """Pages of 2 MiB that the image allocates at boot on types with EFA: memory that the node lacks."""
+    proprietary_families: tuple[str, ...] = ()
+    """Instance families on which the image loads the proprietary kernel module."""
+    unsupported_families: tuple[str, ...] = ()
+    """Instance families whose GPU the image's driver does not run."""
+    confidence: Confidence = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One chart of a release set."""
+
+    set: str
+    component: str
+    repo: str
+    """As Argo CD writes it: an OCI registry without its scheme."""
+    chart: str
+    version: str
+    namespace: str
+    source: Sources
+    crds_from: str = ""
+    """The component that installs its custom resource definitions; empty where it has none."""
+    kubernetes_min: str = ""
+    kubernetes_max: str = ""
+    """The last version it is known to run on; empty where the project names none."""
+    default_driver: str = ""
+    """Of the GPU Operator: the driver that it installs."""
+    drivers: tuple[str, ...] = ()
+    """Of the GPU Operator: the drivers that it supports."""
+    confidence: Confidence = "high"
+    """Of the Kubernetes range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Daemonset:
+    """What one daemonset asks of each node that it lands on."""
+
+    name: str
+    component: str
+    """The component that brings it, or "eks" for what the managed cluster always runs."""
+    nodes: Literal["all", "gpu", "efa"]
+    cpu_milli: int
+    memory_mib: int
+    source: Sources
+    confidence: Confidence = "high"
