@@ -1,0 +1,89 @@
+"""The options of each command, as argparse reads them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from compiler.report import FORMATS
+from compiler.usage import UsageError, nearest
+
+_EXIT_CODES = """exit codes:
+  0  no findings of severity error (with --strict: of warning neither)
+  1  findings
+  2  the command line cannot be carried out
+  3  gpuc itself failed"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser of one command that raises where argparse would print and exit.
+
+    Raises:
+        UsageError: from parse, for arguments that the command does not take.
+    """
+
+    def __init__(self, command: str, summary: str, epilog: str | None = None) -> None:
+        super().__init__(
+            prog=f"gpuc {command}",
+            description=summary,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """The arguments, options and positions in any order."""
+        options, rest = self.parse_known_intermixed_args(list(words))
+        if rest:
+            known = [name for action in self._actions for name in action.option_strings]
+            raise UsageError(f"{self.prog} takes no argument {rest[0]}{nearest(rest[0], known)}")
+        return options
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; `{self.prog} --help` shows the usage")
+
+
+def run_parser(command: str, summary: str) -> Parser:
+    """The parser of compile and check."""
+    parser = Parser(command, summary, _EXIT_CODES)
+    parser.add_argument(
+        "specs",
+        nargs="*",
+        metavar="SPEC",
+        help="a spec file or the name of its cluster (default: all of specs/)",
+    )
+    parser.add_argument("--into", type=_folder, metavar="DIR", help="put out/ and clusters/ beneath DIR")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        type=_target,
+        metavar="FORMAT=FILE",
+        help="write a report to a file too; may be repeated",
+    )
+    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
+    if command == "check":
+        parser.add_argument(
+            "--fresh",
+            action="store_true",
+            help="also find files of out/ and clusters/ that differ from the specs",
+        )
+    return parser
+
+
+def _folder(word: str) -> Path:
+    path = Path(word)
+    if path.exists() and not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{word} is not a folder")
+    return path.absolute()
+
+
+def _target(word: str) -> tuple[str, str]:
+    """(format, file)"""
+    format, _, file = word.partition("=")  # noqa: A001
+    if format not in FORMATS or not file:
+        raise argparse.ArgumentTypeError(f"{word} is not FORMAT=FILE with one of {', '.join(FORMATS)}")
+    return format, file

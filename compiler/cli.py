@@ -1,0 +1,219 @@
+"""gpuc on the command line: arguments to one call each, its result to text and an exit code.
+
+Exit codes: 0 without findings that count, 1 with them, 2 for usage, 3 when gpuc itself failed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from compiler.report.console import complain, put
+from compiler.usage import UsageError, nearest
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from compiler.arguments import Parser
+    from compiler.pipeline import Outcome
+    from compiler.report.output import OutputFile
+
+_COMMANDS = {
+    "compile": "Write out/ and clusters/ from the specs.",
+    "check": "Report what compile would report, and write nothing.",
+    "schema": "Print the JSON Schema of the spec language, for editors.",
+    "explain": "Tell what a fault is and why it matters; without an id, list all faults.",
+    "init": "Write a small fleet repository to start from.",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code; whatever goes wrong is told in one line on stderr."""
+    try:
+        return _dispatch(list(sys.argv[1:] if argv is None else argv))
+    except UsageError as error:
+        complain(str(error))
+        return 2
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return 130
+    except Exception as error:
+        if os.environ.get("GPUC_DEBUG"):
+            sys.excepthook(type(error), error, error.__traceback__)
+        complain(_failure(error))
+        return 3
+
+
+def _dispatch(words: list[str]) -> int:
+    if words == ["--version"]:
+        from compiler import __version__
+
+        put(f"gpuc {__version__}\n")
+        return 0
+    if not words or words[0] in {"-h", "--help"}:
+        put(_overview())
+        return 0 if words else 2
+    command, rest = words[0], words[1:]
+    if command not in _COMMANDS:
+        raise UsageError(f"no command {command}{nearest(command, [*_COMMANDS, '--version', '--help'])}")
+    if command in {"compile", "check"}:
+        return _run(command, rest)
+    {"schema": _schema, "explain": _explain, "init": _init}[command](rest)
+    return 0
+
+
+def _overview() -> str:
+    commands = "\n".join(f"  {name:<8}  {summary}" for name, summary in _COMMANDS.items())
+    return (
+        "usage: gpuc COMMAND [ARGUMENT...]\n\n"
+        "The compiler for GPU Kubernetes clusters: a typed spec in, everything the controllers read out.\n\n"
+        f"commands:\n{commands}\n\n"
+        "`gpuc COMMAND --help` shows the arguments of one; `gpuc --version` the version.\n"
+    )
+
+
+def _parsed(parser: Parser, words: list[str]) -> Namespace | None:
+    """The arguments; None when the user asked for help, which is printed."""
+    if "-h" in words or "--help" in words:
+        put(parser.format_help())
+        return None
+    return parser.parse(words)
+
+
+def _run(command: str, words: list[str]) -> int:
+    """compile and check: the pipeline between the arguments and the report."""
+    started = perf_counter()
+    from compiler.arguments import run_parser
+    from compiler.fleet import find_root, select
+
+    options = _parsed(run_parser(command, _COMMANDS[command]), words)
+    if options is None:
+        return 0
+    root = find_root(Path.cwd())
+    files = select(root, Path.cwd(), options.specs)
+    outputs: list[OutputFile] = []
+    try:
+        _prepare(outputs, options)
+        outcome = _outcome(command, root, files, options)
+        _report(outcome, root, options, outputs, perf_counter() - started)
+    finally:
+        for output in outputs:
+            output.discard()
+    counting = {"error", "warning"} if options.strict else {"error"}
+    return int(any(finding.severity.value in counting for finding in outcome.findings))
+
+
+def _prepare(outputs: list[OutputFile], options: Namespace) -> None:
+    """Opens every file of --output, so that one that cannot be written is told before the work."""
+    if not options.output:
+        return
+    from compiler.report.output import OutputFile
+
+    for form, file in options.output:
+        if any(os.path.realpath(file) == str(other.target) for other in outputs):
+            raise UsageError(f"two reports cannot go to one file: {file}")
+        outputs.append(OutputFile(form, file))
+
+
+def _outcome(command: str, root: Path, files: list[str] | None, options: Namespace) -> Outcome:
+    from compiler import pipeline
+    from compiler.report.progress import Progress
+
+    into: Path = options.into or root
+    progress = Progress(sys.stderr)
+    try:
+        if command == "compile":
+            return pipeline.compile_specs(root, files, into, progress)
+        return pipeline.check_specs(root, files, into, options.fresh, progress)
+    finally:
+        progress.close()
+
+
+def _report(
+    outcome: Outcome, root: Path, options: Namespace, outputs: list[OutputFile], seconds: float
+) -> None:
+    from dataclasses import replace
+
+    from compiler.fleet import repository_prefix
+    from compiler.report import Report, render
+    from compiler.report.terminal import is_terminal, wants_colour
+
+    report = Report(
+        findings=outcome.findings,
+        clusters=outcome.clusters,
+        written=outcome.written,
+        removed=outcome.removed,
+        unchanged=outcome.unchanged,
+        lines=outcome.lines,
+        repository_prefix=repository_prefix(root),
+    )
+    for output in outputs:
+        output.write(render(output.format, report))
+    if is_terminal(sys.stdout):
+        report = replace(report, seconds=seconds)
+    put(render(options.format, report, colour=wants_colour(sys.stdout, os.environ)))
+
+
+def _schema(words: list[str]) -> None:
+    from compiler.arguments import Parser
+
+    if _parsed(Parser("schema", _COMMANDS["schema"]), words) is None:
+        return
+    from compiler.init import schema_text
+
+    put(schema_text())
+
+
+def _explain(words: list[str]) -> None:
+    from compiler.arguments import Parser
+
+    parser = Parser("explain", _COMMANDS["explain"])
+    parser.add_argument("id", nargs="?", metavar="ID", help="the id of a fault, for example KUE004")
+    options = _parsed(parser, words)
+    if options is None:
+        return
+    from compiler.report.explain import explain, listing
+
+    put(explain(options.id) if options.id else listing())
+
+
+def _init(words: list[str]) -> None:
+    from compiler.arguments import Parser
+
+    parser = Parser("init", _COMMANDS["init"])
+    parser.add_argument("directory", metavar="DIR", help="where to; files that exist are never overwritten")
+    options = _parsed(parser, words)
+    if options is None:
+        return
+    from compiler.init import write_fleet
+
+    written = write_fleet(Path(options.directory))
+    listed = "".join(f"  {file}\n" for file in written)
+    put(
+        f"{options.directory} holds a fleet of one cluster:\n{listed}"
+        f"next: cd {options.directory} && gpuc compile\n"
+    )
+
+
+def _failure(error: Exception) -> str:
+    """What failed, and what to do about it."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {error.filename}" if error.filename else ""
+        return f"cannot go on: {error.strerror}{where}"
+    from traceback import extract_tb
+
+    package = str(Path(__file__).parent)
+    ours = [frame for frame in extract_tb(error.__traceback__) if frame.filename.startswith(package)]
+    where = f" at {ours[-1].filename.removeprefix(package)[1:]}:{ours[-1].lineno}" if ours else ""
+    return (
+        f"internal error{where}: {type(error).__name__}: {error}; this is a fault of gpuc, not of the specs: "
+        "report it with the output of the same command under GPUC_DEBUG=1"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

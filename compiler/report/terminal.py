@@ -1,0 +1,69 @@
+"""What a terminal can show: colour where it is wanted, and foreign text without its control characters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TextIO
+
+_EXCERPT_COLUMNS = 160
+_CONTEXT_COLUMNS = 60
+
+
+class Paint:
+    """Puts text in a colour (an SGR parameter list such as "1;31"), or leaves it as it is."""
+
+    def __init__(self, colour: bool) -> None:
+        self._colour = colour
+
+    def __call__(self, parameters: str, text: str) -> str:
+        return f"\x1b[{parameters}m{text}\x1b[0m" if self._colour else text
+
+
+def wants_colour(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
+    """Whether text on the stream is coloured: NO_COLOR, then FORCE_COLOR, then whether a terminal reads it.
+
+    Source: https://no-color.org and https://force-color.org
+    """
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR"):
+        return True
+    return is_terminal(stream) and environment.get("TERM") != "dumb"
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def visible(text: str) -> str:
+    """The text with every character that a terminal would act on as its escape, and tabs as one space."""
+    text = text.replace("\t", " ")
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _escape(char) for char in text)
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def column_width(text: str) -> int:
+    """How many columns the text takes once it is made visible; East Asian wide characters take two."""
+    shown = visible(text)
+    if shown.isascii():
+        return len(shown)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in shown)
+
+
+def clipped(line: str, column: int) -> tuple[str, int]:
+    """The part of a long line around a column, and the column in that part (both from 1)."""
+    column = min(max(column, 1), len(line) + 1)
+    if len(line) <= _EXCERPT_COLUMNS:
+        return line, column
+    start = max(0, column - 1 - _CONTEXT_COLUMNS)
+    part = line[start : start + _EXCERPT_COLUMNS]
+    head = "..." if start else ""
+    tail = "..." if start + _EXCERPT_COLUMNS < len(line) else ""
+    return head + part + tail, column - start + len(head)
