@@ -1,0 +1,131 @@
+"""The policy folders: what pods and workloads of tenants may not do, as data.
+
+A folder `<name>/` holds policy.yaml, and in allowed.yaml and denied.yaml the objects that it must let through and refuse.
+policy.yaml has the keys
+
+    title, why      one line each; why becomes an annotation of the constraints
+    subject         what of subjects.yaml it is about: kinds, and variables that come before its own
+    kinds           [{apiGroups, kinds}] instead of the subject's
+    variables       CEL expression by name, in order
+    validations     [{expression, message | messageExpression}]
+    parameters      {name: {from: a fact of the model, schema: OpenAPI v3, structural}}
+    settings        OpenAPI v3 by key that a spec may write under spec.policies.<name>
+    sample          the parameters under which the examples are judged
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+PACKAGED = Path(__file__).parent.parent / "policies"
+"""The folders that come with gpuc; those of a fleet repository add to them."""
+
+_USED = re.compile(r"\bvariables\.(\w+)")
+
+Schema = dict[str, Any]
+"""An OpenAPI v3 schema, structural and typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a policy's constraints."""
+
+    name: str
+    fact: str
+    """The fact of the model that fills it, for example tenant.resources or settings.registries."""
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One policy, as its folder tells it."""
+
+    name: str
+    title: str
+    why: str
+    kinds: tuple[dict[str, list[str]], ...]
+    """apiGroups and kinds that it judges, never a wildcard."""
+    variables: dict[str, str]
+    """CEL expression by name, each after those that it uses; none without a use."""
+    validations: tuple[dict[str, str], ...]
+    """expression, and message or messageExpression."""
+    parameters: tuple[Parameter, ...]
+    settings: dict[str, Schema]
+    """What a spec may set, by key; all of them are needed where the policy is used."""
+    sample: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """The kind of its constraints: gpu-limits is GpucGpuLimits."""
+        return "Gpuc" + "".join(word.capitalize() for word in self.name.split("-"))
+
+    @property
+    def is_per_tenant(self) -> bool:
+        """Whether its parameters differ from tenant to tenant."""
+        return any(parameter.fact.startswith("tenant.") for parameter in self.parameters)
+
+    @property
+    def judges_pods(self) -> bool:
+        return any("Pod" in entry["kinds"] for entry in self.kinds)
+
+
+@cache
+def policies(folder: Path = PACKAGED) -> dict[str, Policy]:
+    """Every policy of a folder, by name, sorted.
+
+    Raises:
+        ValueError: when a policy.yaml lacks something or names what does not exist.
+    """
+    subjects = _read(PACKAGED / "subjects.yaml")
+    files = sorted(folder.glob("*/policy.yaml"))
+    return {file.parent.name: _policy(file.parent.name, _read(file), subjects) for file in files}
+
+
+def _policy(name: str, text: dict[str, Any], subjects: dict[str, Any]) -> Policy:
+    unknown = text.keys() - {
+        "title", "why", "subject", "kinds", "variables", "validations", "parameters", "settings", "sample"
+    }  # fmt: skip
+    if unknown:
+        raise ValueError(f"policy {name}: unknown keys {', '.join(sorted(unknown))}")
+    try:
+        subject = subjects[text["subject"]] if "subject" in text else {}
+        validations = tuple(text["validations"])
+        variables = subject.get("variables", {}) | text.get("variables", {})
+        return Policy(
+            name=name,
+            title=text["title"],
+            why=text["why"],
+            kinds=tuple(text.get("kinds") or subject["kinds"]),
+            variables=_used(variables, validations),
+            validations=validations,
+            parameters=tuple(
+                Parameter(key, entry["from"], entry["schema"]) for key, entry in text.get("parameters", {}).items()
+            ),
+            settings=text.get("settings", {}),
+            sample=text.get("sample", {}),
+        )
+    except KeyError as missing:
+        raise ValueError(f"policy {name}: {missing} is missing or unknown") from None
+
+
+def _used(variables: dict[str, str], validations: tuple[dict[str, str], ...]) -> dict[str, str]:
+    """The variables that validations reach, in the order in which they are declared."""
+    open_texts = [text for validation in validations for text in validation.values()]
+    used: set[str] = set()
+    while open_texts:
+        for name in _USED.findall(open_texts.pop()):
+            if name in variables and name not in used:
+                used.add(name)
+                open_texts.append(variables[name])
+    return {name: expression for name, expression in variables.items() if name in used}
+
+
+def _read(file: Path) -> dict[str, Any]:
+    from ruamel.yaml import YAML
+
+    document: dict[str, Any] = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
+    return document
