@@ -14,7 +14,10 @@ Cidr = Annotated[str, Field(pattern=r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$")]
 
 Cidrs = Annotated[list[Cidr], Field(min_length=1)]
 
-Tags = Annotated[dict[Annotated[str, Field(min_length=1, max_length=128)], Annotated[str, Field(max_length=256)]], Field(min_length=1)]
+Tags = Annotated[
+    dict[Annotated[str, Field(min_length=1, max_length=128)], Annotated[str, Field(max_length=256)]],
+    Field(min_length=1),
+]
 """EC2 tags by key; "*" matches any value."""
 
 

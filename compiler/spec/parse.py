@@ -21,7 +21,12 @@ MISSING = fault(
     "SPC002", Severity.ERROR, "A required key is missing.",
     "gpuc guesses nothing: what decides about hardware, money or access is written down.",
 )  # fmt: skip
-TYPE = fault("SPC003", Severity.ERROR, "A value has the wrong type.", "It would be read as something else than was meant.")
+TYPE = fault(
+    "SPC003",
+    Severity.ERROR,
+    "A value has the wrong type.",
+    "It would be read as something else than was meant.",
+)
 VALUE = fault(
     "SPC004", Severity.ERROR, "A value is not one of those allowed.",
     "It is outside of a range, not in a list of choices, or not of the form that the field has.",
@@ -84,16 +89,24 @@ def _value(path: Path, one: Any, context: dict[str, Any], on_key: bool) -> Findi
             fix = f"write {near[0]}" if near else ""
             return VALUE.at(path, f"{_name(path)} is {_show(seen)}; it takes {allowed}", fix=fix)
         case "string_pattern_mismatch":
-            return VALUE.at(path, f"{_name(path)}: {_show(seen)} does not match {context['pattern']}", on_key=on_key)
+            return VALUE.at(
+                path, f"{_name(path)}: {_show(seen)} does not match {context['pattern']}", on_key=on_key
+            )
         case "value_error":
             return VALUE.at(path, f"{_name(path)}: {context['error']}", on_key=on_key)
         case kind if kind in limits:
             words = kind.replace("_", " ")
-            return VALUE.at(path, f"{_name(path)} is {_show(seen)}; it has to be {words} {context[limits[kind]]}")
+            return VALUE.at(
+                path, f"{_name(path)} is {_show(seen)}; it has to be {words} {context[limits[kind]]}"
+            )
         case "too_short" | "string_too_short":
             return VALUE.at(path, f"{_name(path)} is empty; it takes at least {context['min_length']}")
         case _:
-            return VALUE.at(path, f"{_name(path)} is {_show(seen)}: {one['msg'][0].lower()}{one['msg'][1:]}", on_key=on_key)
+            return VALUE.at(
+                path,
+                f"{_name(path)} is {_show(seen)}: {one['msg'][0].lower()}{one['msg'][1:]}",
+                on_key=on_key,
+            )
 
 
 def _unknown(path: Path, source: Source) -> Finding:
@@ -110,13 +123,20 @@ def _path(location: tuple[int | str, ...], tree: Any) -> tuple[Path, bool]:
     Locations also name union members and markers of keys, which nobody wrote.
     """
     path: list[str | int] = []
-    node = tree
+    node: Any = tree
     on_key = "[key]" in location
     for index, step in enumerate(location):
-        if isinstance(node, dict) and step in node or isinstance(node, list) and isinstance(step, int) and step < len(node):
+        if (isinstance(node, dict) and step in node) or (
+            isinstance(node, list) and isinstance(step, int) and step < len(node)
+        ):
             node = node[step]
             path.append(step)
-        elif index == len(location) - 1 and isinstance(node, dict) and step != "[key]" and not _is_tag(str(step)):
+        elif (
+            index == len(location) - 1
+            and isinstance(node, dict)
+            and step != "[key]"
+            and not _is_tag(str(step))
+        ):
             path.append(step)
     return tuple(path), on_key
 

@@ -84,7 +84,10 @@ class NcclProfile(Wish):
     debug: Literal["VERSION", "WARN", "INFO", "TRACE"] = "WARN"
     """NCCL_DEBUG."""
 
-    env: dict[Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")], Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")]] = {}
+    env: dict[
+        Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")],
+        Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")],
+    ] = {}
     """Further variables by name."""
 
 

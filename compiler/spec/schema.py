@@ -23,7 +23,10 @@ def json_schema() -> dict[str, Any]:
     schema = ClusterSpec.model_json_schema(schema_generator=_WithDocstrings)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "gpuc cluster"
-    schema["properties"]["kind"] = {"enum": ["Cluster", "Layer"], "description": "A cluster, or a layer that clusters extend."}
+    schema["properties"]["kind"] = {
+        "enum": ["Cluster", "Layer"],
+        "description": "A cluster, or a layer that clusters extend.",
+    }
     schema["properties"]["extends"] = {
         "type": "array",
         "items": {"type": "string"},
@@ -47,7 +50,6 @@ class _WithDocstrings(GenerateJsonSchema):
                 shape.pop("title", None)
                 shape["description"] = docstrings[name]
         return made
-
 
 
 def _docstrings(model: type[BaseModel]) -> dict[str, str]:

@@ -65,7 +65,9 @@ class Network(Wish):
 class Members(Wish):
     """Who works for the tenant."""
 
-    groups: Annotated[list[Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\s]+$")]], Field(min_length=1)]
+    groups: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\s]+$")]], Field(min_length=1)
+    ]
     """Groups of the identity provider."""
 
     role: Literal["view", "edit", "admin"]

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema
 
@@ -17,7 +25,12 @@ class Wish(BaseModel):
 
     # Built once, from the root: forty validators of their own would cost a third of a compile.
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, alias_generator=to_camel, defer_build=True, protected_namespaces=()
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        alias_generator=to_camel,
+        defer_build=True,
+        protected_namespaces=(),
     )
 
 
@@ -48,7 +61,10 @@ def _bytes(value: Any) -> Any:
 
 
 Seconds = Annotated[
-    int, BeforeValidator(_seconds), Field(gt=0), WithJsonSchema({"type": "string", "pattern": r"^(\d+[hms])+$"})
+    int,
+    BeforeValidator(_seconds),
+    Field(gt=0),
+    WithJsonSchema({"type": "string", "pattern": r"^(\d+[hms])+$"}),
 ]
 """A duration such as 72h or 1h30m, in seconds."""
 

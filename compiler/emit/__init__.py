@@ -1,0 +1,1 @@
+"""Emitters: the resolved cluster in, plain data out, one module per component."""

@@ -1,0 +1,41 @@
+"""Names that objects of several components have to spell alike, each spelled here once."""
+
+from __future__ import annotations
+
+DOMAIN = "gpuc.dev"
+
+POOL_LABEL = "gpuc.dev/pool"
+"""On nodes: the pool's name."""
+MODE_KEY = "gpuc.dev/mode"
+"""Label and taint of GPU nodes: exclusive, mig or shared."""
+TENANT_KEY = "gpuc.dev/tenant"
+"""Label of tenants' namespaces; taint of nodes that are dedicated to one tenant."""
+ENVIRONMENT_LABEL = "gpuc.dev/environment"
+COST_LABEL = "gpuc.dev/cost-centre"
+LAYOUT_TAINT = "gpuc.dev/layout"
+"""Startup taint of nodes whose MIG layout is not there yet."""
+WHY = "gpuc.dev/why"
+"""Annotation with the reason that the spec gives."""
+
+GPU = "nvidia.com/gpu"
+SHARED_GPU = "nvidia.com/gpu.shared"
+GPU_TAINT_VALUE = "present"
+EFA = "vpc.amazonaws.com/efa"
+HUGEPAGES = "hugepages-2Mi"
+CPU = "cpu"
+MEMORY = "memory"
+EPHEMERAL_STORAGE = "ephemeral-storage"
+
+PLUGIN_CONFIG_LABEL = "nvidia.com/device-plugin.config"
+MIG_CONFIG_LABEL = "nvidia.com/mig.config"
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+
+
+def mig_resource(profile: str) -> str:
+    """The extended resource of a MIG profile under the mixed strategy: 1g.10gb+me is nvidia.com/mig-1g.10gb.me."""
+    return f"nvidia.com/mig-{profile.replace('+', '.')}"
+
+
+def is_gpu_resource(resource: str) -> bool:
+    """Whether a resource stands for a GPU, a slice or a share of one."""
+    return resource.startswith("nvidia.com/")
