@@ -1,6 +1,6 @@
 """gpuc on the command line: arguments to one call each, its result to text and an exit code.
 
-Exit codes: 0 without findings that count, 1 with them, 2 for usage, 3 when gpuc itself failed, 130 interrupted.
+Exit codes: 0 no findings that count, 1 findings, 2 usage, 3 gpuc itself failed, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ def _report(
     from dataclasses import replace
 
     from compiler.fleet import repository_prefix
-    from compiler.report import Report, render
+    from compiler.report import render
+    from compiler.report.result import Report
     from compiler.report.terminal import is_terminal, wants_colour
 
     report = Report(

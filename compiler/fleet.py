@@ -35,7 +35,7 @@ def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | Non
 
 
 def repository_prefix(root: Path) -> str:
-    """Where the root lies in the Git repository around it: "infra/fleet/", or "" at its top or outside one."""
+    """Where the root lies in the Git repository around it: "infra/fleet/"; "" at its top or outside one."""
     for folder in (root, *root.parents):
         if (folder / ".git").exists():
             relative = root.relative_to(folder).as_posix()

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from compiler.report.result import Diagnostic, Report
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from compiler.report.result import Report
 
 FORMATS = ("text", "json", "github", "sarif")
 
-__all__ = ["FORMATS", "Diagnostic", "Report", "render"]
 
-
-def render(format: str, report: Report, *, colour: bool = False) -> str:  # noqa: A002
+def render(form: str, report: Report, *, colour: bool = False) -> str:
     """The report in one of FORMATS, ending in a line break; only text has colour.
 
     Raises:
         KeyError: for an unknown format.
     """
-    match format:
+    match form:
         case "text":
             from compiler.report import text
 
@@ -32,4 +33,4 @@ def render(format: str, report: Report, *, colour: bool = False) -> str:  # noqa
             from compiler.report import sarif
 
             return sarif.render(report)
-    raise KeyError(format)
+    raise KeyError(form)

@@ -74,7 +74,7 @@ def _location(diagnostic: Diagnostic, prefix: str) -> dict[str, Any]:
 
 
 def _fingerprint(diagnostic: Diagnostic, report: Report, seen: dict[str, int]) -> str:
-    """What stays the same while lines move: id, file and spec path (or the line's text), with a running number.
+    """What stays the same while lines move: id, file and spec path (or the line's text), and a count.
 
     It stands under the one key that GitHub compares.
 

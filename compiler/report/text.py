@@ -40,7 +40,7 @@ def _concerned(diagnostic: Diagnostic) -> str:
     mark = diagnostic.finding.mark
     if mark is None or all(f"/{name}." in f"/{mark.file}" for name in diagnostic.clusters):
         return ""
-    return f" (in {', '.join(diagnostic.clusters)})"
+    return visible(f" (in {', '.join(diagnostic.clusters)})")
 
 
 def _excerpt(diagnostic: Diagnostic, report: Report, paint: Paint) -> list[str]:

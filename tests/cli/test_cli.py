@@ -1,0 +1,231 @@
+"""The command line: arguments, exit codes and where the text goes.
+
+A stand-in for the pipeline finds and fails as it is told, which the real one does not on demand.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from compiler import __version__
+from compiler.cli import main
+from compiler.finding import Finding, Mark, Severity
+
+ERROR = Finding("ZZZ001", Severity.ERROR, "wrong", (), Mark("specs/prod.yaml", 1, 1), cluster="prod")
+WARNING = Finding("ZZZ002", Severity.WARNING, "odd", (), Mark("specs/prod.yaml", 2, 1), cluster="prod")
+
+
+@dataclass
+class Pipeline:
+    """Records how it was called, and answers with the findings."""
+
+    findings: tuple[Finding, ...] = ()
+    calls: list[tuple[Any, ...]] = field(default_factory=list)
+    raises: BaseException | None = None
+
+    def run(self, *arguments: Any) -> Any:
+        self.calls.append(arguments[:-1])
+        if self.raises is not None:
+            raise self.raises
+        outcome = ModuleType("outcome")
+        outcome.__dict__.update(
+            findings=self.findings,
+            clusters=("prod",),
+            written=(),
+            removed=(),
+            unchanged=0,
+            lines=lambda mark: None,
+        )
+        return outcome
+
+
+@pytest.fixture
+def pipeline(monkeypatch: pytest.MonkeyPatch) -> Pipeline:
+    made = Pipeline()
+    module = ModuleType("compiler.pipeline")
+    module.__dict__.update(compile_specs=made.run, check_specs=made.run)
+    monkeypatch.setitem(sys.modules, "compiler.pipeline", module)
+    monkeypatch.setattr("compiler.pipeline", module, raising=False)
+    return made
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path.resolve() / "fleet"
+    for file in ("prod.yaml", "dev.yaml", "base/eks.yaml", "base/net.yaml", "lab/net.yml"):
+        path = root / "specs" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("kind: Cluster\n")
+    monkeypatch.chdir(root)
+    monkeypatch.delenv("GPUC_DEBUG", raising=False)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("findings", "arguments", "code"),
+    [
+        ((), [], 0),
+        ((WARNING,), [], 0),
+        ((WARNING,), ["--strict"], 1),
+        ((ERROR,), [], 1),
+        ((ERROR, WARNING), ["--format", "json"], 1),
+    ],
+)
+@pytest.mark.usefixtures("fleet")
+def test_exit_code_follows_the_findings(
+    pipeline: Pipeline, findings: tuple[Finding, ...], arguments: list[str], code: int
+) -> None:
+    pipeline.findings = findings
+    assert main(["check", *arguments]) == code
+    assert main(["compile", *arguments]) == code
+
+
+@pytest.mark.parametrize(
+    ("words", "files"),
+    [
+        ([], None),
+        (["prod"], ["specs/prod.yaml"]),
+        (["dev.yaml"], ["specs/dev.yaml"]),
+        (["../specs/dev.yaml", "prod", "dev"], ["specs/dev.yaml", "specs/prod.yaml"]),
+    ],
+)
+def test_specs_are_paths_from_here_or_cluster_names(
+    fleet: Path,
+    pipeline: Pipeline,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    files: list[str] | None,
+) -> None:
+    monkeypatch.chdir(fleet / "specs")
+    assert main(["check", *words[:1], "--fresh", *words[1:]]) == 0
+    assert pipeline.calls == [(fleet, files, fleet, True)]
+
+
+def test_into_is_relative_to_here(fleet: Path, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(fleet / "specs")
+    assert main(["compile", "prod", "--into", "new"]) == 0
+    assert pipeline.calls == [(fleet, ["specs/prod.yaml"], fleet / "specs" / "new")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["chekc"], "no command chekc (did you mean check?)"),
+        (["check", "--strct"], "gpuc check takes no argument --strct (did you mean --strict?)"),
+        (["compile", "--fresh"], "gpuc compile takes no argument --fresh"),
+        (["check", "prdo"], "no cluster prdo in specs/ (did you mean prod?)"),
+        (["check", "specs/prd.yaml"], "no file specs/prd.yaml (did you mean specs/prod.yaml?)"),
+        (["check", "net"], "net means specs/base/net.yaml or specs/lab/net.yml: name the file"),
+        (["check", "specs/base"], "specs/base is a folder"),
+        (["check", "../other.yaml"], "../other.yaml is not below"),
+        (["check", "--format", "xml"], "argument --format: invalid choice: 'xml'"),
+        (["check", "--into", "specs/dev.yaml"], "argument --into: specs/dev.yaml is not a folder"),
+        (["check", "--output", "xml=a"], "argument --output: xml=a is not FORMAT=FILE"),
+        (["check", "--output", "json"], "argument --output: json is not FORMAT=FILE"),
+        (["check", "--output", "json=none/a"], "cannot write none/a: No such file or directory"),
+        (["check", "--output", "json=specs"], "cannot write specs"),
+        (["check", "--output", "json=a", "--output", "text=./a"], "two reports cannot go to one file: ./a"),
+        (["schema", "now"], "gpuc schema takes no argument now"),
+        (["init"], "the following arguments are required: DIR"),
+    ],
+)
+def test_usage_errors_are_one_line_before_any_work(
+    fleet: Path, pipeline: Pipeline, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"gpuc: {said}")
+    assert err.count("\n") == 1
+    assert pipeline.calls == []
+    assert sorted(path.name for path in fleet.iterdir()) == ["specs"]
+
+
+def test_a_folder_without_specs_names_init(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["check"]) == 2
+    assert "gpuc init DIR" in capsys.readouterr().err
+
+
+def test_reports_go_to_stdout_and_whole_to_files(
+    fleet: Path, pipeline: Pipeline, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    pipeline.findings = (ERROR,)
+    (fleet / "a.json").write_text("old")
+    assert main(["check", "--format", "json", "--output", "json=a.json", "--output", "text=a.txt"]) == 1
+    out, _ = capsys.readouterr()
+    assert json.loads(out)["findings"][0]["id"] == "ZZZ001"
+    assert (fleet / "a.json").read_text() == out
+    assert (fleet / "a.txt").read_text().startswith("specs/prod.yaml:1:1  error ZZZ001  wrong\n")
+    assert sorted(path.name for path in fleet.iterdir()) == ["a.json", "a.txt", "specs"]
+
+
+def test_a_run_that_fails_leaves_the_old_report(fleet: Path, pipeline: Pipeline) -> None:
+    (fleet / "a.json").write_text("old")
+    pipeline.raises = RuntimeError("boom")
+    assert main(["check", "--output", "json=a.json"]) == 3
+    assert (fleet / "a.json").read_text() == "old"
+    assert sorted(path.name for path in fleet.iterdir()) == ["a.json", "specs"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (OSError(28, "No space left on device", "out/a"), 3, "cannot go on: No space left on device: out/a"),
+        (RuntimeError("boom\nbang"), 3, "internal error at cli.py:"),
+    ],
+)
+@pytest.mark.usefixtures("fleet")
+def test_what_stops_a_run_is_told_in_one_line(
+    pipeline: Pipeline, capsys: pytest.CaptureFixture[str], raised: BaseException, code: int, said: str
+) -> None:
+    pipeline.raises = raised
+    assert main(["compile"]) == code
+    err = capsys.readouterr().err
+    assert err.startswith(f"gpuc: {said}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("fleet")
+def test_the_traceback_is_for_those_who_ask(
+    pipeline: Pipeline, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline.raises = RuntimeError("boom")
+    monkeypatch.setenv("GPUC_DEBUG", "1")
+    assert main(["compile"]) == 3
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["compile", "check", "schema", "explain", "init"])
+def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: gpuc {command}")
+
+
+def test_version_and_overview(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"gpuc {__version__}\n"
+    assert main(["--help"]) == 0
+    overview = capsys.readouterr().out
+    assert main([]) == 2
+    assert capsys.readouterr().out == overview
+
+
+def test_annotations_name_files_from_the_top_of_the_repository(
+    fleet: Path, pipeline: Pipeline, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (fleet.parent / ".git").mkdir()
+    pipeline.findings = (ERROR,)
+    main(["check", "--format", "github"])
+    assert capsys.readouterr().out == "::error file=fleet/specs/prod.yaml,line=1,col=1,title=ZZZ001::wrong\n"

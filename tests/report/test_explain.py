@@ -1,0 +1,42 @@
+"""gpuc explain knows every fault of the package."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.finding import FAULTS, Fault, Severity
+from compiler.report import explain
+from compiler.usage import UsageError
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Fault("ZZZ001", Severity.WARNING, "Promises too much.", "Pods wait.", "https://example.com")
+    monkeypatch.setitem(FAULTS, "ZZZ001", made)
+
+
+@pytest.mark.parametrize("id", ["ZZZ001", "zzz-001", "Zzz001"])
+def test_one_fault(id: str) -> None:  # noqa: A002
+    assert explain.explain(id) == (
+        "ZZZ001 (warning): Promises too much.\n\nPods wait.\n\nSource: https://example.com\n"
+    )
+
+
+def test_an_unknown_id_suggests_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"ZZZ01 \(did you mean ZZZ001\?\)"):
+        explain.explain("ZZZ01")
+
+
+def test_the_listing_has_every_fault_that_the_source_declares() -> None:
+    import re
+    from pathlib import Path
+
+    import compiler
+
+    sources = Path(compiler.__path__[0]).rglob("*.py")
+    declaration = re.compile(r'\bfault\(\s*"([A-Z]+\d{3})"')
+    declared = {found for path in sources for found in declaration.findall(path.read_text("utf-8"))}
+    listed = explain.listing().splitlines()
+    assert declared <= {line.split()[0] for line in listed}
+    assert "ZZZ001  warning  Promises too much." in listed
+    assert listed == sorted(listed)

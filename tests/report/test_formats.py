@@ -1,0 +1,143 @@
+"""The formats for machines: shapes that other programs rely on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compiler.finding import FAULTS, Fault, Finding, Mark, Severity
+from compiler.report import FORMATS, render
+from compiler.report.github import escape_data, escape_property
+from compiler.report.result import Report
+
+OVER = Finding(
+    "ZZZ001",
+    Severity.ERROR,
+    "33 promised: 100% wrong,\nat most 32",
+    ("spec", "pools", "train", "instances", 0),
+    Mark("specs/a b.yaml", 3, 13),
+    fix="32",
+    cluster="prod",
+)
+NOTE = Finding("ZZZ002", Severity.INFO, "left over", cluster="dev")
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Fault("ZZZ001", Severity.ERROR, "Promises too much.", "Pods wait.", "https://example.com/a doc")
+    monkeypatch.setitem(FAULTS, "ZZZ001", made)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_is_the_same_for_findings_in_any_order(form: str) -> None:
+    one = Report(findings=(OVER, NOTE, replace(OVER, cluster="dev")))
+    other = Report(findings=(replace(OVER, cluster="dev"), NOTE, OVER))
+    assert render(form, one) == render(form, other)
+
+
+def test_json_has_every_key_for_every_finding() -> None:
+    told = json.loads(render("json", Report(findings=(OVER, NOTE), clusters=("dev", "prod"), unchanged=7)))
+    assert told["version"] == 1
+    assert told["counts"] == {"error": 1, "warning": 0, "info": 1}
+    assert told["files"] == {"written": [], "removed": [], "unchanged": 7}
+    assert told["findings"] == [
+        {
+            "id": "ZZZ001",
+            "severity": "error",
+            "message": OVER.message,
+            "file": "specs/a b.yaml",
+            "line": 3,
+            "column": 13,
+            "path": ["spec", "pools", "train", "instances", 0],
+            "clusters": ["prod"],
+            "fix": "32",
+        },
+        {
+            "id": "ZZZ002",
+            "severity": "info",
+            "message": "left over",
+            "file": None,
+            "line": None,
+            "column": None,
+            "path": [],
+            "clusters": ["dev"],
+            "fix": None,
+        },
+    ]
+
+
+@pytest.mark.usefixtures("known")
+def test_github_names_file_line_and_fault_errors_first() -> None:
+    first = replace(NOTE, mark=Mark("specs/a.yaml", 1, 2))
+    told = Report(findings=(first, replace(OVER, cluster="dev"), OVER), repository_prefix="infra/")
+    assert render("github", told) == (
+        "::error file=infra/specs/a b.yaml,line=3,col=13,title=ZZZ001 Promises too much."
+        "::33 promised: 100%25 wrong,%0Aat most 32%0Afix: 32%0Ain dev, prod\n"
+        "::notice file=infra/specs/a.yaml,line=1,col=2,title=ZZZ002::left over\n"
+    )
+
+
+def _unescaped(text: str) -> str:
+    """What GitHub's runner makes of a property or a message."""
+    for code, char in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+        text = text.replace(code, char)
+    return text
+
+
+@given(st.text(st.one_of(st.sampled_from("%\r\n:,02A5D3C"), st.characters())))
+def test_escaping_is_undone_by_the_runner_and_breaks_no_command(text: str) -> None:
+    value, data = escape_property(text), escape_data(text)
+    assert _unescaped(value) == text
+    assert not set(value) & set("\r\n:,")
+    assert not set(data) & set("\r\n")
+    assert _unescaped(data) == text
+
+
+@given(st.text(), st.text())
+def test_a_hostile_finding_is_one_command(message: str, file: str) -> None:
+    told = replace(OVER, message=message, fix="", mark=Mark(file, 1, 1))
+    shown = render("github", Report(findings=(told,)))
+    assert shown.startswith("::error ")
+    assert shown.count("\n") == 1
+    properties, _, data = shown.removeprefix("::error ").removesuffix("\n").partition("::")
+    assert [_unescaped(part.partition("=")[2]) for part in properties.split(",")] == [
+        file,
+        "1",
+        "1",
+        "ZZZ001",
+    ]
+    assert _unescaped(data) == message
+
+
+@pytest.mark.usefixtures("known")
+def test_sarif_results_point_at_their_rule_and_place() -> None:
+    log = json.loads(render("sarif", Report(findings=(NOTE, OVER), repository_prefix="infra/")))
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    rules, results = run["tool"]["driver"]["rules"], run["results"]
+    assert [rules[result["ruleIndex"]]["id"] for result in results] == ["ZZZ001", "ZZZ002"]
+    assert [result["level"] for result in results] == ["error", "note"]
+    assert rules[0]["help"]["text"] == "Promises too much.\n\nPods wait.\n\nhttps://example.com/a doc"
+    assert rules[0]["helpUri"] == "https://example.com/a"
+    place = results[0]["locations"][0]
+    assert unquote(place["physicalLocation"]["artifactLocation"]["uri"]) == "infra/specs/a b.yaml"
+    assert place["physicalLocation"]["region"] == {"startLine": 3, "startColumn": 13}
+    assert place["logicalLocations"] == [{"fullyQualifiedName": "spec.pools.train.instances[0]"}]
+    assert results[1]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "infra/specs/dev.yaml"
+
+
+def _fingerprints(*findings: Finding) -> list[str]:
+    log = json.loads(render("sarif", Report(findings=findings)))
+    return [result["partialFingerprints"]["primaryLocationLineHash"] for result in log["runs"][0]["results"]]
+
+
+def test_sarif_fingerprints_outlive_moved_lines_and_tell_findings_apart() -> None:
+    moved = replace(OVER, mark=Mark("specs/a b.yaml", 99, 1), message="34 promised")
+    elsewhere = replace(OVER, path=("spec", "pools", "other"))
+    assert _fingerprints(OVER) == _fingerprints(moved)
+    assert len(set(_fingerprints(OVER, moved, elsewhere, NOTE))) == 4

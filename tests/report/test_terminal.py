@@ -1,0 +1,67 @@
+"""When a terminal gets colour and progress, and that nothing else does."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from compiler.report.progress import Progress
+from compiler.report.terminal import wants_colour
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "environment", "coloured"),
+    [
+        (Terminal(), {}, True),
+        (Terminal(), {"TERM": "dumb"}, False),
+        (Terminal(), {"NO_COLOR": "1"}, False),
+        (Terminal(), {"NO_COLOR": ""}, True),
+        (Terminal(), {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+        (io.StringIO(), {}, False),
+        (io.StringIO(), {"FORCE_COLOR": "1"}, True),
+        (None, {}, False),
+    ],
+)
+def test_colour(stream: io.StringIO | None, environment: dict[str, str], coloured: bool) -> None:
+    assert wants_colour(stream, environment) is coloured
+
+
+@pytest.fixture(autouse=True)
+def capable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+
+
+def _shown(stream: io.StringIO, *seconds: float) -> str:
+    """What is on the stream when a step starts at each of the seconds."""
+    now = [0.0]
+    progress = Progress(stream, clock=lambda: now[0])
+    for second in seconds:
+        now[0] = second
+        progress(f"step\x1b at {second}")
+    progress.close()
+    return stream.getvalue()
+
+
+def test_progress_waits_then_draws_one_line_and_clears_it() -> None:
+    assert _shown(Terminal(), 0.1, 0.4, 0.41, 0.5) == (
+        "\r\x1b[Kstep\\x1b at 0.4\r\x1b[Kstep\\x1b at 0.5\r\x1b[K"
+    )
+
+
+def test_progress_is_silent_for_short_work_and_off_a_terminal() -> None:
+    assert _shown(Terminal(), 0.1, 0.2) == ""
+    assert _shown(io.StringIO(), 1.0, 2.0) == ""
+
+
+def test_progress_outlives_a_terminal_that_goes() -> None:
+    class Gone(Terminal):
+        def write(self, text: str) -> int:
+            raise OSError
+
+    assert _shown(Gone(), 1.0, 2.0) == ""
