@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-# ruff: noqa: PTH
 import contextlib
 import fcntl
 import os
@@ -26,7 +25,7 @@ PIPE_BYTES = 1 << 20
 """What a pipe takes before its writer has to wait, where the system can be asked: a whole cluster."""
 
 
-class PrinterFailed(Exception):  # noqa: N818
+class PrinterFailed(Exception):
     """Node is missing, died, hung or answered nonsense; the text is one line."""
 
 
@@ -206,6 +205,6 @@ def _pipe() -> tuple[int, int]:
     for end in ends:
         os.close(end)
     if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with contextlib.suppress(OSError):  # a user has an allowance of pipe memory; a small pipe is only slower
+        with contextlib.suppress(OSError):  # a user's pipe memory is limited; small is only slower
             fcntl.fcntl(high[1], fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     return high[0], high[1]

@@ -1,12 +1,11 @@
 """cdk8s' own JavaScript, which its Python package carries, as files that Node can load.
 
-Unpacked once into the user's cache, under the versions of cdk8s and constructs. This runs before anything heavy
-is imported, so it works with os.path and imports what it needs to unpack only then.
+Unpacked once into the user's cache, under the versions of cdk8s and constructs. This runs before anything
+heavy is imported, so it works with os.path and imports what it needs to unpack only then.
 """
 
 from __future__ import annotations
 
-# ruff: noqa: PTH
 import os
 from importlib.machinery import PathFinder
 
@@ -54,6 +53,15 @@ def version(archive: str) -> str:
     return os.path.basename(archive).partition("@")[2].removesuffix(".jsii.tgz")
 
 
+def cdk8s_version() -> str:
+    """The version of cdk8s that prints.
+
+    Raises:
+        PackageMissingError: when it is not installed.
+    """
+    return version(archives()["cdk8s"])
+
+
 def modules() -> tuple[str, bool]:
     """The folder whose node_modules hold cdk8s, and whether it is temporary: then the caller removes it.
 
@@ -76,8 +84,9 @@ def is_complete(folder: str) -> bool:
     try:
         with open(os.path.join(folder, INDEX), encoding="utf-8") as index:
             lines = index.read().splitlines()
-        listed = [line.partition(" ") for line in lines]
-        return bool(lines) and all(os.stat(f"{folder}/{path}").st_size == int(size) for size, _, path in listed)
+        sizes = {path: int(size) for size, _, path in (line.partition(" ") for line in lines)}
+        present = {path: os.stat(f"{folder}/{path}").st_size for path in sizes}
+        return bool(sizes) and present == sizes
     except (OSError, ValueError):
         return False
 
@@ -107,7 +116,7 @@ def _unpacked(found: dict[str, str], folder: str) -> tuple[str, bool]:
 
 
 def _install(made: str, folder: str, aside: str) -> None:
-    """Puts an unpacked folder in its place by one rename; there, a complete one stays, a damaged one goes aside."""
+    """Puts an unpacked folder in its place by one rename; a complete one there stays, a damaged one goes."""
     try:
         os.rename(made, folder)
     except OSError:

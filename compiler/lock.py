@@ -1,0 +1,129 @@
+"""The index of a cluster's output, out/<cluster>/gpuc.lock: what gpuc wrote, and what each object came from.
+
+People read it in diffs, so an object stands on a line of its own and an edit of one thing changes few lines. It
+names no line of a spec and no time, so that the same meaning always gives the same index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from compiler.finding import Path
+from compiler.manifest import Artifact, Manifest
+from compiler.sheet import Sheet
+
+NAME = "gpuc.lock"
+TOPS = ("out", "clusters")
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What the printed text depends on beside the emitted data."""
+
+    gpuc: str
+    cdk8s: str
+    catalog: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """An index as it was read."""
+
+    versions: Versions
+    sha256: dict[str, str]
+    """Of each file's bytes, by path."""
+    data: dict[str, str]
+    """Of what each file was printed from, by path."""
+
+
+def lock_file(cluster: str) -> str:
+    """Where a cluster's index stands, relative to the root."""
+    return f"out/{cluster}/{NAME}"
+
+
+def is_output(path: object, cluster: str = "") -> bool:
+    """Whether gpuc may write the path: a file of the cluster, or of any, below out/ or clusters/."""
+    if not isinstance(path, str):
+        return False
+    top, *rest = path.split("/")
+    if top not in TOPS or len(rest) < 2 or (cluster and rest[0] != cluster):
+        return False
+    if rest[0].startswith(".") or not path.isprintable() or "\\" in path:
+        return False
+    return all(step not in ("", ".", "..") for step in rest)
+
+
+def render(
+    sheets: Mapping[str, Sheet],
+    texts: Mapping[str, str],
+    versions: Versions,
+    spec_of: Callable[[Path], str],
+) -> str:
+    """The text of the index of one cluster's files.
+
+    spec_of names the spec file, relative to the root, that wrote the value at a path of the merged spec.
+    """
+    blocks = []
+    for file in sorted(sheets):
+        head = {"data": sheets[file].digest(), "sha256": hashlib.sha256(texts[file].encode()).hexdigest()}
+        rows = ",\n".join(f"   {_json(_row(one, spec_of))}" for one in sheets[file].artifacts)
+        blocks.append(f'  {_json(file)}: {{\n   {_json(head)[1:-1]}, "from": [\n{rows}]}}')
+    top = {"catalog": versions.catalog, "cdk8s": versions.cdk8s, "gpuc": versions.gpuc}
+    files = ",\n".join(blocks)
+    return f'{{\n {_json(top)[1:-1]},\n "files": {{\n{files}\n }}\n}}\n'
+
+
+def _row(artifact: Artifact, spec_of: Callable[[Path], str]) -> dict[str, object]:
+    row: dict[str, object] = {"path": list(artifact.origin), "spec": spec_of(artifact.origin)}
+    if isinstance(artifact, Manifest):
+        row |= {"api": artifact.api, "kind": artifact.kind, "name": artifact.name}
+        if artifact.namespace:
+            row["namespace"] = artifact.namespace
+    return row
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def parse(text: bytes | str, cluster: str) -> Lock:
+    """The index of a cluster.
+
+    Raises:
+        ValueError: when it is none, or names a file that is not the cluster's.
+    """
+    try:
+        read = json.loads(text)
+        versions = Versions(gpuc=read["gpuc"], cdk8s=read["cdk8s"], catalog=read["catalog"])
+        sha256 = {file: entry["sha256"] for file, entry in read["files"].items()}
+        data = {file: entry["data"] for file, entry in read["files"].items()}
+    except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
+        raise ValueError("is no index that gpuc wrote") from error
+    for file in sha256:
+        if not is_output(file, cluster) or file == lock_file(cluster):
+            raise ValueError(f"names {file!r}, which is not a file of the cluster")
+    return Lock(versions, sha256, data)
+
+
+def unchanged(
+    sheets: Iterable[Sheet], lock: Lock, versions: Versions, read: Callable[[str], bytes | None]
+) -> dict[str, str]:
+    """The texts by file that need not be printed: data, versions and bytes are those of the last write.
+
+    This trusts the index, so it is for a compile that writes, never for one that proves.
+    """
+    if lock.versions != versions:
+        return {}
+    texts = {}
+    for sheet in sheets:
+        if lock.data.get(sheet.file) != sheet.digest():
+            continue
+        present = read(sheet.file)
+        if present is not None and hashlib.sha256(present).hexdigest() == lock.sha256[sheet.file]:
+            with contextlib.suppress(UnicodeDecodeError):
+                texts[sheet.file] = present.decode()
+    return texts
