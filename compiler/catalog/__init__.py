@@ -34,8 +34,7 @@ def typed(kind: type[Record], rows: Iterable[dict[str, Any]]) -> list[Record]:
         TypeError: when a row lacks a field, or has one that the kind does not know.
     """
     return [
-        kind(**{key: tuple(value) if value.__class__ is list else value for key, value in row.items()})
-        for row in rows
+        kind(**{key: tuple(value) if value.__class__ is list else value for key, value in row.items()}) for row in rows
     ]
 
 

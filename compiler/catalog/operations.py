@@ -121,9 +121,7 @@ class Xid:
 
     xid: int
     mnemonic: str
-    severity: Literal[
-        "application", "degraded", "link", "other_fault", "hardware_setup", "gpu_fatal", "information"
-    ]
+    severity: Literal["application", "degraded", "link", "other_fault", "hardware_setup", "gpu_fatal", "information"]
     source: Sources
     isolation: Literal["isolate", "watch", "never", ""] = ""
     """Take the node out, look when it repeats, never take it out; empty where no source decides."""

@@ -123,7 +123,7 @@ class MigProfile:
     smi_id: int | None = None
     """Profile id of `nvidia-smi mig -cgi`."""
     media: Literal["", "me", "me.all", "-me"] = ""
-    """Media engines: the default share, the extension, all, none; a GPU holds one me and one me.all at most."""
+    """Media engines: the default share, the extension, all, none; one me and one me.all per GPU."""
     graphics: bool = False
     min_driver_branch: int | None = None
     confidence: Confidence = "high"

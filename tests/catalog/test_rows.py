@@ -1,0 +1,132 @@
+"""The data of the catalog as a set: every table typed, sourced, unique and sorted."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import MISSING, Field, fields
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import pytest
+
+from compiler.catalog import FOLDER, load, operations, records
+
+TABLES: dict[tuple[str, str], tuple[type, tuple[str, ...]]] = {
+    ("dcgm", "metrics"): (operations.DcgmMetric, ("name",)),
+    ("gpus", "gpus"): (records.Gpu, ("id",)),
+    ("images", "images"): (records.Image, ("id",)),
+    ("instances", "instances"): (records.InstanceType, ("type",)),
+    ("instances", "unsupported"): (records.UnsupportedInstance, ("type",)),
+    ("kubelet", "kubelet"): (operations.Kubelet, ()),
+    ("kubelet", "vectors"): (operations.NodeVector, ("type",)),
+    ("mig", "profiles"): (records.MigProfile, ("set", "profile")),
+    ("mig", "sets"): (records.MigProfileSet, ("id",)),
+    ("nccl", "efa"): (operations.EfaDefaults, ("type",)),
+    ("nccl", "pod"): (operations.EfaPod, ()),
+    ("nccl", "variables"): (operations.NcclVariable, ("name",)),
+    ("nccl", "verdicts"): (operations.NcclVerdict, ("name", "value")),
+    ("releases", "components"): (records.Component, ("set", "component")),
+    ("releases", "daemonsets"): (records.Daemonset, ("name",)),
+    ("versions", "driver_branches"): (operations.DriverBranch, ("branch",)),
+    ("versions", "kubernetes"): (operations.KubernetesVersion, ("version",)),
+    ("xids", "xids"): (operations.Xid, ("xid",)),
+}
+FILES = {file.stem: json.loads(file.read_text()) for file in FOLDER.glob("*.json")}
+UNSORTED = {("mig", "profiles"), ("kubelet", "kubelet"), ("nccl", "pod")}
+
+tables = pytest.mark.parametrize("table", TABLES, ids=".".join)
+
+
+def rows(table: tuple[str, str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = FILES[table[0]][table[1]]
+    return found
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a JSON value is of the type that the record's field declares."""
+    if get_origin(hint) in (Union, UnionType):
+        return any(fits(value, branch) for branch in get_args(hint))
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if get_origin(hint) is tuple and get_args(hint)[0] == tuple[str, str]:
+        return isinstance(value, dict) and {type(word) for word in value.values()} <= {str}
+    if get_origin(hint) is tuple:
+        return isinstance(value, list) and all(fits(element, get_args(hint)[0]) for element in value)
+    return type(value) is hint
+
+
+def required(kind: type) -> set[str]:
+    return {field.name for field in fields(kind) if not has_default(field)}
+
+
+def has_default(field: Field[Any]) -> bool:
+    return field.default is not MISSING or field.default_factory is not MISSING
+
+
+def test_every_table_of_every_file_has_a_type() -> None:
+    found = {(name, table) for name, data in FILES.items() for table in data if table != "sources"}
+    assert found == set(TABLES)
+
+
+@tables
+def test_rows_have_the_fields_of_their_record_in_its_types(table: tuple[str, str]) -> None:
+    kind = TABLES[table][0]
+    hints = get_type_hints(kind)
+    assert rows(table)
+    for row in rows(table):
+        assert required(kind) <= row.keys() <= hints.keys(), row
+        assert not {key: value for key, value in row.items() if not fits(value, hints[key])}, row
+
+
+@tables
+def test_a_default_is_never_spelled_out(table: tuple[str, str]) -> None:
+    defaults = {field.name: field.default for field in fields(TABLES[table][0]) if has_default(field)}
+    assert not [row for row in rows(table) for key in row if key in defaults and row[key] == defaults[key]]
+
+
+@tables
+def test_keys_are_unique_and_rows_sorted(table: tuple[str, str]) -> None:
+    key_fields = TABLES[table][1]
+    keys = [tuple(row.get(name, "") for name in key_fields) for row in rows(table)]
+    assert len(set(keys)) == len(keys)
+    if table not in UNSORTED:
+        assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_sources_resolve_and_each_is_used(name: str) -> None:
+    every = [row for found in FILES[name].values() if isinstance(found, list) for row in found]
+    assert {key for row in every for key in row.get("source", ())} == set(FILES[name]["sources"])
+
+
+@tables
+def test_every_row_names_a_source(table: tuple[str, str]) -> None:
+    if table != ("mig", "profiles"):  # a profile's sources are those of its set
+        assert all(row["source"] for row in rows(table))
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_one_line_is_one_record(name: str) -> None:
+    lines = (FOLDER / f"{name}.json").read_text().splitlines()
+    records_on_lines = [json.loads(line.rstrip(",")) for line in lines if line.startswith('{"')]
+    assert records_on_lines == [row for found in FILES[name].values() if isinstance(found, list) for row in found]
+
+
+def test_the_catalog_reads_as_many_records_as_there_are_rows() -> None:
+    catalog = load()
+    assert len(catalog.instances) == len(rows(("instances", "instances"))) == 72
+    assert len(catalog.unsupported_instances) == 5
+    assert len(catalog.gpus) == len(rows(("gpus", "gpus"))) == 51
+    assert len(catalog.nccl.variables) == len(rows(("nccl", "variables")))
+    assert len(catalog.nccl.verdicts) == len(rows(("nccl", "verdicts")))
+    assert len(catalog.xids) == len(rows(("xids", "xids"))) == 113
+    assert len(catalog.dcgm_metrics) == len(rows(("dcgm", "metrics"))) == 61
+    assert len(catalog.kubelet.vectors) == 9
+    assert len(catalog.kubernetes) == len(rows(("versions", "kubernetes")))
+    assert len(catalog.driver_branches) == len(rows(("versions", "driver_branches")))
+    assert sum(len(found) for found in catalog.releases.values()) == len(rows(("releases", "components")))
+
+
+def test_the_version_is_a_short_digest() -> None:
+    assert re.fullmatch("[0-9a-f]{12}", load().version)
