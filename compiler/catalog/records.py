@@ -210,6 +210,7 @@ class Daemonset:
     component: str
     """The component that brings it, or "eks" for what the managed cluster always runs."""
     nodes: Literal["all", "gpu", "efa"]
+    """efa: the types in the instance list of the EFA device plugin, whether or not the pool's pods use EFA."""
     cpu_milli: int
     memory_mib: int
     source: Sources
