@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from compiler.report import FORMATS
-from compiler.usage import UsageError, nearest
+from compiler.usage import SUMMARIES, UsageError, nearest
 
 _EXIT_CODES = """exit codes:
   0  no findings of severity error (with --strict: of warning neither)
@@ -24,30 +24,46 @@ class Parser(argparse.ArgumentParser):
         UsageError: from parse, for arguments that the command does not take.
     """
 
-    def __init__(self, command: str, summary: str, epilog: str | None = None) -> None:
+    def __init__(self, command: str, epilog: str | None = None) -> None:
         super().__init__(
             prog=f"gpuc {command}",
-            description=summary,
+            description=SUMMARIES[command],
             epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
 
-    def parse(self, words: Sequence[str]) -> argparse.Namespace:
-        """The arguments, options and positions in any order."""
-        options, rest = self.parse_known_intermixed_args(list(words))
+    def parse(self, words: Sequence[str], namespace: Any = None) -> Any:
+        """The namespace (a new one if none is given) with every argument, in whatever order they came."""
+        found, rest = self.parse_known_intermixed_args(list(words), namespace)
         if rest:
             known = [name for action in self._actions for name in action.option_strings]
             raise UsageError(f"{self.prog} takes no argument {rest[0]}{nearest(rest[0], known)}")
-        return options
+        return found
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; `{self.prog} --help` shows the usage")
 
 
-def run_parser(command: str, summary: str) -> Parser:
-    """The parser of compile and check."""
-    parser = Parser(command, summary, _EXIT_CODES)
+def parser_of(command: str) -> Parser:
+    """The parser of a command's arguments."""
+    match command:
+        case "explain":
+            parser = Parser(command)
+            parser.add_argument("id", nargs="?", metavar="ID", help="the id of a fault, for example KUE004")
+        case "init":
+            parser = Parser(command)
+            parser.add_argument("directory", metavar="DIR", help="where to; no file is ever overwritten")
+        case "schema":
+            parser = Parser(command)
+        case _:
+            parser = _run_parser(command)
+    return parser
+
+
+def _run_parser(command: str) -> Parser:
+    """The parser of compile and check, whose defaults are those of Options."""
+    parser = Parser(command, _EXIT_CODES)
     parser.add_argument(
         "specs",
         nargs="*",
@@ -55,11 +71,10 @@ def run_parser(command: str, summary: str) -> Parser:
         help="a spec file or the name of its cluster (default: all of specs/)",
     )
     parser.add_argument("--into", type=_folder, metavar="DIR", help="put out/ and clusters/ beneath DIR")
-    parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
+    parser.add_argument("--format", choices=FORMATS, help="what to print (default: text)")
     parser.add_argument(
         "--output",
         action="append",
-        default=[],
         type=_target,
         metavar="FORMAT=FILE",
         help="write a report to a file too; may be repeated",

@@ -13,22 +13,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from compiler.report.console import complain, put
-from compiler.usage import UsageError, nearest
+from compiler.usage import SUMMARIES, UsageError, nearest
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from compiler.arguments import Parser
+    from compiler.options import Options
     from compiler.pipeline import Outcome
     from compiler.report.output import OutputFile
-
-_COMMANDS = {
-    "compile": "Write out/ and clusters/ from the specs.",
-    "check": "Report what compile would report, and write nothing.",
-    "schema": "Print the JSON Schema of the spec language, for editors.",
-    "explain": "Tell what a fault is and why it matters; without an id, list all faults.",
-    "init": "Write a small fleet repository to start from.",
-}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,8 +48,13 @@ def _dispatch(words: list[str]) -> int:
         put(_overview())
         return 0 if words else 2
     command, rest = words[0], words[1:]
-    if command not in _COMMANDS:
-        raise UsageError(f"no command {command}{nearest(command, [*_COMMANDS, '--version', '--help'])}")
+    if command not in SUMMARIES:
+        raise UsageError(f"no command {command}{nearest(command, [*SUMMARIES, '--version', '--help'])}")
+    if "-h" in rest or "--help" in rest:
+        from compiler.arguments import parser_of
+
+        put(parser_of(command).format_help())
+        return 0
     if command in {"compile", "check"}:
         return _run(command, rest)
     {"schema": _schema, "explain": _explain, "init": _init}[command](rest)
@@ -67,7 +62,7 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _overview() -> str:
-    commands = "\n".join(f"  {name:<8}  {summary}" for name, summary in _COMMANDS.items())
+    commands = "\n".join(f"  {name:<8}  {summary}" for name, summary in SUMMARIES.items())
     return (
         "usage: gpuc COMMAND [ARGUMENT...]\n\n"
         "The compiler for GPU Kubernetes clusters: a typed spec in, everything the controllers read out.\n\n"
@@ -76,23 +71,13 @@ def _overview() -> str:
     )
 
 
-def _parsed(parser: Parser, words: list[str]) -> Namespace | None:
-    """The arguments; None when the user asked for help, which is printed."""
-    if "-h" in words or "--help" in words:
-        put(parser.format_help())
-        return None
-    return parser.parse(words)
-
-
 def _run(command: str, words: list[str]) -> int:
     """compile and check: the pipeline between the arguments and the report."""
     started = perf_counter()
-    from compiler.arguments import run_parser
     from compiler.fleet import find_root, select
+    from compiler.options import read_options
 
-    options = _parsed(run_parser(command, _COMMANDS[command]), words)
-    if options is None:
-        return 0
+    options = read_options(command, words)
     root = find_root(Path.cwd())
     files = select(root, Path.cwd(), options.specs)
     outputs: list[OutputFile] = []
@@ -107,7 +92,7 @@ def _run(command: str, words: list[str]) -> int:
     return int(any(finding.severity.value in counting for finding in outcome.findings))
 
 
-def _prepare(outputs: list[OutputFile], options: Namespace) -> None:
+def _prepare(outputs: list[OutputFile], options: Options) -> None:
     """Opens every file of --output, so that one that cannot be written is told before the work."""
     if not options.output:
         return
@@ -119,7 +104,7 @@ def _prepare(outputs: list[OutputFile], options: Namespace) -> None:
         outputs.append(OutputFile(form, file))
 
 
-def _outcome(command: str, root: Path, files: list[str] | None, options: Namespace) -> Outcome:
+def _outcome(command: str, root: Path, files: list[str] | None, options: Options) -> Outcome:
     from compiler import pipeline
     from compiler.report.progress import Progress
 
@@ -133,9 +118,7 @@ def _outcome(command: str, root: Path, files: list[str] | None, options: Namespa
         progress.close()
 
 
-def _report(
-    outcome: Outcome, root: Path, options: Namespace, outputs: list[OutputFile], seconds: float
-) -> None:
+def _report(outcome: Outcome, root: Path, options: Options, outputs: list[OutputFile], seconds: float) -> None:
     from dataclasses import replace
 
     from compiler.fleet import repository_prefix
@@ -160,44 +143,31 @@ def _report(
 
 
 def _schema(words: list[str]) -> None:
-    from compiler.arguments import Parser
+    from compiler.arguments import parser_of
 
-    if _parsed(Parser("schema", _COMMANDS["schema"]), words) is None:
-        return
+    parser_of("schema").parse(words)
     from compiler.init import schema_text
 
     put(schema_text())
 
 
 def _explain(words: list[str]) -> None:
-    from compiler.arguments import Parser
+    from compiler.arguments import parser_of
 
-    parser = Parser("explain", _COMMANDS["explain"])
-    parser.add_argument("id", nargs="?", metavar="ID", help="the id of a fault, for example KUE004")
-    options = _parsed(parser, words)
-    if options is None:
-        return
+    wanted = parser_of("explain").parse(words).id
     from compiler.report.explain import explain, listing
 
-    put(explain(options.id) if options.id else listing())
+    put(explain(wanted) if wanted else listing())
 
 
 def _init(words: list[str]) -> None:
-    from compiler.arguments import Parser
+    from compiler.arguments import parser_of
 
-    parser = Parser("init", _COMMANDS["init"])
-    parser.add_argument("directory", metavar="DIR", help="where to; files that exist are never overwritten")
-    options = _parsed(parser, words)
-    if options is None:
-        return
+    directory = parser_of("init").parse(words).directory
     from compiler.init import write_fleet
 
-    written = write_fleet(Path(options.directory))
-    listed = "".join(f"  {file}\n" for file in written)
-    put(
-        f"{options.directory} holds a fleet of one cluster:\n{listed}"
-        f"next: cd {options.directory} && gpuc compile\n"
-    )
+    listed = "".join(f"  {file}\n" for file in write_fleet(Path(directory)))
+    put(f"{directory} holds a fleet of one cluster:\n{listed}next: cd {directory} && gpuc compile\n")
 
 
 def _failure(error: Exception) -> str:

@@ -1,8 +1,17 @@
-"""Mistakes in how gpuc was called: one line to the user, exit code 2."""
+"""How gpuc is called: its commands, and mistakes in a call, which are one line to the user and exit code 2."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+SUMMARIES = {
+    "compile": "Write out/ and clusters/ from the specs.",
+    "check": "Report what compile would report, and write nothing.",
+    "schema": "Print the JSON Schema of the spec language, for editors.",
+    "explain": "Tell what a fault is and why it matters; without an id, list all faults.",
+    "init": "Write a small fleet repository to start from.",
+}
+"""What each command does, in the order of the overview."""
 
 
 class UsageError(Exception):

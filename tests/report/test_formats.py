@@ -141,3 +141,13 @@ def test_sarif_fingerprints_outlive_moved_lines_and_tell_findings_apart() -> Non
     elsewhere = replace(OVER, path=("spec", "pools", "other"))
     assert _fingerprints(OVER) == _fingerprints(moved)
     assert len(set(_fingerprints(OVER, moved, elsewhere, NOTE))) == 4
+
+
+@pytest.mark.usefixtures("known")
+def test_sarif_satisfies_its_schema() -> None:
+    model = pytest.importorskip("pydantic_sarif.model", reason="pydantic-sarif, the SARIF schema, is not installed")
+    log = render("sarif", Report(findings=(OVER, NOTE, replace(NOTE, cluster="")), clusters=("dev", "prod")))
+    model.StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate_json(log)
+    empty = json.loads(render("sarif", Report()))
+    checked = model.StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate(empty)
+    assert checked.runs[0].results == []

@@ -49,9 +49,7 @@ def _shown(stream: io.StringIO, *seconds: float) -> str:
 
 
 def test_progress_waits_then_draws_one_line_and_clears_it() -> None:
-    assert _shown(Terminal(), 0.1, 0.4, 0.41, 0.5) == (
-        "\r\x1b[Kstep\\x1b at 0.4\r\x1b[Kstep\\x1b at 0.5\r\x1b[K"
-    )
+    assert _shown(Terminal(), 0.1, 0.4, 0.41, 0.5) == ("\r\x1b[Kstep\\x1b at 0.4\r\x1b[Kstep\\x1b at 0.5\r\x1b[K")
 
 
 def test_progress_is_silent_for_short_work_and_off_a_terminal() -> None:

@@ -54,12 +54,8 @@ def test_findings_are_shown_in_reading_order_with_line_caret_and_fix() -> None:
 
 
 def test_a_clean_run_is_one_line() -> None:
-    told = report(
-        clusters=("prod",), written=("out/a",), removed=("out/b", "out/c"), unchanged=140, seconds=0.2345
-    )
-    assert (
-        render("text", told) == "1 cluster: no findings; 1 file written, 2 removed, 140 unchanged (0.23 s)\n"
-    )
+    told = report(clusters=("prod",), written=("out/a",), removed=("out/b", "out/c"), unchanged=140, seconds=0.2345)
+    assert render("text", told) == "1 cluster: no findings; 1 file written, 2 removed, 140 unchanged (0.23 s)\n"
 
 
 def test_messages_that_differ_at_one_place_are_both_shown() -> None:

@@ -1,0 +1,38 @@
+"""What the user asks of compile and check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class Options:
+    """The options of a run, with what holds where one is not given."""
+
+    specs: list[str]
+    """Spec files and cluster names; none stand for all of specs/."""
+    output: list[tuple[str, str]]
+    """Reports that go to files, as (format, file)."""
+    into: Path | None = None
+    """The folder that takes out/ and clusters/; None for the root."""
+    format: str = "text"
+    strict: bool = False
+    fresh: bool = False
+
+    def __init__(self) -> None:
+        self.output = []
+
+
+def read_options(command: str, words: list[str]) -> Options:
+    """The options that the words after compile or check mean.
+
+    Raises:
+        UsageError: for words that the command does not take.
+    """
+    options = Options()
+    if any(word.startswith("-") for word in words):
+        from compiler.arguments import parser_of
+
+        parser_of(command).parse(words, options)
+    else:  # argparse costs more than all else before the pipeline, and has nothing to do here
+        options.specs = words
+    return options
