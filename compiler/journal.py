@@ -67,6 +67,7 @@ def carry_out(tree: Tree, changes: Sequence[Change]) -> None:
                 tree.create(aside, change.after)
         rows = [[step.path, step.before, step.after, step.aside] for step in steps]
         tree.create(DRAFT, json.dumps(rows).encode())
+        tree.settle([step.aside for step in steps if step.after] + [DRAFT])
         tree.rename(DRAFT, JOURNAL)
     except OSError:
         with contextlib.suppress(OSError):

@@ -8,16 +8,27 @@ const { createRequire } = require("node:module");
 const NEWLINE = 10;
 const READ_BYTES = 1 << 20;
 
+/** What YAML readers break lines at, drop or reject, and cdk8s prints bare. */
+const UNREADABLE = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/;
+
 /** Throws when cdk8s or JSON would drop or alter the data without a word. */
 function refuse(data, at) {
   if (data === null) throw new Error(`null at ${at}`);
-  if (typeof data === "string" && !data.isWellFormed()) throw new Error(`half a character at ${at}`);
+  if (typeof data === "string") refuseText(data, at);
   if (Number.isInteger(data) && !Number.isSafeInteger(data)) throw new Error(`a number beyond 2^53 at ${at}`);
   if (typeof data !== "object") return;
   for (const [key, value] of Object.entries(data)) {
     if (key === "__proto__") throw new Error(`the key __proto__ at ${at}`);
+    refuseText(key, `a key at ${at}`);
     refuse(value, `${at}.${key}`);
   }
+}
+
+function refuseText(text, at) {
+  if (!text.isWellFormed()) throw new Error(`half a character at ${at}`);
+  if (text === "<<") throw new Error(`the merge sign << at ${at}`);
+  const found = UNREADABLE.exec(text);
+  if (found) throw new Error(`the character U+${found[0].charCodeAt(0).toString(16).padStart(4, "0")} at ${at}`);
 }
 
 function printed({ App, Chart, ApiObject, Yaml }, form, data) {

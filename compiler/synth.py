@@ -60,14 +60,14 @@ class Printer:
         import json
 
         asked = {sheet.file: sheet for sheet in sheets}
-        self._asked.append(asked)
         request = [[one.file, one.form, one.data] for one in asked.values() if one.form != "text"]
-        if not request:
-            return
         try:
             line = json.dumps(request, allow_nan=False, separators=(",", ":"))
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise PrinterFailed(f"what was emitted is no JSON: {error}") from error
+        self._asked.append(asked)
+        if not request:
+            return
         self._spawn()
         self._unsent += line.encode() + b"\n"
         while self._unsent and self._exchange(0):

