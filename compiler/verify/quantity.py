@@ -22,7 +22,7 @@ _MOST_CHARACTERS = 64
 
 @lru_cache(maxsize=4096)
 def canonical_quantity(text: str) -> str:
-    """The text that the API server stores for a quantity: "1024Mi" is "1Gi", "1000m" is "1", "2000" is "2k".
+    """The text that Kubernetes stores for a quantity: "1024Mi" is "1Gi", "1000m" is "1", "2000" is "2k".
 
     Below one nano it rounds away from zero, above 2^63-1 it stays there, both as apimachinery does.
 
@@ -50,7 +50,7 @@ def is_canonical_quantity(text: str) -> bool:
 
 
 def _value(match: re.Match[str]) -> Fraction:
-    value = Fraction(match["number"].rstrip(".") if match["number"] != "." else "0")
+    value = Fraction(match["number"].rstrip("."))
     if match["binary"]:
         value *= 1024 ** (_BINARY.index(match["binary"]) + 1)
     else:

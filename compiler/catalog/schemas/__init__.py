@@ -27,11 +27,11 @@ class Table:
     plural: str
     namespaced: bool
     schema: Schema
-    """JSON Schema (draft 2020-12) of everything beside apiVersion, kind, metadata and status; closed."""
+    """JSON Schema (draft 2020-12), closed, of everything beside apiVersion, kind, metadata and status."""
 
 
 def table(api: str, kind: str, kubernetes: str) -> Table | None:
-    """The table of a kind: custom kinds as pinned, core kinds of that Kubernetes version; None where there is none.
+    """The table of a kind, core kinds as of that Kubernetes version; None where there is none.
 
     Args:
         api: apiVersion, for example "karpenter.sh/v1".
@@ -116,5 +116,6 @@ def _reached(schema: Any, definitions: Schema) -> Schema:
     return found
 
 
-def _read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
+def _read(path: Path) -> Schema:
+    read: Schema = json.loads(path.read_text(encoding="utf-8"))
+    return read

@@ -1,4 +1,4 @@
-"""Tables of the kinds that Kubernetes itself serves, from the JSON schemas of the package kubernetes-validate."""
+"""Tables of the kinds that Kubernetes itself serves, from the schemas in the package kubernetes-validate."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ _ENUMS: dict[str, list[str]] = {
     "PodSpec.restartPolicy": ["Always", "OnFailure", "Never"],
     "PriorityClass.preemptionPolicy": _PREEMPTION,
     "ResourceQuotaSpec.scopes.[]": [
-        "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity",
+        "BestEffort", "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating", "PriorityClass",
+        "Terminating",
     ],
     "RoleRef.apiGroup": _RBAC,
     "RoleRef.kind": ["Role", "ClusterRole"],
@@ -66,9 +67,10 @@ _ENUMS: dict[str, list[str]] = {
     "TopologySpreadConstraint.whenUnsatisfiable": ["DoNotSchedule", "ScheduleAnyway"],
 }  # fmt: skip
 """Values that Kubernetes validates in code; its published schemas name them in prose only."""
+_PREFIX = r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?"
 _PATTERNS = {
     "ConfigMap.data": r"^[-._a-zA-Z0-9]{1,253}$",
-    "LabelSelector.matchLabels": r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$",
+    "LabelSelector.matchLabels": rf"^{_PREFIX}[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?$",
 }
 """What the keys of a map look like."""
 
@@ -77,7 +79,7 @@ def builtin_tables(folder: Path) -> Schema:
     """All core kinds of all versions in one table, its definitions shared between kinds and versions.
 
     Args:
-        folder: kubernetes-json-schema of the package, which holds v<version>.0-local-strict/_definitions.json.
+        folder: the package's kubernetes-json-schema, with v<version>.0-local-strict/_definitions.json.
     """
     pool, numbers = Pool(), {}
     for version in VERSIONS:

@@ -1,4 +1,4 @@
-"""Schemas of chart values: the keys of values.yaml with the types that their defaults, and the kinds behind them, have."""
+"""Schemas of chart values: the keys of values.yaml, typed by their defaults and the kinds behind them."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ _BY_PATH: dict[str, dict[str, Schema]] = {
         },
     },
 }
-"""What values.yaml does not tell: types of empty defaults, words that a chart or its program compares with, and the
-two keys of dcgmExporter that stand in comments and are read."""
+"""What values.yaml does not tell: types of empty defaults, words that a chart or its program compares with,
+and the two keys of dcgmExporter that stand in comments and are read."""
 
 _REFUSED = {
     "gpu-operator": (
-        "kataManager", "driver.useOpenKernelModules", "cdi.default", "operator.defaultRuntime", "dcgm.hostPort",
+        "cdi.default", "dcgm.hostPort", "driver.useOpenKernelModules", "kataManager", "operator.defaultRuntime",
     ),
 }  # fmt: skip
 """Keys without an effect, refused even if a values.yaml lists them.
@@ -82,8 +82,8 @@ Source: NVIDIA/gpu-operator v26.7.0, deployments/gpu-operator rendered leaf by l
 """
 
 _TEXT_MAPS = {
-    "additionalAnnotations", "additionalLabels", "additionalPodAnnotations", "additionalPodLabels", "annotations",
-    "commonAnnotations", "labels", "nodeSelector", "podAnnotations", "podLabels",
+    "additionalAnnotations", "additionalLabels", "additionalPodAnnotations", "additionalPodLabels",
+    "annotations", "commonAnnotations", "labels", "nodeSelector", "podAnnotations", "podLabels",
 }  # fmt: skip
 _COUNTS = {"maxUnavailable", "minAvailable"}
 
@@ -115,7 +115,7 @@ def chart_tables(charts: Path, crds: Path) -> dict[str, Schema]:
 class _Tree:
     """Turns defaults of one chart into the schema of what may stand in their place."""
 
-    def __init__(self, component: str, pod: Schema, policy: Schema) -> None:
+    def __init__(self, component: str, pod: dict[str, Schema], policy: Schema) -> None:
         self._component = component
         self._pod = pod
         self._policy = policy
@@ -139,9 +139,8 @@ class _Tree:
             return _BY_PATH[self._component][path]
         if name in _TEXT_MAPS and isinstance(default, dict):
             return _TEXT_MAP
-        typed = self._pod.get(name)
-        if typed and (default in (None, {}, []) or typed["type"] == _scalar(default).get("type")):
-            return typed
+        if name in self._pod and (not default or self._pod[name]["type"] == _scalar(default).get("type")):
+            return self._pod[name]
         found = self._in_policy(path)
         if found and (default in ({}, []) or not isinstance(default, (dict, list))):
             return found
@@ -149,14 +148,12 @@ class _Tree:
 
     def _in_policy(self, path: str) -> Schema | None:
         """What the ClusterPolicy says of the field that a value is rendered into."""
-        schema: Any = self._policy
+        schema = self._policy
         for step in path.split("."):
-            schema = schema.get("properties", {}).get(step)
-            if schema is None:
+            if step not in schema.get("properties", {}):
                 return None
-        made = strict(schema)
-        made.pop("default", None)
-        return made if made.get("properties") != {} else None
+            schema = schema["properties"][step]
+        return {word: value for word, value in strict(schema).items() if word != "default"}
 
 
 def _pod_fields(jobset: Schema) -> dict[str, Schema]:
@@ -164,7 +161,7 @@ def _pod_fields(jobset: Schema) -> dict[str, Schema]:
     job = jobset["properties"]["spec"]["properties"]["replicatedJobs"]["items"]["properties"]["template"]
     pod = job["properties"]["spec"]["properties"]["template"]["properties"]["spec"]["properties"]
     container = pod["containers"]["items"]["properties"]
-    named = {name: pod[name] for name in ("affinity", "tolerations", "topologySpreadConstraints", "dnsConfig")}
+    named = {name: pod[name] for name in ("affinity", "dnsConfig", "tolerations", "topologySpreadConstraints")}
     named |= {name: container[name] for name in ("env", "envFrom", "resources")}
     named["podSecurityContext"] = pod["securityContext"]
     named["securityContext"] = named["containerSecurityContext"] = container["securityContext"]

@@ -11,13 +11,16 @@ import yaml
 from compiler.catalog.schemas.sharing import shared
 from compiler.catalog.schemas.structural import Schema, strict
 
-_PROJECTS = ("karpenter-provider-aws", "kueue", "gatekeeper", "argo-cd", "prometheus-operator", "jobset", "trainer")
+_PROJECTS = (
+    "argo-cd", "gatekeeper", "jobset", "karpenter-provider-aws", "kueue", "prometheus-operator", "trainer",
+)  # fmt: skip
 _KINDS = {
     ("karpenter.sh", "v1"): ("NodePool",),
     ("karpenter.sh", "v1alpha1"): ("NodeOverlay",),
     ("karpenter.k8s.aws", "v1"): ("EC2NodeClass",),
     ("kueue.x-k8s.io", "v1beta2"): (
-        "AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology", "WorkloadPriorityClass",
+        "AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology",
+        "WorkloadPriorityClass",
     ),
     ("templates.gatekeeper.sh", "v1"): ("ConstraintTemplate",),
     ("config.gatekeeper.sh", "v1alpha1"): ("Config",),

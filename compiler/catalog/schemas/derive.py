@@ -1,4 +1,4 @@
-"""Writes the tables of this folder anew from upstream's files: `python -m compiler.catalog.schemas.derive --help`."""
+"""Writes the tables of this folder anew: `python -m compiler.catalog.schemas.derive --help`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def derived_builtins() -> dict[str, str]:
     """
     found = find_spec("kubernetes_validate")
     if found is None or found.origin is None:
-        raise ModuleNotFoundError("the core kinds come from the package kubernetes-validate: install it first")
+        raise ModuleNotFoundError("the core kinds come from the package kubernetes-validate, install it")
     return {"kubernetes.json": _text(builtin_tables(Path(found.origin).parent / "kubernetes-json-schema"))}
 
 

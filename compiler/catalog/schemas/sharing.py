@@ -82,9 +82,8 @@ class Pool:
 
 def _numbers(node: Schema) -> list[int]:
     found: list[int] = list(node.get("properties", {}).values())
-    for word in ("items", "additionalProperties", "not", "propertyNames"):
-        if isinstance(node.get(word), dict):
-            found.append(node[word][""])
+    single = ("items", "additionalProperties", "not", "propertyNames")
+    found.extend(node[word][""] for word in single if isinstance(node.get(word), dict))
     for word in ("allOf", "anyOf", "oneOf"):
         found.extend(node.get(word, []))
     return found

@@ -9,7 +9,8 @@ Schema = dict[str, Any]
 _KEPT = (
     "type", "format", "enum", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
     "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "required", "default",
-    "propertyNames", "x-kubernetes-list-map-keys", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource",
+    "propertyNames", "x-kubernetes-embedded-resource", "x-kubernetes-list-map-keys",
+    "x-kubernetes-preserve-unknown-fields",
 )  # fmt: skip
 _QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?"
 """How the patterns begin that controller-gen writes for resource.Quantity."""
@@ -18,8 +19,9 @@ _QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|(
 def strict(schema: Schema) -> Schema:
     """The schema without prose and expressions, closed: a field that it does not name is refused.
 
-    Objects stay open only where the API server would keep unknown fields. A quantity becomes a string of format
-    `quantity`, an int-or-string a type of both, an int32 gets its range, and a list of type `set` unique items.
+    Objects stay open only where the API server would keep unknown fields. A quantity becomes a string of
+    format `quantity`, an int-or-string a type of both, an int32 gets its range, a list of type `set` unique
+    items.
     """
     if schema.get("pattern", "").startswith(_QUANTITY):
         return {"type": "string", "format": "quantity"}
@@ -42,7 +44,7 @@ def strict(schema: Schema) -> Schema:
 
 
 def _type(schema: Schema, made: Schema) -> None:
-    """Drops null from type and enum, since an absent field says the same; names both types of an int-or-string."""
+    """Drops null from type and enum, since an absent field says the same; gives an int-or-string both types."""
     if isinstance(made.get("type"), list):
         made["type"] = next(name for name in made["type"] if name != "null")
     if "enum" in made:
@@ -67,7 +69,7 @@ def _close(schema: Schema, made: Schema) -> None:
 
 
 def _alternative(schema: Schema) -> Schema:
-    """A branch of anyOf, oneOf, allOf or not: it adds value checks, the properties around it close the object."""
+    """A branch of anyOf, oneOf, allOf or not: it adds checks, the schema around it closes the object."""
     made = {key: schema[key] for key in _KEPT if key in schema}
     if "properties" in schema:
         made["properties"] = {name: _alternative(child) for name, child in schema["properties"].items()}

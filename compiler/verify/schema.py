@@ -1,0 +1,118 @@
+"""Every object against the schema of its kind, as strictly as no API server does it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from compiler.catalog.schemas import CONSTRAINTS, Table, builtin_kinds, custom_kinds, table
+from compiler.catalog.schemas.structural import Schema
+from compiler.finding import Finding, Severity, fault
+from compiler.manifest import Manifest
+from compiler.verify.metadata import verify_metadata
+from compiler.verify.mismatch import Fit, Mismatch, mismatches, nearest, validator
+from compiler.verify.shape import verify_shape
+from compiler.verify.templates import declared_parameters, open_parts, parameters_schema
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
+
+UNKNOWN_FIELD = fault(
+    "SCH001",
+    Severity.ERROR,
+    "An emitted object has a field that its kind does not have.",
+    "The API server drops the field, or refuses the object, and the setting has no effect.",
+)
+WRONG_VALUE = fault(
+    "SCH002",
+    Severity.ERROR,
+    "An emitted value has another type, range, pattern or word than its field allows.",
+    "The API server refuses the object and its Application does not sync.",
+)
+MISSING_FIELD = fault(
+    "SCH003",
+    Severity.ERROR,
+    "An emitted object lacks a field that its kind requires.",
+    "The API server refuses the object and its Application does not sync.",
+)
+UNKNOWN_KIND = fault(
+    "SCH004",
+    Severity.ERROR,
+    "An emitted object is of a kind or version without a schema.",
+    "Nothing is known of it, so nothing in it could be checked.",
+)
+NOT_CANONICAL = fault(
+    "SCH005",
+    Severity.ERROR,
+    "An emitted quantity is not in the form in which Kubernetes stores it.",
+    "Argo CD compares text with what is stored and shows a difference that no sync ends.",
+    "k8s.io/apimachinery v0.35, pkg/api/resource/quantity.go",
+)
+_FAULTS = {
+    Fit.UNKNOWN: UNKNOWN_FIELD,
+    Fit.VALUE: WRONG_VALUE,
+    Fit.MISSING: MISSING_FIELD,
+    Fit.QUANTITY: NOT_CANONICAL,
+}
+
+
+def verify_schemas(manifests: Sequence[Manifest], kubernetes: str) -> list[Finding]:
+    """All that is wrong with the emitted objects: fields, values and metadata in their order, then the tree.
+
+    Args:
+        kubernetes: the cluster's minor version, for example "1.35".
+    """
+    parameters = declared_parameters(manifests)
+    found: list[Finding] = []
+    for manifest in manifests:
+        known = table(manifest.api, manifest.kind, kubernetes)
+        if known is None or (manifest.api == CONSTRAINTS and manifest.kind not in parameters):
+            found.append(_unknown_kind(manifest, kubernetes))
+            continue
+        found.extend(_finding(manifest, item) for item in _of(manifest, known, kubernetes, parameters))
+        found.extend(verify_metadata(manifest, namespaced=known.namespaced))
+    return found + verify_shape(manifests)
+
+
+def _of(manifest: Manifest, known: Table, kubernetes: str, parameters: dict[str, str]) -> Iterator[Mismatch]:
+    if manifest.api == CONSTRAINTS:
+        compiled, schema = _constraint(parameters[manifest.kind])
+    else:
+        compiled, schema = _compiled(manifest.api, manifest.kind, kubernetes), known.schema
+    yield from mismatches(compiled, manifest.body, schema)
+    if manifest.kind == "ConstraintTemplate":
+        yield from open_parts(manifest)
+
+
+@cache
+def _compiled(api: str, kind: str, kubernetes: str) -> Draft202012Validator:
+    known = table(api, kind, kubernetes)
+    assert known is not None
+    return validator(known.schema)
+
+
+@cache
+def _constraint(parameters: str) -> tuple[Draft202012Validator, Schema]:
+    generic = table(CONSTRAINTS, "", "")
+    assert generic is not None
+    schema = json.loads(json.dumps(generic.schema))
+    schema["properties"]["spec"]["properties"]["parameters"] = parameters_schema(parameters)
+    return validator(schema), schema
+
+
+def _finding(manifest: Manifest, item: Mismatch) -> Finding:
+    where = f"{manifest.file}: {manifest}: {item.place or 'the object'}"
+    return _FAULTS[item.fit].at(manifest.origin, f"{where}: {item.message}", fix=item.fix)
+
+
+def _unknown_kind(manifest: Manifest, kubernetes: str) -> Finding:
+    if manifest.api == CONSTRAINTS:
+        reason = f'no ConstraintTemplate of this tree declares the kind "{manifest.kind}"'
+    else:
+        known = [f"{api} {kind}" for api, kind in (*builtin_kinds(kubernetes), *custom_kinds())]
+        near = nearest(f"{manifest.api} {manifest.kind}", known)
+        reason = f"no schema of {manifest.api} {manifest.kind} in Kubernetes {kubernetes} or the release set"
+        reason += f', did you mean "{near}"' if near else ""
+    return UNKNOWN_KIND.at(manifest.origin, f"{manifest.file}: {manifest}: {reason}")

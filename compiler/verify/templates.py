@@ -1,0 +1,83 @@
+"""Gatekeeper's ConstraintTemplates: what they declare, and the parts that their CRD leaves open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from compiler.catalog.schemas import cel_source
+from compiler.catalog.schemas.structural import Schema, strict
+from compiler.manifest import Manifest
+from compiler.verify.mismatch import Fit, Mismatch, mismatches, validator
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
+
+_CEL_ENGINE = "K8sNativeValidation"
+_PARAMETERS = ("spec", "crd", "spec", "validation", "openAPIV3Schema")
+
+
+def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
+    """By the kind of constraint, the schema of its parameters that its template declares, as JSON text.
+
+    A template whose schema is none is left out: `open_parts` tells of it.
+    """
+    templates = [manifest for manifest in manifests if manifest.kind == "ConstraintTemplate"]
+    declared = {_kind(template): _declared(template) for template in templates}
+    return {kind: text for kind, text in declared.items() if not _schema_fault(text)}
+
+
+def parameters_schema(declared: str) -> Schema:
+    """The strict schema of a constraint's parameters, from the text that its template declares."""
+    return strict({"type": "object", **json.loads(declared)})
+
+
+def open_parts(manifest: Manifest) -> Iterator[Mismatch]:
+    """What is wrong with a template beside its CRD: its name, and its CEL, where a misspelt word admits all."""
+    if manifest.name != _kind(manifest).lower():
+        fix = _kind(manifest).lower()
+        yield Mismatch(Fit.VALUE, "metadata.name", f'a template is named "{fix}", its kind in lower case', fix)
+    wrong = _schema_fault(_declared(manifest))
+    if wrong:
+        yield Mismatch(Fit.VALUE, ".".join(_PARAMETERS), wrong)
+    for t, target in _items(_dig(manifest.body, "spec", "targets")):
+        for c, code in _items(_dig(target, "code")):
+            if _dig(code, "engine") == _CEL_ENGINE:
+                for item in mismatches(_cel_validator(), _dig(code, "source"), cel_source()):
+                    where = f"spec.targets[{t}].code[{c}].source.{item.place}".rstrip(".")
+                    yield Mismatch(item.fit, where, item.message, item.fix)
+
+
+@cache
+def _schema_fault(declared: str) -> str:
+    """Why a text is no schema of parameters; empty when it is one."""
+    try:
+        validator(parameters_schema(declared))
+    except (TypeError, ValueError, AttributeError) as error:
+        return f"not a schema: {error}"
+    return ""
+
+
+def _declared(template: Manifest) -> str:
+    return json.dumps(_dig(template.body, *_PARAMETERS) or {}, sort_keys=True)
+
+
+@cache
+def _cel_validator() -> Draft202012Validator:
+    return validator(cel_source())
+
+
+def _kind(manifest: Manifest) -> str:
+    return str(_dig(manifest.body, "spec", "crd", "spec", "names", "kind"))
+
+
+def _items(value: Any) -> Iterator[tuple[int, Any]]:
+    return iter(enumerate(value if isinstance(value, list) else ()))
+
+
+def _dig(value: Any, *names: str) -> Any:
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,99 @@
+"""Every value of a Helm chart against the keys that the pinned chart reads."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from compiler.catalog.schemas import chart, kueue_configuration
+from compiler.finding import Finding, Severity, fault
+from compiler.manifest import Values
+from compiler.verify.mismatch import Fit, Mismatch, mismatches, validator
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
+
+UNKNOWN_KEY = fault(
+    "VAL001",
+    Severity.ERROR,
+    "A Helm values file has a key that the pinned chart does not read.",
+    "Helm ignores it silently: the setting has no effect.",
+)
+WRONG_TYPE = fault(
+    "VAL002",
+    Severity.ERROR,
+    "A Helm value has another type, range or word than the pinned chart takes.",
+    "The chart renders something else than meant, or fails to render.",
+)
+_CONFIGURATION = ("managerConfig", "controllerManagerConfigYaml")
+
+
+def verify_values(values: Sequence[Values], releases: Mapping[str, Any]) -> list[Finding]:
+    """All keys and values that the charts do not take, in the order of the files.
+
+    Args:
+        releases: the cluster's releases by component; values of a component that it lacks are a finding.
+    """
+    return [finding for item in values for finding in _of(item, releases)]
+
+
+def _of(values: Values, releases: Mapping[str, Any]) -> Iterator[Finding]:
+    schema = chart(values.component)
+    if schema is None or values.component not in releases:
+        known = ", ".join(sorted(releases))
+        text = f'{values.file}: no chart "{values.component}" among the releases: {known}'
+        yield UNKNOWN_KEY.at(values.origin, text)
+        return
+    for item in mismatches(_compiled(values.component), values.body, schema):
+        yield _finding(values, item)
+    if values.component == "kueue":
+        yield from (_finding(values, item) for item in _configuration(values.body))
+
+
+def _configuration(body: dict[str, Any]) -> Iterator[Mismatch]:
+    """The text that holds Kueue's whole configuration: the chart passes it on unread."""
+    text = body.get(_CONFIGURATION[0], {}).get(_CONFIGURATION[1])
+    if not isinstance(text, str):
+        return
+    where = ".".join(_CONFIGURATION)
+    try:
+        document = _parsed(text)
+    except ValueError as error:
+        yield Mismatch(Fit.VALUE, where, f"not YAML: {error}")
+        return
+    for item in mismatches(_configuration_validator(), document, kueue_configuration()):
+        yield Mismatch(item.fit, f"{where}: {item.place}", item.message, item.fix)
+
+
+def _parsed(text: str) -> Any:
+    """The document of a YAML text.
+
+    Raises:
+        ValueError: when it is none.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return YAML(typ="safe", pure=True).load(io.StringIO(text))
+    except YAMLError as error:
+        raise ValueError(str(error).splitlines()[0]) from error
+
+
+@cache
+def _compiled(component: str) -> Draft202012Validator:
+    schema = chart(component)
+    assert schema is not None
+    return validator(schema)
+
+
+@cache
+def _configuration_validator() -> Draft202012Validator:
+    return validator(kueue_configuration())
+
+
+def _finding(values: Values, item: Mismatch) -> Finding:
+    kind = UNKNOWN_KEY if item.fit is Fit.UNKNOWN else WRONG_TYPE
+    return kind.at(values.origin, f"{values.file}: {item.place or 'the file'}: {item.message}", fix=item.fix)

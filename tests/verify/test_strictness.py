@@ -1,0 +1,98 @@
+"""The tables are strict: one mistake anywhere in an object of any kind is refused, at its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compiler.catalog.schemas import (
+    CONSTRAINTS,
+    builtin_kinds,
+    cel_source,
+    chart,
+    custom_kinds,
+    kueue_configuration,
+    table,
+)
+from compiler.finding import Finding
+from compiler.manifest import Manifest
+from compiler.verify.mismatch import Fit, mismatches, validator
+from compiler.verify.schema import verify_schemas
+
+from .samples import Sampler, mistakes
+
+IDS = {Fit.UNKNOWN: "SCH001", Fit.VALUE: "SCH002", Fit.MISSING: "SCH003"}
+PARAMETERS = {
+    "type": "object",
+    "required": ["maxGpus"],
+    "properties": {
+        "maxGpus": {"type": "integer", "minimum": 0},
+        "exempt": {"type": "array", "items": {"type": "string"}},
+        "mode": {"type": "string", "enum": ["any", "all"]},
+    },
+}
+TEMPLATE = Manifest(
+    file="t.yaml", origin=("spec",), api="templates.gatekeeper.sh/v1", kind="ConstraintTemplate", name="constraint",
+    body={"spec": {"crd": {"spec": {
+        "names": {"kind": "Constraint"}, "validation": {"openAPIV3Schema": PARAMETERS}}}}},
+)  # fmt: skip
+BUILTIN = {api for api, _ in builtin_kinds("1.35")}
+SEEN: set[str] = set()
+"""Definitions of core kinds that were tried: they are the same for every kind and version that refers to them."""
+COMPONENTS = ["efa", "gatekeeper", "gpu-operator", "karpenter", "karpenter-crd", "kueue"]
+
+
+def kinds() -> list[tuple[str, str, str]]:
+    versions = ("1.33", "1.34", "1.35", "1.36")
+    builtin = [(version, api, kind) for version in versions for api, kind in builtin_kinds(version)]
+    return builtin + [("1.35", api, kind) for api, kind in custom_kinds()]
+
+
+def refused(api: str, kind: str, body: dict[str, Any], kubernetes: str, namespaced: bool) -> list[Finding]:
+    manifest = Manifest(
+        file="o.yaml", origin=("spec",), api=api, kind=kind, name="a", body=body, namespace="n" if namespaced else ""
+    )
+    tree = [TEMPLATE, manifest] if api == CONSTRAINTS else [manifest]
+    return [found for found in verify_schemas(tree, kubernetes) if found.id <= "SCH005" and "o.yaml" in found.message]
+
+
+@pytest.mark.parametrize(("kubernetes", "api", "kind"), kinds())
+def test_every_mistake_in_an_object_is_refused_at_its_place(kubernetes: str, api: str, kind: str) -> None:
+    known = table(api, kind, kubernetes)
+    assert known is not None
+    schema, definitions = known.schema, known.schema.get("$defs", {})
+    sampler = Sampler(definitions)
+    body = sampler.full(schema)
+    if api == CONSTRAINTS:
+        body["spec"]["parameters"] = {"maxGpus": 1, "exempt": ["a"], "mode": "any"}
+        schema = {**schema, "properties": {"spec": {
+            **schema["properties"]["spec"],
+            "properties": {**schema["properties"]["spec"]["properties"], "parameters": {
+                **PARAMETERS, "additionalProperties": False}}}}}  # fmt: skip
+    if kind == "ConstraintTemplate":
+        body["spec"]["targets"][0]["code"][0]["source"] = {"validations": [{"expression": "true"}]}
+    assert sampler.missed == []
+    assert refused(api, kind, body, kubernetes, known.namespaced) == []
+    for mistake in mistakes(schema, body, definitions, SEEN if api in BUILTIN else set()):
+        found = refused(api, kind, mistake.document, kubernetes, known.namespaced)
+        told = [(item.id, f": {mistake.place}: " in item.message) for item in found]
+        assert (IDS[mistake.fit], True) in told, (mistake.fit, mistake.place, [item.message for item in found])
+
+
+@pytest.mark.parametrize("name", [*COMPONENTS, "K8sNativeValidation", "Configuration"])
+def test_every_mistake_in_values_is_refused_at_its_place(name: str) -> None:
+    own = {"K8sNativeValidation": cel_source(), "Configuration": kueue_configuration()}
+    schema = own.get(name) or chart(name)
+    assert schema is not None
+    sampler = Sampler(schema.get("$defs", {}))
+    document = sampler.full(schema)
+    compiled = validator(schema)
+    assert sampler.missed == []
+    assert list(mismatches(compiled, document, schema)) == []
+    count = 0
+    for mistake in mistakes(schema, document, schema.get("$defs", {}), set()):
+        told = [(item.fit, item.place) for item in mismatches(compiled, mistake.document, schema)]
+        assert (mistake.fit, mistake.place) in told
+        count += 1
+    assert count > 0

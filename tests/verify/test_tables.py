@@ -1,0 +1,74 @@
+"""The committed tables are what upstream's files give, and say what is known about the kinds."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+from compiler.catalog import schemas
+from compiler.catalog.schemas.derive import derived, derived_builtins
+
+FOLDER = Path(schemas.__file__).parent
+MOST_BYTES = 400_000
+
+
+def committed(*patterns: str) -> dict[str, str]:
+    return {
+        path.relative_to(FOLDER).as_posix(): path.read_text(encoding="utf-8")
+        for pattern in patterns
+        for path in FOLDER.glob(pattern)
+    }
+
+
+def test_tables_of_crds_and_charts_are_fresh() -> None:
+    if "GPUC_SHARED" not in os.environ:
+        pytest.skip("GPUC_SHARED is not set: upstream's CRDs and charts are not at hand")
+    upstream = Path(os.environ["GPUC_SHARED"]) / "upstream"
+    texts = derived(upstream / "crds", upstream / "charts")
+    assert sorted(texts) == sorted(committed("crds/*/*.json", "charts/*.json"))
+    assert [file for file, text in texts.items() if committed(file)[file] != text] == []
+
+
+def test_table_of_core_kinds_is_fresh() -> None:
+    if importlib.util.find_spec("kubernetes_validate") is None:
+        pytest.skip("kubernetes-validate is not installed: it is a tool of the tables' maintainers")
+    assert derived_builtins() == committed("kubernetes.json")
+
+
+def test_tables_are_compact_and_without_prose_or_expressions() -> None:
+    texts = committed("**/*.json")
+    assert sum(len(text) for text in texts.values()) < MOST_BYTES
+    upstream = {file: text for file, text in texts.items() if file.startswith(("crds/", "charts/"))}
+    assert [file for file, text in upstream.items() if "x-kubernetes-validations" in text] == []
+    assert [file for file, text in upstream.items() if '"description":"' in text] == []
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "namespaced"),
+    [
+        ("karpenter.sh/v1", "NodePool", False),
+        ("kueue.x-k8s.io/v1beta2", "LocalQueue", True),
+        ("kueue.x-k8s.io/v1beta2", "ClusterQueue", False),
+        ("argoproj.io/v1alpha1", "Application", True),
+        ("v1", "Namespace", False),
+        ("rbac.authorization.k8s.io/v1", "Role", True),
+        ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", False),
+    ],
+)
+def test_a_table_knows_whether_its_kind_lives_in_namespaces(api: str, kind: str, namespaced: bool) -> None:
+    known = schemas.table(api, kind, "1.35")
+    assert known is not None
+    assert known.namespaced is namespaced
+
+
+def test_an_unknown_kubernetes_version_has_no_core_kinds() -> None:
+    assert schemas.table("v1", "Namespace", "1.12") is None
+    assert schemas.builtin_kinds("1.12") == []
+
+
+def test_a_kind_has_the_fields_of_the_kubernetes_version() -> None:
+    sizes = {len(str(schemas.table("v1", "Pod", version))) for version in ("1.33", "1.36")}
+    assert len(sizes) == 2
