@@ -1,7 +1,7 @@
 """The policy folders: what pods and workloads of tenants may not do, as data.
 
-A folder `<name>/` holds policy.yaml, and in allowed.yaml and denied.yaml the objects that it must let through and refuse.
-policy.yaml has the keys
+A folder `<name>/` holds policy.yaml, and in allowed.yaml and denied.yaml the objects that it must let through and
+refuse, each behind a comment that says what it shows. policy.yaml has the keys
 
     title, why      one line each; why becomes an annotation of the constraints
     subject         what of subjects.yaml it is about: kinds, and variables that come before its own

@@ -1,4 +1,4 @@
-"""CEL as Kubernetes evaluates an admission policy: variables in order, an error in one is a missing one, errors refuse."""
+"""CEL as Kubernetes evaluates an admission policy: variables in order, one that fails is missing, errors refuse."""
 
 from __future__ import annotations
 
