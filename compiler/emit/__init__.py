@@ -1,1 +1,35 @@
 """Emitters: the resolved cluster in, plain data out, one module per component."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from compiler.emit.argocd import argocd
+from compiler.emit.efa import efa
+from compiler.emit.gatekeeper import gatekeeper
+from compiler.emit.gpu_operator import gpu_operator
+from compiler.emit.karpenter import karpenter
+from compiler.emit.kueue import kueue
+from compiler.emit.monitoring import monitoring
+from compiler.emit.tenants import tenants
+from compiler.emit.workloads import workloads
+from compiler.manifest import Artifact
+from compiler.model import Cluster
+
+EMITTERS: tuple[Callable[[Cluster], Iterator[Artifact]], ...] = (
+    gatekeeper,
+    karpenter,
+    gpu_operator,
+    efa,
+    kueue,
+    tenants,
+    monitoring,
+    workloads,
+    argocd,
+)
+"""In the order in which Argo CD syncs what they emit."""
+
+
+def emit(cluster: Cluster) -> list[Artifact]:
+    """All that is written for a cluster, in the order of the emitters."""
+    return [artifact for emitter in EMITTERS for artifact in emitter(cluster)]

@@ -19,7 +19,8 @@ def predicted_allocatable(
     Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go and the figures of its
     reference/instance-types.md, all nine of which it gives
     """
-    memory_mib = instance.memory_mib * (1000 - kubelet.vm_memory_overhead_permille) // 1000
+    arm64_mib = kubelet.arm64_reserved_memory_mib if instance.arch == "arm64" else 0
+    memory_mib = (instance.memory_mib - arm64_mib) * (1000 - kubelet.vm_memory_overhead_permille) // 1000
     memory_mib -= kubelet.reserved_memory_mib + kubelet.reserved_memory_per_pod_mib * instance.pods
     memory_mib -= kubelet.eviction_memory_mib
     reserved_bytes = kubelet.reserved_storage_gib * GIB + disk_bytes * kubelet.eviction_storage_percent // 100

@@ -1,0 +1,38 @@
+# The verbs of daily work. `make` alone prints them.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help compile test check format bench clean
+
+help:  ## Print the verbs.
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
+	@touch $@
+
+compile: $(VENV)/.installed  ## Compile the specs into out/ and clusters/.
+	$(BIN)/gpuc compile
+
+test: $(VENV)/.installed  ## Run the tests; with GPUC_SHARED also those against the reference data.
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.installed  ## Lint, types, import layers, and whether out/ is what the specs compile to.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/gpuc check --fresh --strict
+
+format: $(VENV)/.installed  ## Format the code.
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed  ## Measure against plain cdk8s, and against helm and kubeconform where they are installed.
+	$(BIN)/python -m benchmarks
+
+clean:  ## Remove the virtual environment and caches.
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -1,0 +1,169 @@
+"""The compiler on one page: read, parse, resolve, check, emit, verify, print, write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from compiler.finding import Finding, Mark, Stop
+from compiler.printing import Printing, Send
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from compiler.source import Source
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a run."""
+
+    findings: tuple[Finding, ...]
+    clusters: tuple[str, ...]
+    """Names of the clusters that were compiled or checked."""
+    written: tuple[str, ...] = ()
+    """Files that were added or changed, relative to the folder that holds out/."""
+    removed: tuple[str, ...] = ()
+    unchanged: int = 0
+    lines: Callable[[Mark], str | None] = lambda mark: None
+    """The source line at a mark."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One cluster that compiled."""
+
+    name: str
+    source: Source
+
+
+def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress: Progress) -> Outcome:
+    """Compiles clusters and writes what changed; nothing is written when any of them has an error.
+
+    files are spec files relative to the root; None stands for every cluster, and then clusters whose spec is gone
+    lose their files.
+    """
+    with Printing.start(into, keep=True, at_once=_will_print(root, files, into)) as printing:
+        compiled, findings = _compile_all(root, files, progress, printing.send)
+        if any(finding.is_error for finding in findings):
+            return _outcome(root, compiled, findings)
+        from compiler.write import write
+
+        progress("writing")
+        outputs = [printing.output(one.name, one.source) for one in compiled]
+        try:
+            plan = write(into, outputs, all_clusters=files is None)
+        except Stop as stop:
+            return _outcome(root, compiled, [*findings, *stop.findings])
+    written = (*plan.added, *plan.changed)
+    unchanged = sum(len(output.texts) for output in outputs) - len(written)
+    return replace(
+        _outcome(root, compiled, findings), written=written, removed=tuple(plan.removed), unchanged=unchanged
+    )
+
+
+def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool, progress: Progress) -> Outcome:
+    """Reports what a compile would report; with fresh also each file of out/ that is not what the specs compile to."""
+    if not fresh:
+        return _outcome(root, *_compile_all(root, files, progress, lambda name, artifacts, source: None))
+    with Printing.start(into, keep=False, at_once=True) as printing:
+        compiled, findings = _compile_all(root, files, progress, printing.send)
+        if not any(finding.is_error for finding in findings):
+            from compiler.fresh import stale
+
+            progress("comparing")
+            outputs = [printing.output(one.name, one.source) for one in compiled]
+            findings += stale(into, outputs, all_clusters=files is None)
+    return _outcome(root, compiled, findings)
+
+
+def compile_cluster(root: Path, file: str, send: Send) -> tuple[Compiled, list[Finding]]:
+    """One cluster from its spec file to what was emitted, every stage reporting all that it sees.
+
+    What was emitted goes to the printer before it is verified, so that both run at once.
+
+    Raises:
+        Stop: when a stage finds errors; later stages then do not run.
+    """
+    from compiler.source import read
+
+    source = read(root, file)
+    name = Path(file).stem
+    try:
+        findings = _stages(name, source, send)
+    except Stop as stop:
+        raise Stop(_located(stop.findings, source, name)) from None
+    return Compiled(name, source), _located(findings, source, name)
+
+
+def _stages(name: str, source: Source, send: Send) -> list[Finding]:
+    from compiler.accept import accepted
+    from compiler.catalog import load
+    from compiler.emit import emit
+    from compiler.model import resolve
+    from compiler.rules import check
+    from compiler.spec.parse import parse
+    from compiler.verify import verify
+
+    cluster = resolve(parse(source), source.file, load())
+    findings = accepted(check(cluster), source.tree)
+    if any(finding.is_error for finding in findings):
+        raise Stop(findings)
+    artifacts = emit(cluster)
+    send(name, artifacts, source)
+    return findings + verify(artifacts, cluster.spec.kubernetes, cluster.components)
+
+
+def _compile_all(
+    root: Path, files: Sequence[str] | None, progress: Progress, send: Send
+) -> tuple[list[Compiled], list[Finding]]:
+    from compiler.source import cluster_files
+
+    compiled: list[Compiled] = []
+    findings: list[Finding] = []
+    for file in cluster_files(root) if files is None else files:
+        progress(f"compiling {file}")
+        try:
+            one, found = compile_cluster(root, file, send)
+        except Stop as stop:
+            findings += stop.findings
+        else:
+            compiled.append(one)
+            findings += found
+    return compiled, findings
+
+
+def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Finding]:
+    return [
+        replace(finding, cluster=name, mark=finding.mark or source.locate(finding.path, finding.on_key))
+        for finding in findings
+    ]
+
+
+def _outcome(root: Path, compiled: Sequence[Compiled], findings: Sequence[Finding]) -> Outcome:
+    return Outcome(tuple(findings), tuple(one.name for one in compiled), lines=lambda mark: _line(root, mark))
+
+
+def _line(root: Path, mark: Mark) -> str | None:
+    try:
+        lines = (root / mark.file).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    return lines[mark.line - 1] if 0 < mark.line <= len(lines) else None
+
+
+def _will_print(root: Path, files: Sequence[str] | None, into: Path) -> bool:
+    """Whether Node is likely to be needed: a hint from the age of files, on which no output depends.
+
+    Node then starts while Python still imports; a wrong guess only costs time.
+    """
+    try:
+        indexes = [os.stat(entry.path + "/gpuc.lock").st_mtime for entry in os.scandir(into / "out") if entry.is_dir()]
+        specs = files or [entry.path for entry in os.scandir(root / "specs") if entry.is_file()]
+        newest = max(os.stat(root / spec).st_mtime for spec in specs)
+    except (OSError, ValueError):
+        return True
+    return not indexes or newest > min(indexes)
