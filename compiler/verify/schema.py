@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
 from compiler.catalog.schemas import CONSTRAINTS, Table, builtin_kinds, custom_kinds, table
-from compiler.catalog.schemas.structural import Schema
 from compiler.finding import Finding, Severity, fault
 from compiler.manifest import Manifest
 from compiler.verify.metadata import verify_metadata
 from compiler.verify.mismatch import Fit, Mismatch, mismatches, nearest, validator
 from compiler.verify.shape import verify_shape
-from compiler.verify.templates import declared_parameters, open_parts, parameters_schema
+from compiler.verify.templates import declared_parameters, open_parts, parameter_mismatches
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -77,11 +75,9 @@ def verify_schemas(manifests: Sequence[Manifest], kubernetes: str) -> list[Findi
 
 
 def _of(manifest: Manifest, known: Table, kubernetes: str, parameters: dict[str, str]) -> Iterator[Mismatch]:
+    yield from mismatches(_compiled(known.api, known.kind, kubernetes), manifest.body, known.schema)
     if manifest.api == CONSTRAINTS:
-        compiled, schema = _constraint(parameters[manifest.kind])
-    else:
-        compiled, schema = _compiled(manifest.api, manifest.kind, kubernetes), known.schema
-    yield from mismatches(compiled, manifest.body, schema)
+        yield from parameter_mismatches(manifest, parameters[manifest.kind])
     if manifest.kind == "ConstraintTemplate":
         yield from open_parts(manifest)
 
@@ -91,15 +87,6 @@ def _compiled(api: str, kind: str, kubernetes: str) -> Draft202012Validator:
     known = table(api, kind, kubernetes)
     assert known is not None
     return validator(known.schema)
-
-
-@cache
-def _constraint(parameters: str) -> tuple[Draft202012Validator, Schema]:
-    generic = table(CONSTRAINTS, "", "")
-    assert generic is not None
-    schema = json.loads(json.dumps(generic.schema))
-    schema["properties"]["spec"]["properties"]["parameters"] = parameters_schema(parameters)
-    return validator(schema), schema
 
 
 def _finding(manifest: Manifest, item: Mismatch) -> Finding:

@@ -29,9 +29,11 @@ def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
     return {kind: text for kind, text in declared.items() if not _schema_fault(text)}
 
 
-def parameters_schema(declared: str) -> Schema:
-    """The strict schema of a constraint's parameters, from the text that its template declares."""
-    return strict({"type": "object", **json.loads(declared)})
+def parameter_mismatches(constraint: Manifest, declared: str) -> Iterator[Mismatch]:
+    """What is wrong with a constraint's parameters, by the text that its template declares."""
+    compiled, schema = _parameters(declared)
+    for item in mismatches(compiled, _dig(constraint.body, "spec", "parameters") or {}, schema):
+        yield Mismatch(item.fit, f"spec.parameters.{item.place}".rstrip("."), item.message, item.fix)
 
 
 def open_parts(manifest: Manifest) -> Iterator[Mismatch]:
@@ -51,10 +53,16 @@ def open_parts(manifest: Manifest) -> Iterator[Mismatch]:
 
 
 @cache
+def _parameters(declared: str) -> tuple[Draft202012Validator, Schema]:
+    schema = strict({"type": "object", **json.loads(declared)})
+    return validator(schema), schema
+
+
+@cache
 def _schema_fault(declared: str) -> str:
     """Why a text is no schema of parameters; empty when it is one."""
     try:
-        validator(parameters_schema(declared))
+        _parameters(declared)
     except (TypeError, ValueError, AttributeError) as error:
         return f"not a schema: {error}"
     return ""

@@ -29,6 +29,10 @@ class Table:
     schema: Schema
     """JSON Schema (draft 2020-12), closed, of everything beside apiVersion, kind, metadata and status."""
 
+    @property
+    def api(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
 
 def table(api: str, kind: str, kubernetes: str) -> Table | None:
     """The table of a kind, core kinds as of that Kubernetes version; None where there is none.

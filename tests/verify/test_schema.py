@@ -1,0 +1,187 @@
+"""What the verifier says of emitted objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compiler.finding import Finding
+from compiler.manifest import Manifest
+from compiler.verify.schema import verify_schemas
+
+ORIGIN = ("spec", "pools", "train-h100")
+NODE_CLASS_REF = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "train-h100"}
+
+
+def node_pool(*, limits: dict[str, str] | None = None, **template: Any) -> Manifest:
+    requirement = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["p5.48xlarge"]}
+    node = {"nodeClassRef": NODE_CLASS_REF, "requirements": [requirement], **template}
+    body = {"spec": {"template": {"spec": node}, "limits": limits or {"cpu": "768"}}}
+    return Manifest("out/a/karpenter/pools/train-h100.yaml", ORIGIN, "karpenter.sh/v1", "NodePool", "train-h100", body)
+
+
+def config_map(name: str = "nccl", *, file: str = "c.yaml", namespace: str = "research", **more: Any) -> Manifest:
+    return Manifest(file, ("spec",), "v1", "ConfigMap", name, {"data": {"A": "b"}}, namespace, **more)
+
+
+def template(**parameters: Any) -> Manifest:
+    source = {"validations": [{"expression": "true", "message": "never"}]}
+    code = [{"engine": "K8sNativeValidation", "source": source}]
+    crd = {"names": {"kind": "GpuLimit"}, "validation": {"openAPIV3Schema": {"type": "object", **parameters}}}
+    body = {"spec": {"crd": {"spec": crd}, "targets": [{"target": "admission.k8s.gatekeeper.sh", "code": code}]}}
+    api = "templates.gatekeeper.sh/v1"
+    return Manifest("t.yaml", ("spec",), api, "ConstraintTemplate", "gpulimit", body)
+
+
+def constraint(**parameters: Any) -> Manifest:
+    spec = {"enforcementAction": "deny", "match": {"scope": "Namespaced"}, "parameters": parameters}
+    return Manifest("k.yaml", ("spec",), "constraints.gatekeeper.sh/v1beta1", "GpuLimit", "limit", {"spec": spec})
+
+
+def ids(found: list[Finding]) -> list[str]:
+    return [item.id for item in found]
+
+
+def test_correct_objects_have_no_findings() -> None:
+    limit = {"max": {"type": "integer"}}
+    assert verify_schemas([node_pool(), config_map(), template(properties=limit), constraint(max=8)], "1.35") == []
+
+
+def test_a_misspelt_field_names_file_object_place_and_the_nearest_field() -> None:
+    (found,) = verify_schemas([node_pool(expiresAfter="Never")], "1.35")
+    assert found.id == "SCH001"
+    assert found.path == ORIGIN
+    assert found.message == (
+        "out/a/karpenter/pools/train-h100.yaml: NodePool train-h100: spec.template.spec.expiresAfter: "
+        'unknown field, did you mean "expireAfter"'
+    )
+
+
+def test_all_mistakes_of_all_objects_are_told() -> None:
+    bad = node_pool(taints=[{"key": "a", "effect": "NoShedule"}, {"value": "b", "effect": "NoSchedule"}], kubelet={})
+    found = verify_schemas([bad, config_map(labels={"a": "not a value"})], "1.35")
+    assert sorted(ids(found)) == ["SCH001", "SCH002", "SCH003", "SCH006", "SCH007"]
+
+
+def test_a_kind_of_an_older_version_is_unknown_and_the_nearest_is_named() -> None:
+    old = Manifest("o.yaml", ORIGIN, "kueue.x-k8s.io/v1beta1", "LocalQueue", "q", {}, "n")
+    (found,) = verify_schemas([old], "1.35")
+    assert found.id == "SCH004"
+    assert '"kueue.x-k8s.io/v1beta2 LocalQueue"' in found.message
+
+
+@pytest.mark.parametrize(("written", "stored"), [("768000m", "768"), ("2000", "2k"), ("1024Gi", "1Ti")])
+def test_a_quantity_that_kubernetes_stores_otherwise_is_told_with_what_it_stores(written: str, stored: str) -> None:
+    (found,) = verify_schemas([node_pool(limits={"memory": written})], "1.35")
+    assert (found.id, found.fix) == ("SCH005", f'"{stored}"')
+
+
+def test_a_quantity_as_a_number_or_as_other_text_is_refused() -> None:
+    found = verify_schemas([node_pool(limits={"cpu": 768, "memory": "2 TiB"})], "1.35")  # type: ignore[dict-item]
+    assert ids(found) == ["SCH002", "SCH002"]
+
+
+def test_parameters_are_checked_against_the_template_of_the_same_tree() -> None:
+    declared = template(properties={"max": {"type": "integer", "minimum": 0}}, required=["max"])
+    assert ids(verify_schemas([declared, constraint(max="8")], "1.35")) == ["SCH002"]
+    assert ids(verify_schemas([declared, constraint(max=8, min=1)], "1.35")) == ["SCH001"]
+    assert ids(verify_schemas([declared, constraint(maximum=8)], "1.35")) == ["SCH003", "SCH001"]
+    assert ids(verify_schemas([constraint(max=8)], "1.35")) == ["SCH004"]
+
+
+def test_a_template_with_a_schema_that_is_none_is_told() -> None:
+    found = verify_schemas([template(properties={"max": {"type": "int"}})], "1.35")
+    assert ids(found) == ["SCH002"]
+    assert "spec.crd.spec.validation.openAPIV3Schema: not a schema" in found[0].message
+
+
+def test_the_nearest_field_is_known_inside_shared_definitions() -> None:
+    containers = [{"name": "a", "image": "b", "resources": {"limit": {"cpu": "1"}}}]
+    pod = Manifest("p.yaml", ORIGIN, "v1", "Pod", "p", {"spec": {"containers": containers}}, "n")
+    (found,) = verify_schemas([pod], "1.36")
+    assert found.message.endswith('spec.containers[0].resources.limit: unknown field, did you mean "limits"')
+
+
+def test_a_misspelt_word_in_the_cel_of_a_template_is_told() -> None:
+    wrong = template()
+    wrong.body["spec"]["targets"][0]["code"][0]["source"]["matchConditions"] = [{"name": "a", "expression": "true"}]
+    (found,) = verify_schemas([wrong], "1.35")
+    assert found.id == "SCH001"
+    assert (
+        'spec.targets[0].code[0].source.matchConditions: unknown field, did you mean "matchCondition"' in found.message
+    )
+
+
+def test_a_template_that_is_not_named_as_its_kind_is_told() -> None:
+    named = template()
+    other = Manifest(named.file, named.origin, named.api, named.kind, "gpu-limit", named.body)
+    assert ids(verify_schemas([other], "1.35")) == ["SCH002"]
+
+
+def test_two_items_of_a_map_list_with_one_key_are_refused() -> None:
+    ports = [{"name": "a", "port": 80}, {"name": "b", "port": 80, "protocol": "UDP"}, {"name": "c", "port": 80}]
+    service = Manifest("s.yaml", ORIGIN, "v1", "Service", "s", {"spec": {"ports": ports[:2]}}, "n")
+    assert verify_schemas([service], "1.35") == []
+    service.body["spec"]["ports"] = [*ports[:2], {"name": "c", "port": 80, "protocol": "UDP"}]
+    assert ids(verify_schemas([service], "1.35")) == ["SCH002"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        config_map("Nccl"),
+        config_map("a" * 254),
+        config_map(namespace=""),
+        config_map(namespace="a.b"),
+        config_map(labels={"gpuc.dev/": "a"}),
+        config_map(labels={"Gpuc.dev/a": "a"}),
+        config_map(labels={"a": "b" * 64}),
+        config_map(annotations={"a b": "c"}),
+        config_map(annotations={"a": "c" * 262_144}),
+        Manifest("n.yaml", ORIGIN, "v1", "Namespace", "a.b", {}),
+        Manifest("n.yaml", ORIGIN, "v1", "Namespace", "a", {}, namespace="b"),
+        Manifest("s.yaml", ORIGIN, "v1", "Service", "1a", {"spec": {"ports": [{"port": 80}]}}, "n"),
+        Manifest("r.yaml", ORIGIN, "rbac.authorization.k8s.io/v1", "Role", "a/b", {}, "n"),
+        Manifest("q.yaml", ORIGIN, "kueue.x-k8s.io/v1beta2", "ClusterQueue", "a" * 64, {}),
+    ],
+    ids=str,
+)
+def test_illegal_metadata_is_refused(made: Manifest) -> None:
+    assert ids(verify_schemas([made], "1.35")) == ["SCH006"]
+
+
+def test_legal_metadata_is_taken() -> None:
+    role = Manifest("r.yaml", ORIGIN, "rbac.authorization.k8s.io/v1", "Role", "system:a", {}, "n")
+    labelled = config_map("a.b-c", labels={"app.kubernetes.io/name": "a_B.1", "x": ""}, annotations={"A.io/b": "c d"})
+    assert verify_schemas([role, labelled], "1.35") == []
+
+
+def network_policy(**spec: Any) -> Manifest:
+    api = "networking.k8s.io/v1"
+    return Manifest("p.yaml", ORIGIN, api, "NetworkPolicy", "deny", {"spec": spec}, "research")
+
+
+def test_empty_containers_stand_only_where_they_mean_something() -> None:
+    deny = network_policy(podSelector={}, policyTypes=["Ingress"], ingress=[])
+    assert verify_schemas([deny], "1.35") == []
+    everyone = network_policy(podSelector={}, policyTypes=["Ingress"], ingress=[{"from": [{}]}])
+    assert ids(verify_schemas([everyone], "1.35")) == ["SCH007"]
+
+
+def test_a_null_is_told_even_in_a_field_that_takes_anything() -> None:
+    declared = template(properties={"mode": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}})
+    assert ids(verify_schemas([declared, constraint(mode={"a": None})], "1.35")) == ["SCH007"]
+
+
+def test_one_object_in_two_files_is_told() -> None:
+    found = verify_schemas([config_map(), config_map(file="d.yaml"), config_map(namespace="other")], "1.35")
+    assert [item.message for item in found if "already" in item.message] == [
+        "d.yaml: ConfigMap research/nccl: stands in c.yaml already"
+    ]
+
+
+def test_objects_of_one_file_follow_one_another() -> None:
+    tree = [config_map("a"), config_map("b", file="d.yaml"), config_map("c")]
+    assert ids(verify_schemas(tree, "1.35")) == ["SCH008"]
+    assert verify_schemas([tree[0], tree[2], tree[1]], "1.35") == []
