@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 _UNIT_SECONDS = {"h": 3600, "m": 60, "s": 1}
-_PART = re.compile(r"(\d+)(h|m|s)")
-_WHOLE = re.compile(r"(?:\d+[hms])+")
+_PART = re.compile(r"([0-9]+)(h|m|s)")
+_WHOLE = re.compile(r"(?:[0-9]+[hms])+")
 
 
 def parse_duration(text: str) -> int:

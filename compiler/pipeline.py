@@ -109,7 +109,7 @@ def _stages(name: str, source: Source, send: Send) -> list[Finding]:
     from compiler.verify import verify
 
     cluster = resolve(parse(source), source.file, load())
-    findings = accepted(check(cluster), source.tree)
+    findings = accepted([*source.remarks, *check(cluster)], source.tree)
     if any(finding.is_error for finding in findings):
         raise Stop(findings)
     artifacts = emit(cluster)

@@ -1,0 +1,39 @@
+"""Where tests find the repository, the example clusters and the reference data."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from compiler.catalog import load
+from compiler.model import Cluster, resolve
+from compiler.source import read
+from compiler.spec.parse import parse
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ("infer-euw1", "prod-use1", "train-usw2")
+
+
+@cache
+def example(name: str) -> Cluster:
+    """The resolved cluster of one of the example specs."""
+    file = f"specs/{name}.yaml"
+    return resolve(parse(read(ROOT, file)), file, load())
+
+
+@pytest.fixture
+def prod() -> Cluster:
+    """The production cluster of the reference spec."""
+    return example("prod-use1")
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The folder with the reference data; the test skips where there is none."""
+    folder = os.environ.get("GPUC_SHARED")
+    if not folder:
+        pytest.skip("GPUC_SHARED is not set: no reference data to compare with")
+    return Path(folder)

@@ -1,0 +1,71 @@
+"""MIG layouts: found exactly where a placement exists, against a search that tries everything."""
+
+from itertools import combinations_with_replacement, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compiler.catalog import load
+from compiler.model.layout import place
+
+PLACED = sorted(gpu for gpu, profiles in load().profile_sets.items() if profiles.placement_units)
+
+
+def exhaustive(layout: dict[str, int], gpu: str) -> bool:
+    """Whether any choice of starts leaves no unit covered twice."""
+    profiles = load().profile_sets[gpu]
+    wanted = [profiles.profiles[name] for name, count in layout.items() for _ in range(count)]
+    for starts in product(*(profile.starts for profile in wanted)):
+        units = [unit for profile, start in zip(wanted, starts, strict=True) for unit in range(start, start + profile.size)]
+        if len(units) == len(set(units)):
+            return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("gpu", "layout", "fits"),
+    [
+        ("h100-sxm5-80gb", {"1g.10gb": 7}, True),
+        ("h100-sxm5-80gb", {"1g.10gb": 8}, False),
+        ("h100-sxm5-80gb", {"3g.40gb": 2}, True),
+        ("h100-sxm5-80gb", {"3g.40gb": 2, "1g.10gb": 1}, False),
+        ("h100-sxm5-80gb", {"4g.40gb": 1, "3g.40gb": 1}, True),
+        ("h100-sxm5-80gb", {"4g.40gb": 2}, False),
+        ("h100-sxm5-80gb", {"3g.40gb": 1, "2g.20gb": 1, "1g.10gb": 2}, True),
+        ("h100-sxm5-80gb", {"2g.20gb": 3, "1g.10gb": 1}, True),
+        ("h100-sxm5-80gb", {"2g.20gb": 3, "1g.10gb": 2}, False),
+        ("a100-sxm4-40gb", {"1g.10gb": 4}, True),
+        ("a100-sxm4-40gb", {"1g.10gb": 5}, False),
+        ("h100-sxm5-80gb", {"7g.80gb": 1, "1g.10gb": 1}, False),
+    ],
+)
+def test_known_layouts(gpu: str, layout: dict[str, int], fits: bool) -> None:
+    assert (place(layout, load().profile_sets[gpu]) is not None) is fits
+
+
+@given(st.sampled_from(PLACED), st.data())
+def test_the_search_agrees_with_trying_everything(gpu: str, data: st.DataObject) -> None:
+    profiles = load().profile_sets[gpu].profiles
+    names = data.draw(st.lists(st.sampled_from(sorted(profiles)), min_size=1, max_size=5))
+    layout = {name: names.count(name) for name in names}
+    assert (place(layout, load().profile_sets[gpu]) is not None) == exhaustive(layout, gpu)
+
+
+def test_placements_start_where_profiles_may_and_never_overlap() -> None:
+    for gpu in PLACED:
+        profiles = load().profile_sets[gpu]
+        for pair in combinations_with_replacement(sorted(profiles.profiles), 2):
+            layout = {name: pair.count(name) for name in pair}
+            placed = place(layout, profiles)
+            if placed is None:
+                continue
+            assert {name: len(starts) for name, starts in placed.items()} == layout
+            units = [
+                unit
+                for name, starts in placed.items()
+                for start in starts
+                for unit in range(start, start + profiles.profiles[name].size)
+            ]
+            assert len(units) == len(set(units))
+            assert all(start in profiles.profiles[name].starts for name, starts in placed.items() for start in starts)

@@ -1,0 +1,64 @@
+"""What pools advertise and leave to tenants, by arithmetic done here from the hardware alone."""
+
+import pytest
+
+from compiler.model import Cluster
+from compiler.model.vector import MIB
+from tests.conftest import EXAMPLES, example
+
+
+def pool(cluster: Cluster, name: str):
+    return next(pool for pool in cluster.pools if pool.name == name)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "name", "advertised"),
+    [
+        ("prod-use1", "general", {}),
+        ("prod-use1", "train-h100", {"nvidia.com/gpu": 8, "vpc.amazonaws.com/efa": 32, "hugepages-2Mi": 10256 * MIB}),
+        ("prod-use1", "batch-a100", {"nvidia.com/gpu": 8, "vpc.amazonaws.com/efa": 4, "hugepages-2Mi": 10256 * MIB}),
+        (
+            "prod-use1", "serve-a100",
+            {"nvidia.com/mig-1g.10gb": 16, "nvidia.com/mig-2g.20gb": 8, "nvidia.com/mig-3g.40gb": 8},
+        ),
+        ("prod-use1", "lab-h100", {"nvidia.com/gpu": 2, "nvidia.com/mig-1g.10gb": 28, "nvidia.com/mig-3g.40gb": 4}),
+        ("prod-use1", "dev-l4", {"nvidia.com/gpu.shared": 16}),
+        ("prod-use1", "embed-l40s", {"nvidia.com/gpu.shared": 32}),
+        ("train-usw2", "core-b200", {"nvidia.com/gpu": 8, "vpc.amazonaws.com/efa": 8, "hugepages-2Mi": 10256 * MIB}),
+        ("infer-euw1", "models-a100", {"nvidia.com/mig-1g.5gb": 16, "nvidia.com/mig-2g.10gb": 8, "nvidia.com/mig-3g.20gb": 8}),
+        ("infer-euw1", "notebooks-l4", {"nvidia.com/gpu.shared": 4}),
+    ],
+)  # fmt: skip
+def test_advertised(cluster: str, name: str, advertised: dict[str, int]) -> None:
+    found = pool(example(cluster), name)
+    assert found.advertised(found.instances[0]) == advertised
+
+
+def test_a_training_node_keeps_what_kubelet_daemonsets_and_huge_pages_take(prod: Cluster) -> None:
+    node = pool(prod, "train-h100").node
+    daemonsets = [row for row in prod.catalog.daemonsets]
+    assert node["cpu"] == 191450 - 1000 - sum(row.cpu_milli for row in daemonsets)
+    assert node["memory"] == (1938410 - 10256 - sum(row.memory_mib for row in daemonsets)) * MIB
+
+
+def test_a_pool_of_several_types_promises_the_smallest(prod: Cluster) -> None:
+    general = pool(prod, "general")
+    smaller = general.left(general.instances[0])
+    assert general.instances[0].vcpu < general.instances[1].vcpu
+    assert general.node["cpu"] == smaller["cpu"]
+
+
+def test_startup_taints_stand_only_where_the_operator_cuts_the_gpus() -> None:
+    with_gate = {(name, pool.name) for name in EXAMPLES for pool in example(name).pools if pool.startup_taints}
+    assert with_gate == {("infer-euw1", "models-a100")}
+
+
+def test_labels_of_nodes_that_cut_themselves_do_not_call_the_mig_manager(prod: Cluster) -> None:
+    assert all("nvidia.com/mig.config" not in pool.labels for pool in prod.pools)
+    models = pool(example("infer-euw1"), "models-a100")
+    assert models.labels["nvidia.com/mig.config"] == "gpuc-models-a100"
+
+
+def test_dedicated_pools_carry_their_tenants_taint(prod: Cluster) -> None:
+    tainted = {pool.name: pool.dedicated_to for pool in prod.pools if pool.dedicated_to}
+    assert tainted == {"embed-l40s": "platform-ml"}

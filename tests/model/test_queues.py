@@ -1,0 +1,81 @@
+"""Quotas as vectors: the spec's units against arithmetic done here."""
+
+import pytest
+
+from compiler.model import Cluster, ClusterQueue, Share
+from compiler.model.vector import MIB, total
+from tests.conftest import EXAMPLES, example
+
+
+def cluster_queue(cluster: Cluster, name: str) -> ClusterQueue:
+    return next(one for queue in cluster.queues for one in queue.cluster_queues if one.name == name)
+
+
+def share(cluster: Cluster, queue: str, pool: str) -> Share:
+    return next(one for one in cluster_queue(cluster, queue).shares if one.pool.name == pool)
+
+
+def test_nodes_become_all_resources_of_the_nodes(prod: Cluster) -> None:
+    found = share(prod, "research", "train-h100")
+    assert found.nominal == {name: 10 * amount for name, amount in found.pool.node.items()}
+    assert found.nominal["nvidia.com/gpu"] == 80
+    assert found.nominal["vpc.amazonaws.com/efa"] == 320
+    assert found.borrow is not None and found.borrow["nvidia.com/gpu"] == 48
+    assert found.lend is not None and found.lend["nvidia.com/gpu"] == 32
+
+
+def test_all_is_no_limit_of_its_own(prod: Cluster) -> None:
+    found = share(prod, "research", "batch-a100")
+    assert found.borrow is None and found.lend is None
+
+
+def test_slices_carry_their_part_of_the_node(prod: Cluster) -> None:
+    found = share(prod, "search", "serve-a100")
+    node = found.pool.node
+    # Per GPU an eighth of the node; of that 4/8, 2/8 and 1/8, each slice rounded down by itself.
+    cpu = 32 * (node["cpu"] * 4 // 64) + 32 * (node["cpu"] * 2 // 64) + 64 * (node["cpu"] // 64)
+    assert found.nominal["cpu"] == cpu
+    memory = sum(count * (node["memory"] * part // 64 // MIB) for count, part in ((32, 4), (32, 2), (64, 1)))
+    assert found.nominal["memory"] == memory * MIB
+    assert found.nominal["nvidia.com/mig-2g.20gb"] == 32
+
+
+def test_whole_gpus_beside_slices_carry_an_eighth_each(prod: Cluster) -> None:
+    found = share(prod, "research", "lab-h100")
+    node = found.pool.node["cpu"]
+    assert found.nominal["nvidia.com/gpu"] == 4
+    assert found.nominal["cpu"] == 4 * node // 8 + 56 * (node // 64) + 8 * (node * 4 // 64)
+
+
+def test_shares_carry_their_part_of_the_node(prod: Cluster) -> None:
+    found = share(prod, "research", "dev-l4")
+    assert found.nominal["nvidia.com/gpu.shared"] == 96
+    assert found.nominal["cpu"] == 96 * (found.pool.node["cpu"] // 16)
+
+
+def test_general_pools_stand_in_a_queue_of_their_own(prod: Cluster) -> None:
+    names = [one.name for queue in prod.queues for one in queue.cluster_queues]
+    assert names == ["research", "research-cpu", "search", "search-cpu", "platform-ml"]
+    assert [pool.name for pool in cluster_queue(prod, "research-cpu").pools] == ["general"]
+
+
+def test_without_a_cohort_nothing_is_borrowed_or_lent(prod: Cluster) -> None:
+    found = share(prod, "platform-ml", "embed-l40s")
+    assert set((found.borrow or {}).values()) == {0} and set((found.lend or {}).values()) == {0}
+
+
+def test_a_tenants_ceiling_is_its_own_and_what_others_really_lend(prod: Cluster) -> None:
+    research = next(tenant for tenant in prod.tenants if tenant.name == "research")
+    train = (10 + min(6, 6)) * 8
+    batch = (4 + 4) * 8
+    lab = 4
+    assert research.ceiling["nvidia.com/gpu"] == train + batch + lab
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_no_pool_is_promised_twice(name: str) -> None:
+    cluster = example(name)
+    for pool in cluster.pools:
+        shares = [share for queue in cluster.queues for share in queue.shares if share.pool is pool]
+        promised = total(share.nominal for share in shares)
+        assert all(promised[resource] <= pool.capacity[resource] for resource in promised), pool.name
