@@ -16,8 +16,8 @@ from compiler.model.names import TENANT_KEY, WHY
 TEMPLATE_WAVE = 0
 CONSTRAINT_WAVE = 5
 
-# Where the pod's template lies in what tenants write. Gatekeeper follows maps only: of a JobSet, whose templates stand in
-# a list, it would refuse every one, so there its Jobs are judged.
+# Where the pod's template lies in what tenants write. Gatekeeper follows maps only: with a path into a list, as a JobSet
+# would need, it refuses every object of the kind. The Jobs that a JobSet makes are judged instead.
 _GENERATORS = (
     ("apps", "v1", "Deployment", "spec.template"),
     ("apps", "v1", "StatefulSet", "spec.template"),

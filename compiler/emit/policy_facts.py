@@ -92,6 +92,7 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.resources": _resources,
     "tenant.limits": _limits,
     "tenant.choices": _choices,
+    "tenant.pools": lambda _, tenant: [pool.name for pool in tenant.pools],
     "tenant.taints": _taints,
     "tenant.nccl_profiles": _profiles,
     "tenant.ingress_namespaces": _ingress_namespaces,

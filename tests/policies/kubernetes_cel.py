@@ -17,15 +17,13 @@ _QUANTITY = cel.Type.Map(cel.Type.STRING, cel.Type.STRING)
 
 
 def _as_integer(quantity: dict[str, str]) -> int:
-    value = parse_quantity(quantity["text"])
+    text = quantity["text"]
+    if text[-1] in "mun":  # Go does not reduce 4000m to 4
+        raise ValueError(f"{text} is no integer")
+    value = parse_quantity(text)
     if value.denominator != 1:
-        raise ValueError(f"{quantity['text']} is no integer")
+        raise ValueError(f"{text} is no integer")
     return value.numerator
-
-
-def _sign(quantity: dict[str, str]) -> int:
-    value = parse_quantity(quantity["text"])
-    return (value > 0) - (value < 0)
 
 
 def _quantity(text: str) -> dict[str, str]:
@@ -45,14 +43,13 @@ def _function(name: str, takes: list[Any], gives: Any, run: Any, *, is_member: b
 @cache
 def environment() -> cel.Env:
     """The CEL environment of an admission policy, as far as our policies use it."""
-    variables = {name: cel.Type.DYN for name in ("object", "oldObject", "request")}
+    variables = dict.fromkeys(("object", "oldObject", "request"), cel.Type.DYN)
     return cel.NewEnv(
         variables=variables | {"variables": cel.Type.Map(cel.Type.STRING, cel.Type.DYN)},
         extensions=[ext_strings.ExtStrings()],
         functions=[
             _function("quantity", [cel.Type.STRING], _QUANTITY, _quantity, is_member=False),
             _function("asInteger", [_QUANTITY], cel.Type.INT, _as_integer),
-            _function("sign", [_QUANTITY], cel.Type.INT, _sign),
             _function("isGreaterThan", [_QUANTITY, _QUANTITY], cel.Type.BOOL, _exceeds),
             _function("sum", [cel.Type.List(cel.Type.INT)], cel.Type.INT, sum),
         ],
@@ -78,7 +75,7 @@ class Review:
         if document["kind"] != "AdmissionReview":
             return cls(document)
         request = document["request"]
-        return cls(request["object"], request["oldObject"], request)
+        return cls(request["object"], request.get("oldObject"), request)
 
 
 def denials(
@@ -94,12 +91,15 @@ def denials(
     refused = {}
     for index, validation in enumerate(validations):
         verdict = compiled(validation["expression"]).eval(data=data)
-        if verdict.type() == cel.Type.ERROR or verdict.plain_value() is not True:
+        if verdict.type() == cel.Type.ERROR:
+            refused[index] = f"expression '{validation['expression']}' resulted in error: {verdict.plain_value()}"
+        elif verdict.plain_value() is not True:
             refused[index] = _message(validation, data)
     return refused
 
 
 def _message(validation: dict[str, str], data: Object) -> str:
+    """The message; empty where its expression fails, which Kubernetes replaces by the validation's text."""
     if "message" in validation:
         return validation["message"]
     value = compiled(validation["messageExpression"]).eval(data=data)

@@ -1,0 +1,55 @@
+"""A CEL expression with one operand of && or || taken away, to see whether anything depends on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+OPERATOR = re.compile(r"&&|\|\|")
+# Operands that only keep others from failing; without them the others fail, and a failure refuses or is absorbed.
+GUARD = re.compile(r"!?has\([\w.]+\)|oldObject != null|!variables\.created")
+LOOKUP = re.compile(r'("[\w./-]+"|[\w.]+) in ([\w.]+)')
+OPENING, CLOSING = "([{", ")]}"
+
+
+def without_a_clause(expression: str) -> Iterator[str]:
+    """The expression without each operand that is no guard, one after the other."""
+    for operator in OPERATOR.finditer(expression):
+        neutral = " true " if operator.group() == "&&" else " false "
+        left, right = _left(expression, operator.start()), _right(expression, operator.end())
+        for start, end in ((left, operator.start()), (operator.end(), right)):
+            if not _is_guard(expression[start:end].strip(), expression):
+                yield expression[:start] + neutral + expression[end:]
+
+
+def _is_guard(operand: str, expression: str) -> bool:
+    lookup = LOOKUP.fullmatch(operand)
+    return bool(GUARD.fullmatch(operand)) or bool(lookup and f"{lookup[2]}[{lookup[1]}]" in expression)
+
+
+def _right(text: str, at: int) -> int:
+    """Where the operand that begins at a place ends: before an operator, a comma, a ternary's sign or a bracket."""
+    depth, quoted = 0, False
+    while at < len(text):
+        letter = text[at]
+        quoted ^= letter == '"'
+        if not quoted:
+            if depth == 0 and (letter in CLOSING or letter in ",?:" or text[at : at + 2] in ("&&", "||")):
+                break
+            depth += (letter in OPENING) - (letter in CLOSING)
+        at += 1
+    return at
+
+
+def _left(text: str, at: int) -> int:
+    """Where the operand that ends at a place begins."""
+    depth, quoted = 0, False
+    while at > 0:
+        letter = text[at - 1]
+        quoted ^= letter == '"'
+        if not quoted:
+            if depth == 0 and (letter in OPENING or letter in ",?:" or text[at - 2 : at] in ("&&", "||")):
+                break
+            depth += (letter in CLOSING) - (letter in OPENING)
+        at -= 1
+    return at
