@@ -98,7 +98,7 @@ def _is_cluster(root: pathlib.Path, file: str) -> bool:
     try:
         kinds = _kind.findall((root / file).read_bytes())
         if kinds:
-            return kinds[0] == b"Cluster"
+            return bool(kinds[0] == b"Cluster")
         document, _ = compose(text_of(root / file, file)[0], file)
     except (Stop, OSError):
         return True
@@ -106,7 +106,8 @@ def _is_cluster(root: pathlib.Path, file: str) -> bool:
         return True
     fields = {key: entry.value for key, entry in document.value.items()}
     ours = str(fields.get("apiVersion")).startswith("gpuc.dev/")
-    return fields.get("kind") == "Cluster" or (ours and fields.get("kind") != "Layer")
+    kind = str(fields.get("kind"))
+    return kind == "Cluster" or (ours and kind != "Layer")
 
 
 def _stop_at_errors(layers: Layers) -> None:

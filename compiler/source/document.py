@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from importlib import import_module
+from functools import lru_cache
 from typing import Any
 
 from compiler.finding import Fault, Finding, Mark, Severity, Stop, fault
 from compiler.source import scalar
+from compiler.source.encoding import mark_at
+from compiler.source.events import events
 from compiler.source.node import Node
 
 DEPTH_LIMIT = 50
 NODE_LIMIT = 10_000
 
-SYNTAX = fault(
-    "YAML001", Severity.ERROR, "The text is not YAML.",
-    "Nothing behind this place can be read.", "https://yaml.org/spec/1.2.2/",
-)  # fmt: skip
-TAB = fault(
-    "YAML002", Severity.ERROR, "A line is indented with a tab.",
-    "YAML forbids tabs in indentation, because their width differs between editors.",
-    "https://yaml.org/spec/1.2.2/#61-indentation-spaces",
-)  # fmt: skip
 DUPLICATE = fault(
     "YAML003", Severity.ERROR, "A key stands twice in one map.",
     "Most readers keep the last one without a word: a pool or a quota would vanish.",
@@ -58,42 +51,25 @@ TAG = fault(
     "Tags change what a value is, in some readers they run code; a spec is plain data in YAML 1.2.",
 )  # fmt: skip
 
-_PLAIN_WORDS = {
-    "mapping values are not allowed": "a colon cannot stand here: quote text with a colon, or check the indentation",
-    "found unexpected end of stream": "the quote is never closed",
-    "did not find expected key": "a key is expected here: check the indentation and the line before",
-    "expected <block end>": "a key is expected here: check the indentation and the line before",
-    "could not find expected ':'": "a key without a colon, or text of several lines without quotes",
-    "',' or '": "a comma or the closing bracket is missing",
-    "cannot start any token": "this character cannot begin a value: put the value in quotes",
-}
-_tabbed = re.compile(r"[ ]*\t[ \t]*[^\s#]")
+
+_directive = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*(?=%)").match
 
 
-def compose(text: str, file: str) -> tuple[Node | None, list[Finding]]:
-    """The document of a text, or None where there is none to go on with, and all findings about it."""
+@lru_cache(maxsize=64)
+def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
+    """The document of a text, or None where there is none to go on with, and all findings about it.
+
+    Kept for the next cluster that extends the same layer; nobody changes the nodes.
+    """
     composer = _Composer(file)
+    if directive := _directive(text):
+        mark = mark_at(text, directive.end(), file)
+        return None, (TAG.at((), "a directive stands here; a spec is YAML 1.2", fix="remove it", mark=mark),)
     try:
-        return composer.document(_events(text)), composer.findings
+        root = composer.document(events(text, file))
     except Stop as stop:
-        return None, [*composer.findings, *stop.findings]
-    except Exception as error:  # the parser's own kinds of error differ between its two builds
-        if not hasattr(error, "problem_mark") and not hasattr(error, "position"):
-            raise
-        return None, [*composer.findings, *_syntax(error, text, file)]
-
-
-def _events(text: str) -> Iterator[Any]:
-    """The parser's events: from its C build where that is installed, which is 15 times faster, else in Python."""
-    try:
-        parser = import_module("_ruamel_yaml").CParser(text)
-    except ImportError:
-        from ruamel.yaml import YAML
-
-        yield from YAML(typ="safe", pure=True).parse(text)
-        return
-    while parser.check_event():
-        yield parser.get_event()
+        return None, (*composer.findings, *stop.findings)
+    return root, tuple(composer.findings)
 
 
 class _Composer:
@@ -111,8 +87,6 @@ class _Composer:
         if type(event).__name__ == "StreamEndEvent":
             self._add(EMPTY, Mark(self._file, 1, 1), "the file holds no value")
             return None
-        if (event.version or (1, 2)) != (1, 2) or event.tags:
-            self._add(TAG, self._mark(event), "a directive stands here; a spec is YAML 1.2", "remove it")
         root = self._node(next(events), events, 0)
         next(events)
         event = next(events)
@@ -165,6 +139,8 @@ class _Composer:
             key = self._key(event, mark, events, depth)
             entry = self._node(next(events), events, depth)
             yield entry
+            if entry.value is None and not entry.raw:
+                entry.mark = mark
             if key in node.value:
                 first = node.keys[key]
                 self._add(
@@ -236,23 +212,3 @@ class _Composer:
 
 def _is_plain(event: Any) -> bool:
     return event.style not in ("'", '"', "|", ">") and event.tag is None
-
-
-def _syntax(error: Any, text: str, file: str) -> list[Finding]:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    mark = Mark(file, min(place.line, len(lines) - 1) + 1, place.column + 1) if place else Mark(file, 1, 1)
-    tabs = [number for number, line in enumerate(lines, 1) if _tabbed.match(line)]
-    if {mark.line, mark.line - 1} & set(tabs):
-        return [
-            TAB.at(
-                (),
-                "the line is indented with a tab",
-                fix="indent with spaces",
-                mark=Mark(file, number, lines[number - 1].index("\t") + 1),
-            )
-            for number in tabs
-        ]
-    problem = str(getattr(error, "problem", "") or getattr(error, "reason", "") or "unreadable")
-    words = next((plain for part, plain in _PLAIN_WORDS.items() if part in problem), problem)
-    return [SYNTAX.at((), f"this is not YAML: {words}", mark=mark)]

@@ -157,6 +157,7 @@ class Layers:
             place = kind.mark if kind else document.mark
             seen = f"this is a {_text(kind)}" if kind else "this file has no kind"
             self._add(KIND, place, f"{seen}; what is extended is a Layer", "write kind: Layer" if kind is None else "")
+            return
         if version is None or version.value != API:
             seen = f"the apiVersion is {_text(version)}" if version else "this layer has no apiVersion"
             self._add(VERSION, version.mark if version else document.mark, f"{seen}; known is {API}", f"write {API}")
@@ -166,7 +167,7 @@ class Layers:
     def _lay(self, lower: Node, upper: Node, path: Path) -> Node:
         """The upper node over the lower one; of a map, the upper one's order of keys comes first."""
         if not isinstance(upper.value, dict):
-            if isinstance(lower.value, dict) and lower.value:
+            if upper.value is not None and isinstance(lower.value, dict) and lower.value:
                 message = f"{path[-1]} replaces the whole map of {lower.mark}"
                 self.findings.append(REPLACED.at(path, message, mark=upper.mark))
             self._refuse_nulls(upper, path)

@@ -1,0 +1,75 @@
+"""Whatever bytes stand in a spec, reading it returns or stops with findings that have a place."""
+
+from __future__ import annotations
+
+import pathlib
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from compiler.finding import Stop
+from compiler.source import read
+from compiler.source.events import events
+
+ROOT = pathlib.Path(__file__).parents[2]
+REFERENCE = (ROOT / "specs/prod-use1.yaml").read_bytes()
+PIECES = [
+    "a", "b: ", ": ", "- ", "? ", "\n", "\n  ", "\n    ", "\t", "{", "}", "[", "]", ", ", '"', "'", "|\n", ">-\n",
+    "&a ", "*a", "!!str ", "!x ", "<<: ", "#", "%YAML 1.1\n", "%TAG ! x\n", "---\n", "...\n", "no", "010", "1.30", "~",
+    "12:30:00", "\r\n", "2026-01-01", "\u00e9", "\ufeff", "\0", "\\x", "extends: ", "kind: Cluster\n",
+    "metadata: {name: a}\n", "a.yaml", "@", "`",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def root() -> Iterator[pathlib.Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "specs/base").mkdir(parents=True)
+        (pathlib.Path(folder) / "specs/base/eks.yaml").write_bytes((ROOT / "specs/base/eks.yaml").read_bytes())
+        yield pathlib.Path(folder)
+
+
+def reads_or_tells(root: pathlib.Path, data: bytes) -> bool:
+    (root / "specs/a.yaml").write_bytes(data)
+    lines = data.count(b"\n") + data.count(b"\r") + 1
+    try:
+        source = read(root, "specs/a.yaml")
+    except Stop as stop:
+        marks = [finding.mark for finding in stop.findings]
+        return bool(marks) and all(mark and 1 <= mark.line <= max(lines, 30) and mark.column >= 1 for mark in marks)
+    return bool(source.tree) and set(source.keys) < set(source.marks)
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=300, deadline=None)
+def test_random_bytes(root: pathlib.Path, data: bytes) -> None:
+    assert reads_or_tells(root, data)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=25))
+@settings(max_examples=600, deadline=None)
+def test_random_yaml(root: pathlib.Path, pieces: list[str]) -> None:
+    assert reads_or_tells(root, "".join(pieces).encode())
+
+
+@given(st.integers(0, len(REFERENCE)), st.integers(0, 30), st.one_of(st.binary(max_size=6), st.sampled_from(PIECES)))
+@settings(max_examples=60, deadline=None)
+def test_a_mutated_reference_spec(root: pathlib.Path, start: int, length: int, new: str | bytes) -> None:
+    middle = new if isinstance(new, bytes) else new.encode()
+    assert reads_or_tells(root, REFERENCE[:start] + middle + REFERENCE[start + length :])
+
+
+def test_marks_agree_with_two_other_parsers() -> None:
+    text = REFERENCE.decode()
+
+    def places(found: Iterator[object]) -> list[tuple[str, int, int, object]]:
+        return [(type(e).__name__, e.start_mark.line, e.start_mark.column, getattr(e, "value", None)) for e in found]  # type: ignore[attr-defined]
+
+    ours = places(events(text, "specs/a.yaml"))
+    assert ours == places(YAML(typ="safe", pure=True).parse(text))
+    assert ours == places(yaml.parse(text, Loader=yaml.SafeLoader))
