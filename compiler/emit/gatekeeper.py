@@ -16,7 +16,7 @@ from compiler.model.names import TENANT_KEY, WHY
 TEMPLATE_WAVE = 0
 CONSTRAINT_WAVE = 5
 
-# Where the pod's template lies in what tenants write. Gatekeeper follows maps only: with a path into a list, as a JobSet
+# Where the pod template lies in what tenants write. Gatekeeper follows maps only: with a path into a list, as a JobSet
 # would need, it refuses every object of the kind. The Jobs that a JobSet makes are judged instead.
 _GENERATORS = (
     ("apps", "v1", "Deployment", "spec.template"),

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 import yaml
-from clauses import without_a_clause
-from kubernetes_cel import Object, Review, denials
 
 from compiler.catalog.policies import PACKAGED, Policy, policies
+
+from .clauses import without_a_clause
+from .kubernetes_cel import Object, Review, denials
 
 POLICIES = policies()
 SHARED = yaml.safe_load((PACKAGED / "subjects.yaml").read_text(encoding="utf-8"))["pod"]["variables"]
