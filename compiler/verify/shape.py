@@ -29,6 +29,8 @@ _MEANINGFUL = frozenset(
     }
 )  # fmt: skip
 """Fields in which empty says something else than absent: everything selected, no rule, the default volume."""
+_PARAMETERS = ("spec", "parameters")
+"""Of a constraint: an empty list in them is what its policy compares with."""
 _OPEN = "openAPIV3Schema"
 """Beneath it stands a schema, whose empty parts are a matter of its own."""
 
@@ -62,7 +64,7 @@ def _empties(body: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:
                 if child:
                     if step != _OPEN:
                         waiting.append(((*path, step), child))
-                elif step not in _MEANINGFUL:
+                elif step not in _MEANINGFUL and path[:2] != _PARAMETERS:
                     yield (*path, step)
 
 

@@ -169,6 +169,12 @@ def test_empty_containers_stand_only_where_they_mean_something() -> None:
     assert ids(verify_schemas([everyone], "1.35")) == ["SCH007"]
 
 
+def test_an_empty_list_among_parameters_is_a_value_of_the_policy_and_none_at_all_is_not() -> None:
+    declared = template(properties={"allowed": {"type": "array", "items": {"type": "string"}}})
+    assert verify_schemas([declared, constraint(allowed=[])], "1.35") == []
+    assert ids(verify_schemas([declared, constraint()], "1.35")) == ["SCH007"]
+
+
 def test_a_null_is_told_even_in_a_field_that_takes_anything() -> None:
     declared = template(properties={"mode": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}})
     assert ids(verify_schemas([declared, constraint(mode={"a": None})], "1.35")) == ["SCH007"]
