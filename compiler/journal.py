@@ -24,6 +24,14 @@ class TamperedError(Exception):
     """A journal that gpuc did not write."""
 
 
+class ConflictError(Exception):
+    """A file is neither what it was when the change was decided nor what it was to become."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} was changed since a compile was interrupted")
+        self.path = path
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """What one file is to become."""
@@ -85,7 +93,8 @@ def recover(tree: Tree) -> None:
     """Finishes a change that was decided and undoes one that was not.
 
     Raises:
-        TamperedError: when the journal is not one of ours.
+        TamperedError: when the journal, or what lies aside, is not ours.
+        ConflictError: when somebody changed a file in between; then nothing is done.
     """
     journal = tree.read(JOURNAL)
     if journal is None:
@@ -95,14 +104,27 @@ def recover(tree: Tree) -> None:
 
 
 def _apply(tree: Tree, steps: Sequence[_Step]) -> None:
-    for step in steps:
-        if digest(tree.read(step.path)) != step.before:
-            continue  # done before the crash, or changed by somebody since: then it is not ours to overwrite
-        if not step.after:
-            tree.remove(step.path)
-        elif digest(tree.read(step.aside)) == step.after:
+    for step in (left := _left(tree, steps)):
+        if step.after and digest(tree.read(step.aside)) != step.after:
+            raise TamperedError(f"{step.aside} is not what the journal says")
+    for step in left:
+        if step.after:
             tree.rename(step.aside, step.path)
+        else:
+            tree.remove(step.path)
     _clear(tree)
+
+
+def _left(tree: Tree, steps: Sequence[_Step]) -> list[_Step]:
+    """The steps that were not done before a crash."""
+    left = []
+    for step in steps:
+        present = digest(tree.read(step.path))
+        if present == step.before:
+            left.append(step)
+        elif present != step.after:
+            raise ConflictError(step.path)
+    return left
 
 
 def _clear(tree: Tree) -> None:

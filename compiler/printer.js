@@ -10,8 +10,19 @@ const READ_BYTES = 1 << 20;
 
 /** What YAML readers break lines at, drop or reject, and cdk8s prints bare. */
 const UNREADABLE = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/;
+/** A first look at texts that cdk8s may print bare, as YAML 1.1 has it, and Go's YAML readers take for numbers. */
+const SUSPECT = /_|^[-+]?0[oOBX]/;
+const NUMBER = /^[-+]?(0[obx][0-9a-f]+|[0-9.]+(e[-+]?[0-9]+)?)$/i;
 
-/** Throws when cdk8s or JSON would drop or alter the data without a word. */
+let cdk8s;
+let failure;
+try {
+  cdk8s = createRequire(`${process.argv[2]}/`)("cdk8s");
+} catch (error) {
+  failure = new Error(`cdk8s does not load from ${process.argv[2]}: ${error.message.split("\n")[0]}`);
+}
+
+/** Throws when cdk8s, JSON or a reader of YAML would drop or alter the data without a word. */
 function refuse(data, at) {
   if (data === null) throw new Error(`null at ${at}`);
   if (typeof data === "string") refuseText(data, at);
@@ -26,12 +37,20 @@ function refuse(data, at) {
 
 function refuseText(text, at) {
   if (!text.isWellFormed()) throw new Error(`half a character at ${at}`);
-  if (text === "<<") throw new Error(`the merge sign << at ${at}`);
   const found = UNREADABLE.exec(text);
   if (found) throw new Error(`the character U+${found[0].charCodeAt(0).toString(16).padStart(4, "0")} at ${at}`);
+  if (isMisread(text)) throw new Error(`the text ${text}, which YAML readers misread, at ${at}`);
 }
 
-function printed({ App, Chart, ApiObject, Yaml }, form, data) {
+/** Whether kubectl, Helm or Argo CD would read the text, as cdk8s prints it, as a number or as a merge. */
+function isMisread(text) {
+  if (text === "<<") return true;
+  if (!SUSPECT.test(text) || !NUMBER.test(text.replaceAll("_", ""))) return false;
+  return cdk8s.Yaml.stringify(text) === `${text}\n`;
+}
+
+function printed(form, data) {
+  const { App, Chart, ApiObject, Yaml } = cdk8s;
   if (form === "values") return Yaml.stringify(data);
   const app = new App();
   const chart = new Chart(app, "file");
@@ -39,15 +58,15 @@ function printed({ App, Chart, ApiObject, Yaml }, form, data) {
   return app.synthYaml();
 }
 
-function answer(load, line) {
+function answer(line) {
   let at = "the request";
   try {
     const texts = {};
-    const cdk8s = load();
+    if (failure) throw failure;
     for (const [file, form, data] of JSON.parse(line)) {
       at = file;
       refuse(data, "the root");
-      texts[file] = printed(cdk8s, form, data);
+      texts[file] = printed(form, data);
     }
     return { texts };
   } catch (error) {
@@ -60,7 +79,7 @@ function send(text) {
   for (let sent = 0; sent < bytes.length; ) sent += fs.writeSync(1, bytes, sent);
 }
 
-function serve(load) {
+function serve() {
   const buffer = Buffer.allocUnsafe(READ_BYTES);
   let pieces = [];
   for (let count; (count = fs.readSync(0, buffer)) > 0; ) {
@@ -68,20 +87,10 @@ function serve(load) {
     for (let end; (end = rest.indexOf(NEWLINE)) >= 0; rest = rest.subarray(end + 1)) {
       const line = Buffer.concat([...pieces, rest.subarray(0, end)]).toString();
       pieces = [];
-      send(JSON.stringify(answer(load, line)));
+      send(JSON.stringify(answer(line)));
     }
     if (rest.length) pieces.push(Buffer.from(rest));
   }
 }
 
-let cdk8s;
-let failure;
-try {
-  cdk8s = createRequire(`${process.argv[2]}/`)("cdk8s");
-} catch (error) {
-  failure = new Error(`cdk8s does not load from ${process.argv[2]}: ${error.message.split("\n")[0]}`);
-}
-serve(() => {
-  if (failure) throw failure;
-  return cdk8s;
-});
+serve();

@@ -63,9 +63,10 @@ class Tree:
             return None
         except OSError as error:
             raise _refusal(error, path) from error
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            raise RefusedError(path, "is no plain file")
         with open(file, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise RefusedError(path, "is no plain file")
             return opened.read()
 
     def files(self, folder: str) -> Iterator[str]:

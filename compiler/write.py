@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from compiler import journal
 from compiler.finding import Fault, Finding, Mark, Severity, Stop, fault
-from compiler.journal import Change, TamperedError
+from compiler.journal import Change, ConflictError, TamperedError
 from compiler.lock import NAME, is_output, lock_file, parse
 from compiler.tree import BusyError, RefusedError, Tree
 
@@ -111,6 +111,9 @@ def write(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_cluste
         raise Stop([at_file(OUTSIDE, error.path, str(error))]) from error
     except TamperedError as error:
         raise Stop([at_file(BAD_INDEX, journal.JOURNAL, f"{error}: remove {journal.ASIDE}")]) from error
+    except ConflictError as error:
+        message = f"{error}: move it away, or remove {journal.ASIDE} to give that compile up"
+        raise Stop([at_file(FOREIGN, error.path, message)]) from error
     except BusyError as error:
         raise Stop([at_file(BUSY, "out", "another gpuc holds out/")]) from error
     except OSError as error:
