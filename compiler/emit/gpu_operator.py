@@ -154,6 +154,6 @@ def _dcgm_exporter(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
 
 
 def _tolerations(pools: tuple[Pool, ...]) -> list[Body]:
-    """Of node agents: every key that any GPU pool is tainted with, startup taints as well."""
-    taints = {(taint.key, taint.effect) for pool in pools for taint in (*pool.taints, *pool.startup_taints)}
+    """Of node agents: every key that any GPU pool is tainted with, and that of layouts that are not there yet."""
+    taints = {(taint.key, taint.effect) for pool in pools for taint in pool.agent_taints}
     return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]

@@ -66,7 +66,7 @@ def _steps(pool: Pool) -> Iterator[tuple[str, list[str]]]:
 
     The first makes the last succeed also where the taint is gone already: kubectl refuses to remove what is not there.
     """
-    (taint,) = pool.startup_taints
+    (taint,) = pool.layout_taints
     node = "node/$(NODE_NAME)"
     text = f"{taint.key}={taint.value}:{taint.effect}"
     yield "hold", ["taint", "node", "$(NODE_NAME)", text, "--overwrite"]

@@ -48,6 +48,10 @@ class Taint:
         return {"key": self.key, "operator": "Equal", "value": self.value, "effect": self.effect}
 
 
+CILIUM_TAINT = Taint("node.cilium.io/agent-not-ready", "true", "NoExecute")
+"""On nodes whose pods are not connected yet."""
+
+
 @dataclass(frozen=True)
 class Pool:
     """Nodes of one kind."""
@@ -68,6 +72,8 @@ class Pool:
     """None in general pools."""
     dedicated_to: str
     """The tenant that has it for itself; empty where it is not dedicated."""
+    network_policy_engine: str
+    """Who enforces NetworkPolicies, which on some clusters is also what connects pods."""
     daemonsets: tuple[Daemonset, ...]
     """What lands on its nodes beside tenants' pods."""
     kubelet: Kubelet
@@ -103,8 +109,8 @@ class Pool:
 
     @property
     def uses_instance_store(self) -> bool:
-        """Whether local NVMe carries the pods' storage; only where every type has some."""
-        return all(instance.local_nvme_gb for instance in self.instances)
+        """Whether local NVMe carries the pods' storage: where every type has some, and the image's family sets it up."""
+        return self.image.ami_family != "Custom" and all(instance.local_nvme_gb for instance in self.instances)
 
     @property
     def root_volume_bytes(self) -> int:
@@ -203,9 +209,23 @@ class Pool:
         return tuple(taints)
 
     @property
-    def startup_taints(self) -> tuple[Taint, ...]:
-        """What keeps pods off until a node is ready; never tolerated by a flavor."""
+    def layout_taints(self) -> tuple[Taint, ...]:
+        """What keeps pods off until the MIG manager is done; node agents work behind it."""
         return (Taint(LAYOUT_TAINT, "pending"),) if self.mig_by_operator else ()
+
+    @property
+    def startup_taints(self) -> tuple[Taint, ...]:
+        """What keeps pods off until a node is ready; never tolerated by a flavor.
+
+        Source: Cilium documentation, taints and unmanaged pods: its agent takes this taint away
+        """
+        cilium = (CILIUM_TAINT,) if self.network_policy_engine == "cilium" else ()
+        return (*self.layout_taints, *cilium)
+
+    @property
+    def agent_taints(self) -> tuple[Taint, ...]:
+        """What node agents have to tolerate so that the node becomes ready at all."""
+        return (*self.taints, *self.layout_taints)
 
     @property
     def boot_minutes(self) -> int:

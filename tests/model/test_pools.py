@@ -49,7 +49,7 @@ def test_a_pool_of_several_types_promises_the_smallest(prod: Cluster) -> None:
 
 
 def test_startup_taints_stand_only_where_the_operator_cuts_the_gpus() -> None:
-    with_gate = {(name, pool.name) for name in EXAMPLES for pool in example(name).pools if pool.startup_taints}
+    with_gate = {(name, pool.name) for name in EXAMPLES for pool in example(name).pools if pool.layout_taints}
     assert with_gate == {("infer-euw1", "models-a100")}
 
 
@@ -62,3 +62,9 @@ def test_labels_of_nodes_that_cut_themselves_do_not_call_the_mig_manager(prod: C
 def test_dedicated_pools_carry_their_tenants_taint(prod: Cluster) -> None:
     tainted = {pool.name: pool.dedicated_to for pool in prod.pools if pool.dedicated_to}
     assert tainted == {"embed-l40s": "platform-ml"}
+
+
+def test_nodes_that_cilium_connects_wait_for_its_agent() -> None:
+    keys = {taint.key for pool in example("train-usw2").pools for taint in pool.startup_taints}
+    assert keys == {"node.cilium.io/agent-not-ready"}
+    assert all(not pool.startup_taints for pool in example("prod-use1").pools)

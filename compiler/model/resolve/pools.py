@@ -74,6 +74,7 @@ def _pool(
         zones=tuple(wanted.zones or spec.cloud.aws.zones),
         sharing=sharing,
         dedicated_to=_dedicated_to(name, spec),
+        network_policy_engine=spec.cloud.aws.network_policy_engine,
         daemonsets=_daemonsets(wanted, components, catalog),
         kubelet=catalog.kubelet,
     )
