@@ -33,7 +33,7 @@ def tenants(cluster: Cluster) -> Iterator[Artifact]:
             yield from _inside(cluster, tenant, namespace)
 
 
-def tenant_file(cluster: Cluster, tenant: Tenant) -> str:
+def _file(cluster: Cluster, tenant: Tenant) -> str:
     """The file that holds everything of a tenant."""
     return cluster.out(f"tenants/{tenant.name}.yaml")
 
@@ -49,14 +49,14 @@ def _namespace(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manife
         labels[f"pod-security.kubernetes.io/{mode}"] = level
         # Pinned: the levels of "latest" would change under running work with an upgrade.
         labels[f"pod-security.kubernetes.io/{mode}-version"] = version
-    file = tenant_file(cluster, tenant)
+    file = _file(cluster, tenant)
     notes = kept(cluster, -1)
     return Manifest(file, namespace.path, "v1", "Namespace", namespace.name, {}, labels=labels, annotations=notes)
 
 
 def _inside(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
     """What fences a tenant in stays until its removal is confirmed; what lets it do something goes at once."""
-    file = tenant_file(cluster, tenant)
+    file = _file(cluster, tenant)
     yield _quota(cluster, tenant, namespace)
     yield _default_requests(cluster, tenant, namespace)
     yield from member_role(cluster, tenant, namespace, file)
@@ -82,7 +82,7 @@ def _quota(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
         "count/jobs.batch": quantity_text("count/jobs.batch", JOBS_MAX),
         "persistentvolumeclaims": quantity_text("persistentvolumeclaims", VOLUME_CLAIMS_MAX),
     }
-    file, body = tenant_file(cluster, tenant), {"spec": {"hard": hard}}
+    file, body = _file(cluster, tenant), {"spec": {"hard": hard}}
     notes = kept(cluster, 0)
     return Manifest(file, tenant.path, "v1", "ResourceQuota", "gpuc", body, namespace.name, annotations=notes)
 
@@ -94,12 +94,12 @@ def _default_requests(cluster: Cluster, tenant: Tenant, namespace: Namespace) ->
     """
     limits = [{"type": "Container", "defaultRequest": dict(DEFAULT_REQUEST)}]
     body: Body = {"spec": {"limits": limits}}
-    file, notes = tenant_file(cluster, tenant), wave(0)
+    file, notes = _file(cluster, tenant), wave(0)
     return Manifest(file, namespace.path, "v1", "LimitRange", "gpuc", body, namespace.name, annotations=notes)
 
 
 def _local_queues(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
-    file = tenant_file(cluster, tenant)
+    file = _file(cluster, tenant)
     for queue in tenant.queues:
         for part in queue.cluster_queues:
             body: Body = {"spec": {"clusterQueue": part.name, "stopPolicy": "None"}}

@@ -1,0 +1,227 @@
+"""Queues, flavors and the controller's configuration, as Kueue would read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+from ruamel.yaml import YAML
+
+from compiler.emit.kueue import kueue
+from compiler.emit.tenants import tenants
+from compiler.manifest import Manifest, Values
+from compiler.model import Cluster
+from compiler.model.names import POOL_LABEL, TENANT_KEY
+from compiler.quantity import parse_quantity
+from compiler.verify.schema import verify_schemas
+from compiler.verify.values import verify_values
+
+Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+
+
+def objects(cluster: Cluster, kind: str) -> dict[str, Manifest]:
+    return {one.name: one for one in kueue(cluster) if isinstance(one, Manifest) and one.kind == kind}
+
+
+def configuration(cluster: Cluster) -> tuple[dict[str, Any], str]:
+    (values,) = (one for one in kueue(cluster) if isinstance(one, Values))
+    text = values.body["managerConfig"]["controllerManagerConfigYaml"]
+    return yaml.safe_load(text), text
+
+
+def groups(cluster: Cluster) -> dict[str, dict[str, Any]]:
+    """The one resource group of each ClusterQueue, by its name."""
+    found = {}
+    for name, queue in objects(cluster, "ClusterQueue").items():
+        (found[name],) = queue.body["spec"]["resourceGroups"]
+    return found
+
+
+def static_with_topology(spec: dict[str, Any]) -> None:
+    spec["pools"]["train-h100"]["nodes"] = {"static": 16}
+    spec["pools"]["train-h100"]["topology"] = ["host", "zone", "block"]
+
+
+def mig_by_operator(spec: dict[str, Any]) -> None:
+    spec["pools"]["serve-a100"]["image"] = {"family": "Ubuntu", "id": "ami-0123456789abcdef0"}
+
+
+def without_cohort(spec: dict[str, Any]) -> None:
+    for queue in spec["queues"].values():
+        queue.pop("cohort", None)
+
+
+@pytest.mark.parametrize("change", [lambda spec: None, static_with_topology, mig_by_operator, without_cohort])
+def test_everything_fits_the_schemas(variant: Variant, change: Callable[[dict[str, Any]], None]) -> None:
+    cluster = variant(change)
+    emitted = list(kueue(cluster))
+    assert verify_schemas([one for one in emitted if isinstance(one, Manifest)], cluster.spec.kubernetes) == []
+    assert verify_values([one for one in emitted if isinstance(one, Values)], cluster.components) == []
+
+
+def test_the_configuration_means_the_same_to_two_yaml_readers(reference: Cluster) -> None:
+    read, text = configuration(reference)
+    assert YAML(typ="safe", pure=True).load(text) == read
+    assert read["managedJobsNamespaceSelector"]["matchExpressions"] == [{"key": TENANT_KEY, "operator": "Exists"}]
+
+
+def test_admitted_work_may_wait_for_the_slowest_node(reference: Cluster) -> None:
+    wait = configuration(reference)[0]["waitForPodsReady"]
+    minutes = {key: int(wait[key].removesuffix("m")) for key in ("timeout", "recoveryTimeout")}
+    for queue in reference.queues:
+        for pool in queue.pools:
+            assert minutes["timeout"] * 2 >= pool.boot_minutes * 3
+            assert minutes["recoveryTimeout"] >= pool.boot_minutes
+    assert wait["blockAdmission"] is False
+    assert "backoffLimitCount" not in wait["requeuingStrategy"]
+
+
+def test_fair_sharing_is_one_switch(reference: Cluster, variant: Variant) -> None:
+    off = variant(lambda spec: spec["queueing"].update(fairSharing=False))
+    for cluster, is_on in ((reference, True), (off, False)):
+        shared = [*objects(cluster, "ClusterQueue").values(), *objects(cluster, "Cohort").values()]
+        assert len(shared) == 6
+        assert {"fairSharing" in one.body["spec"] for one in shared} == {is_on}
+        assert ("fairSharing" in configuration(cluster)[0]) is is_on
+    assert objects(reference, "ClusterQueue")["research"].body["spec"]["fairSharing"] == {"weight": "2"}
+
+
+def test_flavors_stand_for_the_queued_pools_and_no_others(variant: Variant) -> None:
+    cluster = variant(lambda spec: spec["queues"].pop("platform-ml"))
+    flavors = objects(cluster, "ResourceFlavor")
+    assert set(flavors) == {pool.name for pool in cluster.pools} - {"embed-l40s"}
+    labels = [one.body["spec"]["nodeLabels"] for one in flavors.values()]
+    assert labels == [{POOL_LABEL: name} for name in flavors]
+
+
+def test_a_flavor_tolerates_its_pools_taints_but_not_those_of_the_start(variant: Variant) -> None:
+    cluster = variant(mig_by_operator)
+    flavors = objects(cluster, "ResourceFlavor")
+    startup = {taint.key for pool in cluster.pools for taint in pool.startup_taints}
+    assert startup
+    for pool in cluster.pools:
+        tolerations = flavors[pool.name].body["spec"].get("tolerations", [])
+        tolerated = {(one["key"], one["value"], one["effect"]) for one in tolerations}
+        assert tolerated == {(taint.key, taint.value, taint.effect) for taint in pool.taints}
+        assert not startup & {one["key"] for one in tolerations}
+    assert "tolerations" not in flavors["general"].body["spec"]
+
+
+def test_each_flavor_lists_what_its_queue_covers_in_the_same_order(reference: Cluster) -> None:
+    for group in groups(reference).values():
+        for flavor in group["flavors"]:
+            assert [one["name"] for one in flavor["resources"]] == group["coveredResources"]
+
+
+def test_a_queue_covers_all_that_its_pools_advertise(reference: Cluster) -> None:
+    pools = {pool.name: pool for pool in reference.pools}
+    for group in groups(reference).values():
+        for flavor in group["flavors"]:
+            assert set(pools[flavor["name"]].node) <= set(group["coveredResources"])
+
+
+def test_queues_promise_no_more_than_their_pools_have(reference: Cluster) -> None:
+    promised: dict[tuple[str, str], Any] = {}
+    for group in groups(reference).values():
+        for flavor in group["flavors"]:
+            for one in flavor["resources"]:
+                key = (flavor["name"], one["name"])
+                promised[key] = promised.get(key, 0) + parse_quantity(one["nominalQuota"])
+    assert promised["train-h100", "nvidia.com/gpu"] == 16 * 8
+    for pool in reference.pools:
+        for name, amount in pool.capacity.items():
+            scale = 1000 if name == "cpu" else 1
+            assert promised[pool.name, name] * scale <= amount, (pool.name, name)
+
+
+def test_limits_stand_only_in_cohorts_and_lending_within_the_quota(reference: Cluster) -> None:
+    queues = objects(reference, "ClusterQueue")
+    for name, group in groups(reference).items():
+        for flavor in group["flavors"]:
+            for one in flavor["resources"]:
+                if "cohortName" not in queues[name].body["spec"]:
+                    assert set(one) == {"name", "nominalQuota"}
+                elif "lendingLimit" in one:
+                    assert parse_quantity(one["lendingLimit"]) <= parse_quantity(one["nominalQuota"])
+    train = groups(reference)["research"]["flavors"][0]
+    gpus = next(one for one in train["resources"] if one["name"] == "nvidia.com/gpu")
+    assert gpus == {"name": "nvidia.com/gpu", "nominalQuota": "80", "borrowingLimit": "48", "lendingLimit": "32"}
+    batch = groups(reference)["research"]["flavors"][1]
+    assert all("borrowingLimit" not in one and "lendingLimit" not in one for one in batch["resources"])
+
+
+def test_cpu_work_has_a_queue_of_its_own(reference: Cluster) -> None:
+    found = groups(reference)
+    assert [one["name"] for one in found["research-cpu"]["flavors"]] == ["general"]
+    assert found["research-cpu"]["coveredResources"] == ["cpu", "memory", "ephemeral-storage"]
+    assert "general" not in {one["name"] for one in found["research"]["flavors"]}
+
+
+def test_a_queue_selects_the_namespaces_of_its_tenants(reference: Cluster) -> None:
+    namespaces = {one.name: one for one in tenants(reference) if isinstance(one, Manifest) and one.kind == "Namespace"}
+    for queue in reference.queues:
+        for part in queue.cluster_queues:
+            spec = objects(reference, "ClusterQueue")[part.name].body["spec"]
+            (term,) = spec["namespaceSelector"]["matchExpressions"]
+            selected = {name for name, one in namespaces.items() if one.labels[term["key"]] in term["values"]}
+            own = {
+                space.name for one in reference.tenants if one.name in queue.tenant_names for space in one.namespaces
+            }
+            assert term["operator"] == "In"
+            assert selected == own
+
+
+def test_preemption_and_strategy_are_those_of_the_spec(variant: Variant) -> None:
+    def change(spec: dict[str, Any]) -> None:
+        spec["queues"]["search"]["strategy"] = "strict"
+        spec["queues"]["search"]["preempt"] = {
+            "withinQueue": "lower-or-newer", "reclaim": "lower-priority", "borrowing": "lower-priority",
+        }  # fmt: skip
+
+    queues = objects(variant(change), "ClusterQueue")
+    for name in ("search", "search-cpu"):
+        assert queues[name].body["spec"]["queueingStrategy"] == "StrictFIFO"
+        assert queues[name].body["spec"]["preemption"] == {
+            "withinClusterQueue": "LowerOrNewerEqualPriority",
+            "reclaimWithinCohort": "LowerPriority",
+            "borrowWithinCohort": {"policy": "LowerPriority"},
+        }
+    assert queues["platform-ml"].body["spec"]["preemption"] == {
+        "withinClusterQueue": "Never",
+        "reclaimWithinCohort": "Never",
+        "borrowWithinCohort": {"policy": "Never"},
+    }
+
+
+def test_topology_goes_from_the_zone_to_the_host(variant: Variant, reference: Cluster) -> None:
+    cluster = variant(static_with_topology)
+    (topology,) = objects(cluster, "Topology").values()
+    assert [level["nodeLabel"] for level in topology.body["spec"]["levels"]] == [
+        "topology.kubernetes.io/zone",
+        "topology.k8s.aws/network-node-layer-3",
+        "kubernetes.io/hostname",
+    ]
+    flavors = objects(cluster, "ResourceFlavor")
+    named = {name: one.body["spec"].get("topologyName") for name, one in flavors.items()}
+    assert {name: value for name, value in named.items() if value} == {"train-h100": topology.name}
+    assert not objects(reference, "Topology")
+
+
+def test_what_is_referred_to_syncs_first(reference: Cluster) -> None:
+    waves: dict[str, set[int]] = {}
+    for one in kueue(reference):
+        if isinstance(one, Manifest):
+            waves.setdefault(one.kind, set()).add(int(one.annotations["argocd.argoproj.io/sync-wave"]))
+    referred = waves["ResourceFlavor"] | waves["Cohort"] | waves["WorkloadPriorityClass"]
+    assert max(referred) < min(waves["ClusterQueue"])
+
+
+def test_cohorts_stand_below_their_parents(variant: Variant) -> None:
+    def change(spec: dict[str, Any]) -> None:
+        spec["cohorts"] = {"company": {"weight": 1}, "labs": {"weight": 3, "parent": "company"}}
+
+    cohorts = objects(variant(change), "Cohort")
+    assert cohorts["labs"].body["spec"] == {"parentName": "company", "fairSharing": {"weight": "3"}}
+    assert "parentName" not in cohorts["company"].body["spec"]

@@ -1,0 +1,157 @@
+"""NetworkPolicies of tenants: what is denied, and that what is allowed is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+from compiler.emit.tenants import tenants
+from compiler.manifest import Manifest
+from compiler.model import Cluster
+from compiler.model.names import WHY
+
+Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+
+INSTANCE_METADATA = ip_address("169.254.169.254")
+RULES = {"ingress": "from", "egress": "to"}
+
+
+def policies(cluster: Cluster, namespace: str = "") -> dict[tuple[str, str], Manifest]:
+    """By namespace and name."""
+    found = (one for one in tenants(cluster) if isinstance(one, Manifest) and one.kind == "NetworkPolicy")
+    return {(one.namespace, one.name): one for one in found if namespace in ("", one.namespace)}
+
+
+def rules(policy: Manifest) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
+    """Peers and ports of each rule."""
+    for direction, peers in RULES.items():
+        for rule in policy.body["spec"].get(direction, []):
+            yield rule[peers], rule.get("ports", [])
+
+
+def peers(cluster: Cluster) -> Iterator[tuple[Manifest, dict[str, Any]]]:
+    for policy in policies(cluster).values():
+        for some, _ in rules(policy):
+            yield from ((policy, peer) for peer in some)
+
+
+def test_every_namespace_of_an_isolated_tenant_denies_by_default(reference: Cluster) -> None:
+    found = policies(reference)
+    for namespace in reference.tenant_namespaces:
+        spec = found[namespace, "default-deny"].body["spec"]
+        assert spec == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+
+
+def test_isolation_by_namespace_alone_has_no_policies(variant: Variant) -> None:
+    cluster = variant(lambda spec: spec["tenants"]["search"].update(isolation="namespace"))
+    assert {namespace for namespace, _ in policies(cluster)} == {"research-train", "research-lab", "embeddings"}
+
+
+def test_directions_are_those_of_the_rules(reference: Cluster) -> None:
+    for (_, name), policy in policies(reference).items():
+        if name != "default-deny":
+            spec = policy.body["spec"]
+            written = [key.capitalize() for key in ("ingress", "egress") if spec.get(key)]
+            assert spec["policyTypes"] == written, name
+            assert written, name
+
+
+def test_no_rule_opens_everything(reference: Cluster) -> None:
+    for (_, name), policy in policies(reference).items():
+        for some, ports in rules(policy):
+            assert some, f"{name}: a rule without peers allows everybody"
+            assert all(peer for peer in some), f"{name}: an empty peer allows everybody"
+            assert ports or name == "allow-tenant", f"{name}: a rule without ports allows all of them"
+
+
+def test_nothing_opens_the_instance_metadata_or_pods_by_address(reference: Cluster) -> None:
+    ranges = [ip_network(cidr) for cidr in reference.aws.pod_cidrs]
+    blocks = [ip_network(peer["ipBlock"]["cidr"]) for _, peer in peers(reference) if "ipBlock" in peer]
+    assert len(blocks) > 10
+    for block in blocks:
+        assert INSTANCE_METADATA not in block
+        assert not any(block.overlaps(pods) for pods in ranges)
+
+
+def test_selected_namespaces_exist(reference: Cluster) -> None:
+    labels = [one.labels for one in tenants(reference) if isinstance(one, Manifest) and one.kind == "Namespace"]
+    platform = {*reference.platform_namespaces, "ingress-nginx"}
+    for policy, peer in peers(reference):
+        if "ipBlock" in peer:
+            continue
+        ((key, value),) = peer["namespaceSelector"]["matchLabels"].items()
+        if key == "kubernetes.io/metadata.name":
+            assert value in platform, policy
+        else:
+            assert any(one.get(key) == value for one in labels), policy
+
+
+def test_a_tenant_selects_no_other_tenant(reference: Cluster) -> None:
+    owner = {space.name: tenant.name for tenant in reference.tenants for space in tenant.namespaces}
+    seen = set()
+    for policy, peer in peers(reference):
+        selected = peer.get("namespaceSelector", {}).get("matchLabels", {}).get("gpuc.dev/tenant")
+        if selected:
+            assert selected == owner[policy.namespace]
+            seen.add(policy.namespace)
+    assert seen == set(owner)
+
+
+def test_dns_is_asked_of_the_resolver_only_over_both_protocols(reference: Cluster) -> None:
+    for namespace in reference.tenant_namespaces:
+        ((some, ports),) = rules(policies(reference)[namespace, "allow-dns"])
+        assert {(one["port"], one["protocol"]) for one in ports} == {(53, "UDP"), (53, "TCP")}
+        assert [set(peer) for peer in some] == [{"namespaceSelector", "podSelector"}, {"ipBlock"}]
+
+
+def test_namespaces_of_a_tenant_reach_each_other_on_every_port(reference: Cluster) -> None:
+    spec = policies(reference)["research-train", "allow-tenant"].body["spec"]
+    peer = {"namespaceSelector": {"matchLabels": {"gpuc.dev/tenant": "research"}}}
+    assert spec["ingress"] == [{"from": [peer]}]
+    assert spec["egress"] == [{"to": [peer]}]
+
+
+def test_declared_exceptions_say_why_and_stand_in_all_namespaces(reference: Cluster) -> None:
+    wanted = {
+        "allow-egress-10-20-0-0-16": "feature store",
+        "allow-egress-10-30-0-0-24": "object store endpoint",
+        "allow-ingress-ingress-nginx": "public API",
+    }
+    found = policies(reference)
+    for namespace in ("search-serving", "search-train"):
+        for name, why in wanted.items():
+            assert found[namespace, name].annotations[WHY] == why
+    assert not {name for namespace, name in found if namespace.startswith("research")} & set(wanted)
+
+
+def test_rules_for_one_range_share_a_policy(variant: Variant) -> None:
+    def change(spec: dict[str, Any]) -> None:
+        more = {"cidr": "10.20.0.0/16", "ports": [{"port": 5432, "protocol": "TCP"}], "why": "labels"}
+        spec["tenants"]["search"]["network"]["egress"].append(more)
+
+    policy = policies(variant(change))["search-train", "allow-egress-10-20-0-0-16"]
+    assert [ports[0]["port"] for _, ports in rules(policy)] == [6379, 5432]
+    assert policy.annotations[WHY] == "feature store; labels"
+
+
+def test_without_metric_ports_nothing_is_opened_to_prometheus(variant: Variant, reference: Cluster) -> None:
+    cluster = variant(lambda spec: spec["tenants"]["search"]["network"].update(metrics=[]))
+    assert ("search-train", "allow-metrics") not in policies(cluster)
+    ((some, ports),) = rules(policies(reference)["search-train", "allow-metrics"])
+    assert [set(peer) for peer in some] == [{"namespaceSelector", "podSelector"}]
+    assert [one["port"] for one in ports] == [8080]
+
+
+def test_only_the_denial_outlives_its_tenant_until_somebody_confirms(reference: Cluster) -> None:
+    options = "argocd.argoproj.io/sync-options"
+    protected = {name for (_, name), policy in policies(reference).items() if options in policy.annotations}
+    assert protected == {"default-deny"}
+
+
+def test_endpoints_and_credentials_are_reached_on_their_ports_only(reference: Cluster) -> None:
+    (endpoints, https), (agent, http) = rules(policies(reference)["search-train", "allow-endpoints"])
+    assert {peer["ipBlock"]["cidr"] for peer in endpoints} == {"10.0.240.0/24", "10.0.250.0/28"}
+    assert https == [{"port": 443, "protocol": "TCP"}]
+    assert agent == [{"ipBlock": {"cidr": "169.254.170.23/32"}}], "the address of the EKS Pod Identity agent"
+    assert http == [{"port": 80, "protocol": "TCP"}]

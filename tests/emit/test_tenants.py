@@ -1,0 +1,212 @@
+"""Tenants: what a member may do, use and see, object by object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from compiler.emit.kueue import kueue
+from compiler.emit.tenants import tenants
+from compiler.manifest import Manifest
+from compiler.model import Cluster
+from compiler.quantity import parse_quantity
+from compiler.verify.schema import verify_schemas
+
+Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+
+READING = {"get", "list", "watch"}
+NEVER_WRITTEN = {
+    "resourcequotas", "limitranges", "networkpolicies", "namespaces", "localqueues", "clusterqueues", "workloads",
+    "roles", "rolebindings", "clusterroles", "clusterrolebindings", "nodes",
+}  # fmt: skip
+BEYOND_ADMIN = {"*", "bind", "escalate", "impersonate"}
+
+
+def objects(cluster: Cluster, kind: str, namespace: str = "") -> list[Manifest]:
+    found = [one for one in tenants(cluster) if isinstance(one, Manifest) and one.kind == kind]
+    return [one for one in found if namespace in ("", one.namespace)]
+
+
+def role_of(variant: Variant, role: str) -> list[dict[str, Any]]:
+    cluster = variant(lambda spec: spec["tenants"]["search"]["members"].update(role=role))
+    (found,) = objects(cluster, "Role", "search-train")
+    rules: list[dict[str, Any]] = found.body["rules"]
+    return rules
+
+
+def verbs_on(rules: list[dict[str, Any]], resource: str) -> set[str]:
+    return {verb for rule in rules if resource in rule["resources"] for verb in rule["verbs"]}
+
+
+@pytest.mark.parametrize("role", ["view", "edit", "admin"])
+def test_everything_fits_the_schemas(variant: Variant, role: str) -> None:
+    cluster = variant(lambda spec: spec["tenants"]["search"]["members"].update(role=role))
+    emitted = [one for one in tenants(cluster) if isinstance(one, Manifest)]
+    assert verify_schemas(emitted, cluster.spec.kubernetes) == []
+
+
+def test_a_quota_counts_each_extended_resource_of_the_cluster_once(reference: Cluster) -> None:
+    advertised = {name for pool in reference.pools for name in pool.advertised_names}
+    quotas = objects(reference, "ResourceQuota")
+    assert [one.namespace for one in quotas] == [space.name for one in reference.tenants for space in one.namespaces]
+    for quota in quotas:
+        extended = [key for key in quota.body["spec"]["hard"] if "/" in key or "hugepages" in key]
+        assert set(extended) - {"count/jobs.batch"} == {f"requests.{name}" for name in advertised}
+
+
+def test_a_tenant_gets_none_of_what_its_queues_have_no_pool_for(reference: Cluster) -> None:
+    quota = objects(reference, "ResourceQuota", "embeddings")[0].body["spec"]["hard"]
+    allowed = {key for key, value in quota.items() if key.startswith("requests.") and value != "0"}
+    assert allowed == {
+        "requests.cpu", "requests.memory", "requests.ephemeral-storage", "requests.nvidia.com/gpu.shared",
+    }  # fmt: skip
+
+
+def test_no_quota_refuses_what_kueue_admits(reference: Cluster) -> None:
+    queues = {one.name: one for one in kueue(reference) if isinstance(one, Manifest) and one.kind == "ClusterQueue"}
+    for tenant in reference.tenants:
+        owed: dict[str, Any] = {}
+        for name in tenant.local_queues:
+            for flavor in queues[name].body["spec"]["resourceGroups"][0]["flavors"]:
+                for one in flavor["resources"]:
+                    owed[one["name"]] = owed.get(one["name"], 0) + parse_quantity(one["nominalQuota"])
+        for namespace in tenant.namespaces:
+            (quota,) = objects(reference, "ResourceQuota", namespace.name)
+            hard = quota.body["spec"]["hard"]
+            for name, amount in owed.items():
+                assert parse_quantity(hard[f"requests.{name}"]) >= amount
+            assert not [key for key in hard if key.startswith("limits.")], "Kueue does not count limits"
+
+
+def test_borrowed_quota_fits_as_well(reference: Cluster) -> None:
+    hard = objects(reference, "ResourceQuota", "research-train")[0].body["spec"]["hard"]
+    own_and_borrowed = (10 + 6) * 8 + (4 + 4) * 8 + 4  # train-h100, batch-a100, whole GPUs of lab-h100
+    assert hard["requests.nvidia.com/gpu"] == str(own_and_borrowed)
+
+
+def test_pods_without_requests_pass_the_quota_and_no_gpu_is_given_away(reference: Cluster) -> None:
+    covered = [
+        set(one.body["spec"]["resourceGroups"][0]["coveredResources"])
+        for one in kueue(reference)
+        if isinstance(one, Manifest) and one.kind == "ClusterQueue"
+    ]
+    for limit_range in objects(reference, "LimitRange"):
+        (limits,) = limit_range.body["spec"]["limits"]
+        hard = objects(reference, "ResourceQuota", limit_range.namespace)[0].body["spec"]["hard"]
+        assert {f"requests.{name}" for name in limits["defaultRequest"]} <= set(hard)
+        assert set(limits["defaultRequest"]) == {"cpu", "memory", "ephemeral-storage"}
+        assert all(set(limits["defaultRequest"]) <= resources for resources in covered)
+        assert "default" not in limits, "a default limit would refuse pods that request more than it"
+
+
+@pytest.mark.parametrize("role", ["view", "edit", "admin"])
+def test_no_role_reaches_its_own_fence(variant: Variant, role: str) -> None:
+    rules = role_of(variant, role)
+    for rule in rules:
+        assert not BEYOND_ADMIN & {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
+        if set(rule["verbs"]) - READING:
+            assert not NEVER_WRITTEN & {resource.split("/")[0] for resource in rule["resources"]}
+    assert verbs_on(rules, "localqueues") == verbs_on(rules, "workloads") == READING
+
+
+def test_who_views_changes_and_enters_nothing(variant: Variant) -> None:
+    rules = role_of(variant, "view")
+    assert {verb for rule in rules for verb in rule["verbs"]} == READING
+    assert not verbs_on(rules, "pods/exec") | verbs_on(rules, "secrets")
+
+
+def test_who_edits_runs_work_and_only_admins_manage_accounts(variant: Variant) -> None:
+    edit, admin = role_of(variant, "edit"), role_of(variant, "admin")
+    for kind in ("jobs", "jobsets", "trainjobs", "pods", "configmaps", "secrets"):
+        assert {"create", "delete"} <= verbs_on(edit, kind)
+    assert verbs_on(edit, "pods/exec") == {"create", "get"}
+    assert verbs_on(edit, "serviceaccounts") == READING
+    assert {"create", "delete"} <= verbs_on(admin, "serviceaccounts")
+
+
+def test_only_queued_kinds_of_jobs_can_be_created(variant: Variant) -> None:
+    cluster = variant(lambda spec: spec["kueue"].update(frameworks=["ray.io/rayjob"]))
+    (role,) = objects(cluster, "Role", "search-train")
+    assert {"create", "delete"} <= verbs_on(role.body["rules"], "rayjobs")
+    for kind in ("jobs", "cronjobs", "jobsets", "trainjobs"):
+        assert not verbs_on(role.body["rules"], kind)
+
+
+def test_groups_are_bound_to_the_role_of_their_namespace(reference: Cluster) -> None:
+    for tenant in reference.tenants:
+        for namespace in tenant.namespaces:
+            (role,) = objects(reference, "Role", namespace.name)
+            (binding,) = objects(reference, "RoleBinding", namespace.name)
+            assert (binding.body["roleRef"]["kind"], binding.body["roleRef"]["name"]) == ("Role", role.name)
+            assert role.name == f"gpuc-{tenant.spec.members.role}"
+            assert [one["name"] for one in binding.body["subjects"]] == tenant.spec.members.groups
+
+
+def test_namespaces_carry_who_they_belong_to_and_a_pinned_security_level(reference: Cluster) -> None:
+    for tenant in reference.tenants:
+        for namespace in tenant.namespaces:
+            (found,) = (one for one in objects(reference, "Namespace") if one.name == namespace.name)
+            assert found.labels["gpuc.dev/tenant"] == tenant.name
+            assert found.labels["gpuc.dev/cost-centre"] == tenant.spec.cost_centre
+            assert found.labels["gpuc.dev/environment"] == "prod"
+            for mode in ("enforce", "audit", "warn"):
+                assert found.labels[f"pod-security.kubernetes.io/{mode}"] == namespace.spec.pod_security
+                assert found.labels[f"pod-security.kubernetes.io/{mode}-version"] == "v1.35"
+
+
+def test_local_queues_reach_every_cluster_queue_of_the_tenant(reference: Cluster) -> None:
+    for tenant in reference.tenants:
+        for namespace in tenant.namespaces:
+            found = objects(reference, "LocalQueue", namespace.name)
+            assert [one.name for one in found] == list(tenant.local_queues)
+            assert [one.body["spec"]["clusterQueue"] for one in found] == list(tenant.local_queues)
+
+
+def test_a_namespace_comes_first_and_its_queues_last(reference: Cluster) -> None:
+    for tenant in reference.tenants:
+        file = [
+            one for one in tenants(reference) if isinstance(one, Manifest) and one.file.endswith(f"/{tenant.name}.yaml")
+        ]
+        waves = {one.kind: int(one.annotations["argocd.argoproj.io/sync-wave"]) for one in file}
+        others = set(waves) - {"Namespace", "LocalQueue"}
+        assert waves["Namespace"] < min(waves[kind] for kind in others)
+        assert waves["LocalQueue"] > max(waves[kind] for kind in others)
+        assert file[0].kind == "Namespace"
+
+
+def test_what_fences_in_is_not_pruned_unasked(reference: Cluster, variant: Variant) -> None:
+    def protected(cluster: Cluster) -> set[str]:
+        emitted = [one for one in tenants(cluster) if isinstance(one, Manifest)]
+        return {one.kind for one in emitted if "argocd.argoproj.io/sync-options" in one.annotations}
+
+    assert protected(reference) == {"Namespace", "ResourceQuota", "NetworkPolicy"}
+    assert not protected(variant(lambda spec: spec["delivery"].update(prune="automatic")))
+
+
+def test_nccl_environment_stands_where_it_is_named(reference: Cluster) -> None:
+    found = {one.namespace: one for one in objects(reference, "ConfigMap")}
+    assert set(found) == {"research-train", "search-train"}
+    assert found["research-train"].name == "nccl-efa-large"
+    assert found["research-train"].body["data"] == {
+        "NCCL_DEBUG": "WARN", "NCCL_SOCKET_IFNAME": "eth0", "NCCL_CROSS_NIC": "1",
+    }  # fmt: skip
+
+
+def test_huge_pages_are_turned_off_only_where_nodes_have_none(variant: Variant) -> None:
+    def change(spec: dict[str, Any]) -> None:
+        for pool in ("train-h100", "batch-a100"):
+            spec["pools"][pool]["image"] = {"family": "Ubuntu", "id": "ami-0123456789abcdef0"}
+
+    cluster = variant(change)
+    assert not any(pool.hugepages_bytes for pool in cluster.efa_pools)
+    assert {one.body["data"]["FI_EFA_USE_HUGE_PAGE"] for one in objects(cluster, "ConfigMap")} == {"0"}
+
+
+def test_nothing_in_the_default_environment_is_known_to_be_useless(reference: Cluster) -> None:
+    good = {"recommended", "situational"}
+    for one in objects(reference, "ConfigMap"):
+        for name, value in one.body["data"].items():
+            verdicts = {row.verdict for row in reference.catalog.nccl.verdicts if row.matches(name, value)}
+            assert verdicts <= good, name
