@@ -147,6 +147,9 @@ def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, par
     match: Body = {"scope": "Namespaced", "kinds": list(policy.kinds), "namespaceSelector": selector}
     # The kind exists only once Gatekeeper has read the template.
     skip = {OPTIONS: "SkipDryRunOnMissingResource=true"}
+    spec: Body = {"enforcementAction": cluster.policy_stage(policy.name), "match": match}
+    if parameters:
+        spec["parameters"] = parameters
     return Manifest(
         file=cluster.out(f"policies/constraints/{policy.name}.yaml"),
         origin=_origin(cluster, policy),
@@ -154,13 +157,7 @@ def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, par
         kind=policy.kind,
         name=name,
         annotations=wave(CONSTRAINT_WAVE) | skip | {WHY: policy.why},
-        body={
-            "spec": {
-                "enforcementAction": cluster.policy_stage(policy.name),
-                "match": match,
-                "parameters": parameters,
-            }
-        },
+        body={"spec": spec},
     )
 
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.model import ClusterQueue, Pool, Tenant
-from compiler.model.cluster import Cluster
+from compiler.emit.network import NODE_LOCAL_DNS, POD_IDENTITY_AGENT
+from compiler.model import Cluster, ClusterQueue, Pool, Tenant
 from compiler.model.names import SHARED_GPU
-
-NODE_LOCAL_DNS = "169.254.20.10/32"
-POD_IDENTITY = "169.254.170.23/32"
 
 
 def _resources(_: Cluster, tenant: Tenant) -> list[str]:
@@ -56,7 +53,7 @@ def _egress_cidrs(cluster: Cluster, tenant: Tenant) -> list[str]:
     """What its NetworkPolicies open: declared networks, cloud endpoints, the API server, services on the node."""
     declared = [egress.cidr for egress in tenant.spec.network.egress]
     cloud = [*cluster.aws.endpoint_cidrs, *cluster.aws.api_server_cidrs]
-    return list(dict.fromkeys([*declared, *cloud, NODE_LOCAL_DNS, POD_IDENTITY]))
+    return list(dict.fromkeys([*declared, *cloud, NODE_LOCAL_DNS, POD_IDENTITY_AGENT]))
 
 
 def _ingress_namespaces(cluster: Cluster, tenant: Tenant) -> list[str]:

@@ -1,0 +1,216 @@
+"""The emitted templates and constraints: they touch tenants only, hold true parameters, and pass our own objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from compiler.catalog.policies import policies
+from compiler.emit.gatekeeper import gatekeeper
+from compiler.emit.kueue import kueue
+from compiler.emit.policy_facts import FACTS
+from compiler.emit.tenants import tenants
+from compiler.manifest import Manifest, Values
+from compiler.model import Cluster
+from compiler.verify.schema import verify_schemas
+from compiler.verify.values import verify_values
+
+from .kubernetes_cel import Object, Review, denials
+
+
+def emitted(cluster: Cluster, api: str) -> list[Manifest]:
+    return [one for one in gatekeeper(cluster) if isinstance(one, Manifest) and one.api.startswith(api)]
+
+
+def constraints(cluster: Cluster) -> list[Manifest]:
+    return emitted(cluster, "constraints.gatekeeper.sh/")
+
+
+def parameters(cluster: Cluster, name: str) -> Object:
+    (found,) = (one for one in constraints(cluster) if one.name == name)
+    result: Object = found.body["spec"].get("parameters", {})
+    return result
+
+
+def refused(cluster: Cluster, policy: str, constraint: str, document: Object) -> dict[int, str]:
+    packaged = policies()[policy]
+    return denials(packaged.variables, packaged.validations, parameters(cluster, constraint), Review.of(document))
+
+
+def selects(constraint: Manifest, labels: dict[str, str]) -> bool:
+    selector = constraint.body["spec"]["match"]["namespaceSelector"]
+    wanted = selector.get("matchLabels", {})
+    needed = [one["key"] for one in selector.get("matchExpressions", []) if one["operator"] == "Exists"]
+    assert wanted or needed, "an empty selector selects every namespace"
+    return all(labels.get(key) == value for key, value in wanted.items()) and all(key in labels for key in needed)
+
+
+def test_constraints_reach_every_tenant_namespace_and_no_other(prod: Cluster) -> None:
+    namespaces = [one for one in tenants(prod) if isinstance(one, Manifest) and one.kind == "Namespace"]
+    for one in constraints(prod):
+        assert one.body["spec"]["match"]["scope"] == "Namespaced"
+        assert not selects(one, {"kubernetes.io/metadata.name": "kube-system"})
+    for kind in {one.kind for one in constraints(prod)}:
+        for namespace in namespaces:
+            found = [one for one in constraints(prod) if one.kind == kind and selects(one, namespace.labels)]
+            assert len(found) == 1, f"{kind} in {namespace.name}"
+
+
+def test_no_tenant_is_exempt(prod: Cluster) -> None:
+    (config,) = emitted(prod, "config.gatekeeper.sh/")
+    (values,) = (one for one in gatekeeper(prod) if isinstance(one, Values))
+    exempt = set(config.body["spec"]["match"][0]["excludedNamespaces"])
+    assert exempt == set(values.body["controllerManager"]["exemptNamespaces"])
+    assert not exempt & set(prod.tenant_namespaces)
+    assert {"kube-system", "gatekeeper-system", "karpenter", "argocd"} <= exempt
+
+
+def test_kinds_are_named(prod: Cluster) -> None:
+    for one in constraints(prod):
+        for entry in one.body["spec"]["match"]["kinds"]:
+            assert entry["apiGroups"] and entry["kinds"]
+            assert "*" not in entry["apiGroups"] + entry["kinds"]
+
+
+def strict(schema: Any) -> Any:
+    """The schema, with every property demanded and no other allowed."""
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: strict(value) for key, value in schema.items()}
+    if "properties" in made and schema.get("type") == "object":
+        made["properties"] = {key: strict(value) for key, value in schema["properties"].items()}
+        made |= {"required": list(made["properties"]), "additionalProperties": False}
+    return made
+
+
+def test_constraints_state_every_parameter_that_their_template_declares(prod: Cluster) -> None:
+    schemas = {
+        template.body["spec"]["crd"]["spec"]["names"]["kind"]: template.body["spec"]["crd"]["spec"]["validation"]
+        for template in emitted(prod, "templates.gatekeeper.sh/")
+    }
+    for one in constraints(prod):
+        schema = strict(schemas[one.kind]["openAPIV3Schema"])
+        assert list(jsonschema_rs.iter_errors(schema, one.body["spec"].get("parameters", {}))) == []
+
+
+def test_templates_are_named_after_their_kind(prod: Cluster) -> None:
+    templates = emitted(prod, "templates.gatekeeper.sh/")
+    kinds = [one.body["spec"]["crd"]["spec"]["names"]["kind"] for one in templates]
+    assert [kind.lower() for kind in kinds] == [one.name for one in templates]
+    assert len(templates) == len(policies())
+
+
+def test_the_stage_is_the_policys_own_or_the_default(prod: Cluster) -> None:
+    stages = {one.name: one.body["spec"]["enforcementAction"] for one in constraints(prod)}
+    assert stages["gpu-limits-research"] == "deny"
+    assert stages["images"] == "warn"
+    assert stages["gpu-requests"] == "warn", "not named in the spec: the default"
+
+
+def test_the_schemas_of_gatekeeper_and_its_chart_hold(prod: Cluster) -> None:
+    artifacts = list(gatekeeper(prod))
+    manifests = [one for one in artifacts if isinstance(one, Manifest)]
+    assert verify_schemas(manifests, prod.spec.kubernetes) == []
+    versions = {name: component.version for name, component in prod.components.items()}
+    assert verify_values([one for one in artifacts if isinstance(one, Values)], versions) == []
+
+
+def test_the_fence_lets_our_own_network_policies_through(prod: Cluster) -> None:
+    owner = {namespace.name: tenant.name for tenant in prod.tenants for namespace in tenant.namespaces}
+    found = [one for one in tenants(prod) if isinstance(one, Manifest) and one.kind == "NetworkPolicy"]
+    assert {owner[one.namespace] for one in found} == {tenant.name for tenant in prod.tenants}
+    for one in found:
+        constraint = f"network-policy-fence-{owner[one.namespace]}"
+        assert refused(prod, "network-policy-fence", constraint, one.document()) == {}, str(one)
+
+
+def test_our_own_config_maps_choose_no_gpus(prod: Cluster) -> None:
+    found = [one for one in tenants(prod) if isinstance(one, Manifest) and one.kind == "ConfigMap"]
+    assert found
+    for one in found:
+        assert refused(prod, "visible-devices", "visible-devices", one.document()) == {}, str(one)
+
+
+def flavored_pods(cluster: Cluster) -> Iterator[tuple[str, Object]]:
+    """(tenant, a pod as Kueue leaves it) for each flavor that a tenant's queues name."""
+    manifests = [one for one in kueue(cluster) if isinstance(one, Manifest)]
+    flavors = {one.name: one.body["spec"] for one in manifests if one.kind == "ResourceFlavor"}
+    for tenant in cluster.tenants:
+        for pool in tenant.pools:
+            flavor = flavors[pool.name]
+            spec = {"nodeSelector": flavor["nodeLabels"], "containers": [container(pool.gpu_resource_names)]}
+            metadata = {"name": pool.name, "namespace": tenant.namespaces[0].name}
+            pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+            yield tenant.name, pod | {"spec": spec | {"tolerations": flavor.get("tolerations", [])}}
+
+
+def container(resources: tuple[str, ...]) -> Object:
+    limits = dict.fromkeys(resources[:1], "1")
+    return {"name": "main", "image": "registry.example.com/train:1", "resources": {"limits": limits}}
+
+
+@pytest.mark.parametrize("policy", ["toleration-fence", "pool-selector", "gpu-limits", "gpu-resources", "gpu-queue"])
+def test_what_kueue_writes_into_a_tenants_pod_passes(prod: Cluster, policy: str) -> None:
+    for tenant, pod in flavored_pods(prod):
+        assert refused(prod, policy, f"{policy}-{tenant}", pod) == {}, pod["metadata"]["name"]
+
+
+def test_what_kueue_writes_for_another_tenants_own_pool_does_not_pass(prod: Cluster) -> None:
+    (dedicated,) = (pod for tenant, pod in flavored_pods(prod) if tenant == "platform-ml")
+    assert refused(prod, "toleration-fence", "toleration-fence-research", dedicated)
+    assert refused(prod, "gpu-resources", "gpu-resources-search", dedicated)
+
+
+def test_a_pod_is_bounded_by_the_nodes_of_its_pool(prod: Cluster) -> None:
+    limits = parameters(prod, "gpu-limits-research")["limits"]
+    most = {(one["resource"], one["pool"]): one["most"] for one in limits}
+    assert most["nvidia.com/gpu", ""] == 8
+    assert most["nvidia.com/gpu", "lab-h100"] == 2, "six of its eight GPUs are sliced"
+    assert most["nvidia.com/mig-1g.10gb", ""] == 28
+    assert most["nvidia.com/gpu.shared", ""] == 1
+
+
+def test_queues_with_and_without_gpus_are_told_apart(prod: Cluster) -> None:
+    found = parameters(prod, "gpu-queue-research")
+    assert found == {"gpuQueues": ["research"], "cpuQueues": ["research-cpu"]}
+
+
+def test_every_fact_that_a_policy_names_exists() -> None:
+    for policy in policies().values():
+        for parameter in policy.parameters:
+            source, _, key = parameter.fact.partition(".")
+            assert parameter.fact in FACTS or (source == "settings" and key in policy.settings), policy.name
+
+
+GOOD = """
+title: t
+why: w
+subject: pod
+validations: [{expression: variables.created, message: m}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (GOOD + "severity: high\n", "severity"),
+        (GOOD.replace("why: w\n", ""), "why"),
+        (GOOD.replace("subject: pod", "subject: poet"), "poet"),
+        (GOOD.replace("subject: pod\n", ""), "kinds"),
+    ],
+)
+def test_a_folder_that_cannot_be_understood_is_named(tmp_path: Path, text: str, complaint: str) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "policy.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"policy mine: .*{complaint}"):
+        policies(tmp_path)
+
+
+def test_a_policy_carries_the_variables_that_it_uses_and_no_others(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "policy.yaml").write_text(GOOD, encoding="utf-8")
+    assert policies(tmp_path)["mine"].variables == {"created": "oldObject == null"}
