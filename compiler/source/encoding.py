@@ -9,6 +9,7 @@ from typing import NoReturn
 from compiler.finding import Finding, Mark, Severity, Stop, fault
 
 SIZE_LIMIT_BYTES = 1 << 20
+LINE_LIMIT = 1 << 16
 _SHOWN = 10
 
 BOM = fault(
@@ -26,8 +27,8 @@ INVISIBLE = fault(
     "https://yaml.org/spec/1.2.2/#51-character-set; CVE-2021-42574",
 )  # fmt: skip
 TOO_LARGE = fault(
-    "YAML019", Severity.ERROR, "The file is larger than a spec can be.",
-    "It is not read at all, so that no file can exhaust the memory of CI.",
+    "YAML019", Severity.ERROR, "The file, or a line in it, is longer than a spec can be.",
+    "It is not parsed at all, so that no file can exhaust the time and memory of CI.",
 )  # fmt: skip
 UNREADABLE = fault(
     "YAML022", Severity.ERROR, "The file cannot be read.",
@@ -62,6 +63,11 @@ def text_of(place: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
             (), f"U+{ord(match[0]):04X} stands here, which nobody can see", mark=mark_at(text, match.start(), file)
         )
         for match, _ in zip(_invisible.finditer(text), range(_SHOWN), strict=False)
+    ]
+    found += [
+        TOO_LARGE.at((), f"the line has more than {LINE_LIMIT} characters", mark=Mark(file, number, 1))
+        for number, line in enumerate(text.splitlines(), 1)
+        if len(line) > LINE_LIMIT
     ]
     if found:
         raise Stop([*remarks, *found])

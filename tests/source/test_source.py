@@ -120,6 +120,7 @@ TRAPS = {
     "a short tag": (b"a: !Ref b\n", "YAML018", 1, 4),
     "a directive": (b"# x\n%YAML 1.1\n---\na: 1\n", "YAML018", 2, 1),
     "a large file": (b"#" * (1 << 20) + b"\na: 1\n", "YAML019", 1, 1),
+    "a long line": (b"a: 1\nb: !" + b"x" * (1 << 17), "YAML019", 2, 1),
     "an endless number": (b"a: " + b"9" * 5000 + b"\n", "YAML020", 1, 4),
     "infinity": (b"a: .inf\n", "YAML020", 1, 4),
     "a key without a value": (b"a: 1\nspec:\n", "YAML021", 2, 1),
