@@ -18,8 +18,8 @@ LEVEL_LABELS = {
 }
 """Node label by topology level, widest first.
 
-EC2 numbers the layers of its network from the top, and instances hang on the bottom one, which is the third. The cloud
-controller manager labels nodes with it after they joined, hence only where nodes exist before the work does.
+EC2 numbers the layers of its network from the top; the third is the lowest that all of its networks have, a few have a
+fourth beneath. The cloud controller manager labels nodes after they joined, hence only where nodes exist before work.
 
 Source: EC2 user guide, how instance topology works; pitfall KUE-017
 """
