@@ -50,14 +50,14 @@ INTERRUPTED = fault(
 )
 
 
-def fresh(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_clusters: bool = False) -> list[Finding]:
+def stale(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_clusters: bool = False) -> list[Finding]:
     """Every file that is not what the outputs say: missing, extra, stale, or edited by hand.
 
     It compares bytes; the index only tells a stale file from an edited one, and has to be right itself.
     """
     found: list[Finding] = []
-    with Tree(root) as tree:
-        try:
+    try:
+        with Tree(root) as tree:
             if journal.is_pending(tree):
                 found.append(at_file(INTERRUPTED, journal.ASIDE, "an earlier compile did not finish"))
             for output in outputs:
@@ -65,8 +65,10 @@ def fresh(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_cluste
             for cluster in gone(tree, outputs) if all_clusters else ():
                 message = f"{lock_file(cluster)} belongs to a cluster that no spec describes"
                 found.append(replace(at_file(EXTRA, lock_file(cluster), message), cluster=cluster))
-        except RefusedError as error:
-            found.append(at_file(OUTSIDE, error.path, str(error)))
+    except RefusedError as error:
+        found.append(at_file(OUTSIDE, error.path, str(error)))
+    except OSError as error:
+        found.append(at_file(MISSING, "out", f"out/ cannot be read: {error.strerror or error}"))
     return found
 
 

@@ -97,6 +97,8 @@ class Printer:
             if pipe >= 0:
                 os.close(pipe)
         self._requests = self._answers = self._complaints = -1
+        for queue in (self._unsent, self._received, self._asked):
+            queue.clear()
         if self._temporary:
             import shutil
 

@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -275,6 +276,30 @@ def test_a_broken_node_is_one_line_and_no_wait(
         printed(printer, config_map(k="x" * size))
     assert reason in str(failure.value)
     assert "\n" not in str(failure.value)
+
+
+def test_after_a_broken_node_a_new_one_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_node(tmp_path, "exit 1", monkeypatch)
+    with Printer() as printer:
+        with pytest.raises(PrinterFailed):
+            printed(printer, config_map("old"))
+        monkeypatch.undo()
+        assert "name: new" in printed(printer, config_map("new"))["a.yaml"]
+
+
+def test_node_starts_where_the_standard_streams_are_closed() -> None:
+    code = f"""import os
+for stream in range(3):
+    os.close(stream)
+from compiler.manifest import Values
+from compiler.sheet import sheets
+from compiler.synth import Printer
+with Printer.start() as printer:
+    printer.send(sheets([Values("v.yaml", (), "c", {{"a": 1}})], "{SPEC}").values())
+    os._exit(42 if printer.texts()["v.yaml"].endswith("a: 1\\n") else 1)
+"""
+    root = Path(synth.__file__).parents[1]
+    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=root).returncode == 42
 
 
 def test_a_missing_node_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

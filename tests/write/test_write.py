@@ -14,7 +14,7 @@ import pytest
 
 from compiler import journal, tree, write
 from compiler.finding import Stop
-from compiler.fresh import fresh
+from compiler.fresh import stale
 from compiler.lock import Versions, lock_file, parse, render, unchanged
 from compiler.manifest import Manifest, Text
 from compiler.sheet import sheets
@@ -140,11 +140,11 @@ def test_killed_at_any_step_the_next_run_ends_at_the_wanted_tree(tmp_path: Path)
         assert_whole(root)
         write.write(root, [NEW if number % 2 else OLD])
         assert contents(root) == (wanted if number % 2 else {**OLD.files(), "out/prod/mine.txt": b"not gpuc's"})
-        assert not fresh_but_for_mine(root, NEW if number % 2 else OLD)
+        assert not stale_but_for_mine(root, NEW if number % 2 else OLD)
 
 
-def fresh_but_for_mine(root: Path, wanted: Output) -> list[str]:
-    return [one.message for one in fresh(root, [wanted]) if "mine.txt" not in one.message]
+def stale_but_for_mine(root: Path, wanted: Output) -> list[str]:
+    return [one.message for one in stale(root, [wanted]) if "mine.txt" not in one.message]
 
 
 def test_killed_while_it_recovers_the_third_run_still_ends_right(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_killed_while_it_recovers_the_third_run_still_ends_right(tmp_path: Path)
 
         assert in_a_child(killed_again) == -signal.SIGKILL
         assert_whole(root)
-        assert next(one.id for one in fresh(root, [NEW])) == "WRT011"
+        assert next(one.id for one in stale(root, [NEW])) == "WRT011"
     write.write(root, [NEW])
     assert contents(root) == {**NEW.files(), "out/prod/mine.txt": b"not gpuc's"}
 
@@ -289,7 +289,7 @@ def test_only_a_compile_of_all_clusters_removes_one_whose_spec_is_gone(tmp_path:
     write.write(tmp_path, [OLD, other])
     write.write(tmp_path, [OLD])
     assert contents(tmp_path) == {**OLD.files(), **other.files()}
-    assert [one.id for one in fresh(tmp_path, [OLD], all_clusters=True)] == ["WRT007"]
+    assert [one.id for one in stale(tmp_path, [OLD], all_clusters=True)] == ["WRT007"]
     made = write.write(tmp_path, [OLD], all_clusters=True)
     assert made.removed == sorted(other.texts)
     assert contents(tmp_path) == OLD.files()
@@ -322,7 +322,7 @@ def test_a_damaged_index_is_refused(tmp_path: Path, text: str) -> None:
         write.write(tmp_path, [NEW])
     assert ids(stop) == ["WRT003"]
     assert (tmp_path / A).read_text() == OLD.texts[A]
-    assert [one.id for one in fresh(tmp_path, [OLD])] == ["WRT010"]
+    assert [one.id for one in stale(tmp_path, [OLD])] == ["WRT010"]
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_no_link_is_followed_wherever_it_stands(tmp_path: Path, link: str) -> No
         write.write(root, [NEW])
     assert set(ids(stop)) == {"WRT002"}
     assert contents(tmp_path) == before
-    assert {one.id for one in fresh(root, [OLD])} & {"WRT002", "WRT011"}
+    assert {one.id for one in stale(root, [OLD])} & {"WRT002", "WRT011"}
 
 
 def test_a_link_that_appears_while_writing_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,14 +414,15 @@ def test_a_tree_that_does_not_exist_is_a_finding(tmp_path: Path) -> None:
     with pytest.raises(Stop) as stop:
         write.write(tmp_path / "nowhere", [OLD])
     assert ids(stop) == ["WRT005"]
+    assert [one.id for one in stale(tmp_path / "nowhere", [OLD])] == ["WRT006"]
 
 
-def test_fresh_names_every_file_that_is_not_what_it_should_be(tmp_path: Path) -> None:
+def test_stale_names_every_file_that_is_not_what_it_should_be(tmp_path: Path) -> None:
     write.write(tmp_path, [OLD])
-    assert fresh(tmp_path, [OLD], all_clusters=True) == []
+    assert stale(tmp_path, [OLD], all_clusters=True) == []
     (tmp_path / README).write_text("by hand")
     (tmp_path / "out/prod/extra.yaml").write_text("")
-    found = {str(one.mark).removesuffix(":1:1"): one.id for one in fresh(tmp_path, [NEW])}
+    found = {str(one.mark).removesuffix(":1:1"): one.id for one in stale(tmp_path, [NEW])}
     assert found == {
         A: "WRT008",
         ROOT: "WRT008",
@@ -441,7 +442,7 @@ def test_an_edit_that_is_also_written_into_the_index_is_still_found(tmp_path: Pa
     index = (tmp_path / lock_file("prod")).read_text()
     old, new = (journal.digest(text.encode()) for text in (OLD.texts[A], "by hand"))
     (tmp_path / lock_file("prod")).write_text(index.replace(old, new))
-    assert {one.id for one in fresh(tmp_path, [OLD])} == {"WRT008", "WRT010"}
+    assert {one.id for one in stale(tmp_path, [OLD])} == {"WRT008", "WRT010"}
 
 
 def test_a_hand_edit_is_taken_back_by_the_next_write(tmp_path: Path) -> None:
