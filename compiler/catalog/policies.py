@@ -11,10 +11,14 @@ refuse, each behind a comment that says what it shows. policy.yaml has the keys
     parameters      {name: {from: a fact of the model, schema: OpenAPI v3, structural}}
     settings        OpenAPI v3 by key that a spec may write under spec.policies.<name>
     sample          the parameters under which the examples are judged
+
+Reading YAML takes longer than all else that a compile does with policies, so those that come with gpuc are also kept
+as one JSON table. `python -m compiler.catalog.policies` writes it anew; a test fails where it differs.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +27,9 @@ from typing import Any
 
 PACKAGED = Path(__file__).parent.parent / "policies"
 """The folders that come with gpuc; those of a fleet repository add to them."""
+
+TABLE = PACKAGED / "policies.json"
+"""The same as data: subjects, and policies by name."""
 
 _USED = re.compile(r"\bvariables\.(\w+)")
 
@@ -74,15 +81,32 @@ class Policy:
 
 
 @cache
-def policies(folder: Path = PACKAGED) -> dict[str, Policy]:
-    """Every policy of a folder, by name, sorted.
+def policies() -> dict[str, Policy]:
+    """The policies that come with gpuc, by name, sorted."""
+    table = json.loads(TABLE.read_text(encoding="utf-8"))
+    return {name: _policy(name, text, table["subjects"]) for name, text in table["policies"].items()}
+
+
+def read_policies(folder: Path) -> dict[str, Policy]:
+    """The policies of a folder, by name, sorted.
 
     Raises:
         ValueError: when a policy.yaml lacks something or names what does not exist.
     """
     subjects = _read(PACKAGED / "subjects.yaml")
-    files = sorted(folder.glob("*/policy.yaml"))
-    return {file.parent.name: _policy(file.parent.name, _read(file), subjects) for file in files}
+    return {name: _policy(name, text, subjects) for name, text in _folders(folder).items()}
+
+
+def table_text() -> str:
+    """What the table has to hold, one policy to a line."""
+    rows = [f"{json.dumps(name)}: {json.dumps(text)}" for name, text in _folders(PACKAGED).items()]
+    subjects = json.dumps(_read(PACKAGED / "subjects.yaml"))
+    return f'{{\n"subjects": {subjects},\n"policies": {{\n' + ",\n".join(rows) + "\n}\n}\n"
+
+
+def _folders(folder: Path) -> dict[str, dict[str, Any]]:
+    """The text of each policy.yaml, by the name of its folder, sorted."""
+    return {file.parent.name: _read(file) for file in sorted(folder.glob("*/policy.yaml"))}
 
 
 def _policy(name: str, text: dict[str, Any], subjects: dict[str, Any]) -> Policy:
@@ -129,3 +153,7 @@ def _read(file: Path) -> dict[str, Any]:
 
     document: dict[str, Any] = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
     return document
+
+
+if __name__ == "__main__":
+    TABLE.write_text(table_text(), encoding="utf-8")

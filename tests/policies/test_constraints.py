@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from compiler.catalog.policies import policies
+from compiler.catalog.policies import TABLE, policies, read_policies, table_text
 from compiler.emit.gatekeeper import gatekeeper
 from compiler.emit.kueue import kueue
 from compiler.emit.policy_facts import FACTS
@@ -186,6 +186,10 @@ def test_every_fact_that_a_policy_names_exists() -> None:
             assert parameter.fact in FACTS or (source == "settings" and key in policy.settings), policy.name
 
 
+def test_the_table_holds_what_the_folders_say() -> None:
+    assert TABLE.read_text(encoding="utf-8") == table_text(), "run python -m compiler.catalog.policies"
+
+
 GOOD = """
 title: t
 why: w
@@ -207,10 +211,10 @@ def test_a_folder_that_cannot_be_understood_is_named(tmp_path: Path, text: str, 
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "policy.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=rf"policy mine: .*{complaint}"):
-        policies(tmp_path)
+        read_policies(tmp_path)
 
 
 def test_a_policy_carries_the_variables_that_it_uses_and_no_others(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "policy.yaml").write_text(GOOD, encoding="utf-8")
-    assert policies(tmp_path)["mine"].variables == {"created": "oldObject == null"}
+    assert read_policies(tmp_path)["mine"].variables == {"created": "oldObject == null"}
