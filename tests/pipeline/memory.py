@@ -1,0 +1,81 @@
+"""Compiling in memory: a spec tree in, findings and artifacts out, nothing printed or written."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from compiler.accept import accepted
+from compiler.catalog import load
+from compiler.emit import emit
+from compiler.finding import Finding, Path, Stop
+from compiler.manifest import Artifact, Manifest, Values
+from compiler.model import resolve
+from compiler.rules import check
+from compiler.source import Source, read
+from compiler.spec.parse import parse
+from compiler.verify import verify
+from tests.conftest import ROOT
+
+
+@cache
+def source(name: str) -> Source:
+    """The source of an example cluster."""
+    return read(ROOT, f"specs/{name}.yaml")
+
+
+def compile_tree(name: str, tree: dict[str, Any]) -> tuple[list[Finding], list[Artifact]]:
+    """Findings and artifacts of a tree in the place of an example's; no artifacts where an error stops the line."""
+    changed = replace(source(name), tree=tree, raw={})
+    try:
+        cluster = resolve(parse(changed), changed.file, load())
+    except Stop as stop:
+        return list(stop.findings), []
+    findings = accepted(check(cluster), tree)
+    if any(finding.is_error for finding in findings):
+        return findings, []
+    artifacts = emit(cluster)
+    return findings + verify(artifacts, cluster.spec.kubernetes, cluster.components), artifacts
+
+
+def changed(tree: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
+    """A copy of the tree with another value at the path."""
+    copy = deepcopy(tree)
+    node: Any = copy
+    for step in path[:-1]:
+        node = node[step]
+    node[path[-1]] = value
+    return copy
+
+
+def leaves(node: Any, path: Path = ()) -> list[tuple[Path, Any]]:
+    """Every scalar of a tree with its path."""
+    if isinstance(node, dict):
+        return [leaf for key, value in node.items() for leaf in leaves(value, (*path, key))]
+    if isinstance(node, list):
+        return [leaf for index, value in enumerate(node) for leaf in leaves(value, (*path, index))]
+    return [(path, node)]
+
+
+def read_by_controllers(artifacts: list[Artifact]) -> dict[str, Any]:
+    """What some controller reads: objects and Helm values by place; annotations only where they carry a reason."""
+    found: dict[str, Any] = {}
+    for artifact in artifacts:
+        if isinstance(artifact, Values):
+            found[artifact.file] = artifact.body
+        elif isinstance(artifact, Manifest) and "/workloads/" not in artifact.file:
+            document = artifact.document()
+            metadata = dict(document["metadata"])
+            metadata.pop("annotations", None)
+            key = f"{artifact.api}/{artifact.kind}/{artifact.namespace}/{artifact.name}"
+            found[key] = document | {"metadata": metadata}
+    return found
+
+
+def reasons(artifacts: list[Artifact]) -> set[str]:
+    """The text of every annotation."""
+    return {
+        text for artifact in artifacts if isinstance(artifact, Manifest) for text in artifact.annotations.values()
+    }

@@ -1,0 +1,91 @@
+"""No field is dead: each leaf of the reference spec, changed to something else that could stand there, shows."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from compiler.finding import Path
+from tests.pipeline.memory import changed, compile_tree, leaves, read_by_controllers, reasons, source
+
+SPEC = "prod-use1"
+
+OTHER: dict[str, Any] = {
+    # By value: what else a person would write there.
+    "gpuc.dev/v1alpha1": "gpuc.dev/v1", "Cluster": "Layer", "prod": "staging", "1.35": "1.34", "us-east-1": "us-west-2",
+    "us-east-1a": "us-east-1c", "us-east-1b": "us-east-1d", "al2023@v20260815": "al2023@v20260701",
+    "vpc-cni": "cilium", "10.0.0.0/17": "10.16.0.0/12", "10.0.240.0/24": "10.0.241.0/24",
+    "10.0.250.0/28": "10.0.251.0/28", "general": "inference", "training": "interactive", "inference": "interactive",
+    "interactive": "inference", "m7i.8xlarge": "m7i.4xlarge", "m7i.16xlarge": "m7i.12xlarge",
+    "p5.48xlarge": "p5e.48xlarge", "p4d.24xlarge": "p4de.24xlarge", "p4de.24xlarge": "p5.48xlarge",
+    "g6.12xlarge": "g6.24xlarge", "g6e.12xlarge": "g6e.24xlarge", "spot": "on-demand", "on-demand": "spot",
+    "reserved": "spot", "cr-0a1b2c3d4e5f6a7b8": "cr-0a1b2c3d4e5f6a7b9", "exclusive": {"timeSlicing": {"replicas": 2}},
+    "72h": "96h", "30m": "45m", "12h": "24h", "10m": "20m", "WARN": "VERSION", "edit": "view", "admin": "edit",
+    "network": "namespace", "dedicated": "network", "privileged": "baseline", "baseline": "restricted",
+    "restricted": "baseline", "10.20.0.0/16": "10.21.0.0/16", "10.30.0.0/24": "10.31.0.0/24", "TCP": "UDP",
+    "ingress-nginx": "ingress-envoy", "all": 1, "lower-priority": "never", "any": "never", "research": "search",
+    "search": "research", "platform-ml": "search", "company": "firm", "deny": "dryrun", "warn": "dryrun",
+    "registry.example.com/": "registry.example.org/", "nvcr.io/": "quay.io/", "monitoring": "observability",
+    "2026.08": "2026.07", "https://git.example.com/platform/gpu-fleet.git": "https://git.example.com/other/fleet.git",
+    "main": "release", "out": "rendered", "https://kubernetes.default.svc": "https://10.0.250.5:443",
+    "argocd": "argo", "confirm": "never", "batch/job": "kubeflow.org/mpijob",
+    "jobset.x-k8s.io/jobset": "kubeflow.org/mpijob", "trainer.kubeflow.org/trainjob": "kubeflow.org/mpijob",
+}  # fmt: skip
+
+FREE = (
+    "costCentre", "team", "release", "why", "groups", "eksCluster", "nodeRole", "interruptionQueue",
+    "karpenter.sh/discovery", "NCCL_CROSS_NIC",
+)  # fmt: skip
+"""Keys whose value is a free text."""
+
+ABSENT = ("fabric", "nccl", "whole")
+"""Keys with one possible value: they are taken away instead."""
+
+
+def other(path: Path, value: Any) -> Any:
+    """Something else that could stand at a path."""
+    keys = [step for step in path if isinstance(step, str)]
+    if path == ("metadata", "name"):
+        return "prod-use2"
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value - 1 if value > 1 else value + 1
+    if keys[-1] in FREE:
+        return "0" if keys[-1] == "NCCL_CROSS_NIC" else f"{value}-2"
+    return OTHER[value]
+
+
+@cache
+def unchanged() -> tuple[dict[str, Any], set[str]]:
+    findings, artifacts = compile_tree(SPEC, source(SPEC).tree)
+    assert findings == []
+    return read_by_controllers(artifacts), reasons(artifacts)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"), leaves(source(SPEC).tree), ids=lambda part: ".".join(map(str, part)) if isinstance(part, tuple) else ""
+)
+def test_a_changed_leaf_shows(path: Path, value: Any) -> None:
+    tree = source(SPEC).tree
+    if path[-1] in ABSENT:
+        tree = changed(tree, path[:-1], {k: v for k, v in parent(tree, path).items() if k != path[-1]})
+    else:
+        tree = changed(tree, path, other(path, value))
+    findings, artifacts = compile_tree(SPEC, tree)
+    before, before_reasons = unchanged()
+    if findings:
+        return
+    if path[-1] == "why":
+        assert reasons(artifacts) != before_reasons
+    else:
+        assert read_by_controllers(artifacts) != before, "no controller and no rule reads this"
+
+
+def parent(tree: dict[str, Any], path: Path) -> dict[str, Any]:
+    node: Any = tree
+    for step in path[:-1]:
+        node = node[step]
+    return dict(node)

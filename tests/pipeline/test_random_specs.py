@@ -1,0 +1,71 @@
+"""Random specs compile: no crash, no finding of the schemas, the same bytes twice, and all modes are met."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from hypothesis import HealthCheck, given, settings
+
+from compiler.sheet import sheets
+from compiler.synth import Printer
+from tests.pipeline.memory import compile_tree
+from tests.pipeline.specs import Tree, specs
+
+CASES = 120
+SCARCEST = 0.05
+"""The part of the cases that each feature has to be met in."""
+
+FEATURES = (
+    "exclusive", "mig", "timeSlicing", "mps", "spot", "on-demand", "reserved", "namespace", "network", "dedicated",
+    "several pools in a queue", "static", "efa", "general pool", "whole GPUs beside slices",
+)  # fmt: skip
+
+
+def features(tree: Tree) -> set[str]:
+    spec = tree["spec"]
+    found = {tenant["isolation"] for tenant in spec["tenants"].values()}
+    for pool in spec["pools"].values():
+        sharing = pool.get("sharing", {})
+        found |= {sharing} if isinstance(sharing, str) else set(sharing)
+        found |= set(pool["purchase"])
+        found |= {name for name, met in (
+            ("static", "static" in pool["nodes"]), ("efa", "fabric" in pool), ("general pool", pool["purpose"] == "general"),
+            ("whole GPUs beside slices", '"whole": true' in json.dumps(sharing)),
+        ) if met}  # fmt: skip
+    if any(len(queue["quota"]) > 1 for queue in spec["queues"].values()):
+        found.add("several pools in a queue")
+    return found
+
+
+def test_random_specs_compile_to_the_same_bytes_twice(record_property) -> None:
+    met: Counter[str] = Counter()
+    to_print: list[Tree] = []
+
+    @settings(max_examples=CASES, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(specs())
+    def compiles(tree: Tree) -> None:
+        findings, artifacts = compile_tree("prod-use1", tree)
+        assert [finding for finding in findings if finding.is_error] == []
+        assert artifacts
+        again = compile_tree("prod-use1", tree)[1]
+        assert json.dumps([sheet.data for sheet in sheets(artifacts, "x").values()]) == json.dumps(
+            [sheet.data for sheet in sheets(again, "x").values()]
+        )
+        met.update({"cases", *features(tree)})
+        if met["cases"] % 30 == 1:
+            to_print.append(tree)
+
+    compiles()
+    shares = {name: met[name] / met["cases"] for name in FEATURES}
+    record_property("distribution", shares)
+    print(f"\n{met['cases']} specs: " + ", ".join(f"{name} {share:.0%}" for name, share in shares.items()))
+    assert min(shares.values()) >= SCARCEST, shares
+    for tree in to_print:
+        assert printed(tree) == printed(tree)
+
+
+def printed(tree: Tree) -> dict[str, str]:
+    with Printer() as printer:
+        printer.send(sheets(compile_tree("prod-use1", tree)[1], "specs/prod-use1.yaml").values())
+        return printer.texts()
