@@ -1,0 +1,156 @@
+"""User data as cloud-init, nodeadm and a shell would read it."""
+
+from __future__ import annotations
+
+import subprocess
+import tomllib
+from collections.abc import Callable
+from email import message_from_string
+from typing import Any
+
+import pytest
+import yaml
+
+from compiler.emit.karpenter import karpenter
+from compiler.emit.nodes.template import shell_quoted
+from compiler.manifest import Manifest
+from compiler.model import Cluster
+
+Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+
+SHELL, NODE_CONFIG = "text/x-shellscript", "application/node.eks.aws"
+
+
+def user_data(cluster: Cluster) -> dict[str, str]:
+    """User data by pool, of pools that have some."""
+    return {
+        one.name: one.body["spec"]["userData"]
+        for one in karpenter(cluster)
+        if isinstance(one, Manifest) and one.kind == "EC2NodeClass" and "userData" in one.body["spec"]
+    }
+
+
+def parts(text: str) -> dict[str, str]:
+    """The parts of a MIME archive by content type."""
+    archive = message_from_string(text)
+    assert archive.is_multipart() and not archive.defects
+    found = {}
+    for part in archive.get_payload():
+        assert not part.defects
+        found[part.get_content_type()] = part.get_payload()
+    return found
+
+
+def files_written(shell: str) -> dict[str, str]:
+    """Files that a script writes from here-documents, by path."""
+    found = {}
+    path = ""
+    for line in shell.splitlines():
+        if line.startswith("cat >"):
+            path = line.removeprefix("cat >").split(" ")[0]
+            found[path] = ""
+        elif line == "END":
+            path = ""
+        elif path:
+            found[path] += f"{line}\n"
+    return found
+
+
+def bash_accepts(script: str) -> bool:
+    return subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+
+
+def test_every_gpu_pool_has_an_archive_that_parses(reference: Cluster) -> None:
+    found = user_data(reference)
+    assert set(found) == {pool.name for pool in reference.gpu_pools}
+    for text in found.values():
+        shell = parts(text)[SHELL]
+        assert shell.startswith("#!/bin/bash\n")
+        assert bash_accepts(shell)
+        assert len(text) < 12 * 1024  # EC2 takes 16 KiB, of which Karpenter needs a part
+
+
+def test_the_kubelet_waits_for_the_gpus_whatever_else_fails(reference: Cluster) -> None:
+    for text in user_data(reference).values():
+        shell = parts(text)[SHELL]
+        files = files_written(shell)
+        drop_in = "/etc/systemd/system/kubelet.service.d/50-gpuc-gpus.conf"
+        assert next(iter(files)) == drop_in
+        assert "Requires=gpuc-gpus.service" in files[drop_in]
+        assert "After=gpuc-gpus.service" in files[drop_in]
+        assert "Before=kubelet.service" in files["/etc/systemd/system/gpuc-gpus.service"]
+
+
+def test_each_gpu_node_takes_devices_from_mounts_only(reference: Cluster) -> None:
+    for text in user_data(reference).values():
+        unit = files_written(parts(text)[SHELL])["/etc/systemd/system/gpuc-gpus.service"]
+        (command,) = (line for line in unit.splitlines() if "nvidia-ctk" in line)
+        words = command.split()
+        assert "accept-nvidia-visible-devices-envvar-when-unprivileged=false" in words
+        assert "accept-nvidia-visible-devices-as-volume-mounts=true" in words
+
+
+def test_only_sliced_pools_are_cut(reference: Cluster) -> None:
+    cut = {
+        name
+        for name, text in user_data(reference).items()
+        if "/usr/local/lib/gpuc/partition-gpus" in files_written(parts(text)[SHELL])
+    }
+    assert cut == {"serve-a100", "lab-h100"}
+
+
+def test_training_nodes_pin_cores(reference: Cluster) -> None:
+    for name, text in user_data(reference).items():
+        config = parts(text).get(NODE_CONFIG)
+        if name not in ("train-h100", "batch-a100"):
+            assert config is None
+            continue
+        assert config is not None
+        document = yaml.safe_load(config)
+        assert (document["apiVersion"], document["kind"]) == ("node.eks.aws/v1alpha1", "NodeConfig")
+        kubelet = document["spec"]["kubelet"]["config"]
+        assert (kubelet["cpuManagerPolicy"], kubelet["topologyManagerPolicy"]) == ("static", "best-effort")
+        assert all(isinstance(value, str) for value in kubelet["topologyManagerPolicyOptions"].values())
+
+
+def test_efa_nodes_lift_the_memory_lock(reference: Cluster) -> None:
+    path = "/etc/systemd/system/containerd.service.d/50-gpuc-memlock.conf"
+    lifted = {name for name, text in user_data(reference).items() if path in files_written(parts(text)[SHELL])}
+    assert lifted == {"train-h100", "batch-a100"}
+
+
+def test_ubuntu_nodes_join_by_themselves_with_karpenters_taint(variant: Variant) -> None:
+    def ubuntu(spec: dict[str, Any]) -> None:
+        spec["pools"]["dev-l4"]["image"] = {"family": "Ubuntu", "id": "ami-0123456789abcdef0"}
+
+    script = user_data(variant(ubuntu))["dev-l4"]
+    assert bash_accepts(script)
+    traced = script.replace("/etc/eks/bootstrap.sh", "printf '%s\\n'")
+    words = subprocess.run(["bash"], input=traced, text=True, capture_output=True, check=True).stdout.splitlines()
+    assert words == [
+        "prod-use1", "--kubelet-extra-args", "--register-with-taints=karpenter.sh/unregistered:NoExecute",
+    ]  # fmt: skip
+
+
+def test_bottlerocket_shares_gpus_by_its_settings(variant: Variant) -> None:
+    def bottlerocket(spec: dict[str, Any]) -> None:
+        spec["pools"]["dev-l4"]["image"] = "bottlerocket@v1.40.0"
+
+    plugin = tomllib.loads(user_data(variant(bottlerocket))["dev-l4"])["settings"]["kubelet-device-plugins"]["nvidia"]
+    assert plugin["device-sharing-strategy"] == "time-slicing"
+    assert plugin["time-slicing"] == {
+        "replicas": 4, "rename-by-default": True, "fail-requests-greater-than-one": True,
+    }  # fmt: skip
+    assert plugin["device-list-strategy"] == "volume-mounts"
+
+
+@pytest.mark.parametrize("hostile", ["a\nb", "a\rb", "a\u2028b", "a\x00b", "a\x1bb"])
+def test_a_value_cannot_end_its_line(hostile: str) -> None:
+    with pytest.raises(ValueError, match="may not stand in user data"):
+        shell_quoted(hostile)
+
+
+@pytest.mark.parametrize("hostile", ["$(id)", "`id`", "a'b", 'a"b', "a;b", "a b", "*"])
+def test_a_value_stays_one_word(hostile: str) -> None:
+    script = f"printf '%s' {shell_quoted(hostile)}"
+    assert subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout == hostile
