@@ -1,4 +1,7 @@
-"""CEL as Kubernetes evaluates an admission policy: variables in order, one that fails is missing, errors refuse."""
+"""CEL as Kubernetes evaluates an admission policy: variables in order, one that fails is missing, errors refuse.
+
+Stricter than Kubernetes in one thing: a field of null, or of what is no map, is an error here and absent there.
+"""
 
 from __future__ import annotations
 
