@@ -45,13 +45,13 @@ class Spec(Wish):
     pools: Annotated[dict[Name, Pool], Field(min_length=1)]
     """Node pools by name."""
 
-    nccl: Nccl = Nccl()
+    nccl: Nccl = Field(default_factory=Nccl)
     """NCCL environment by profile."""
 
     tenants: Annotated[dict[Name, Tenant], Field(min_length=1)]
     """Tenants by name."""
 
-    queueing: Queueing = Queueing()
+    queueing: Queueing = Field(default_factory=Queueing)
     """Switches of the queue controller."""
 
     cohorts: dict[Name, Cohort] = {}

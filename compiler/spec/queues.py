@@ -75,7 +75,7 @@ class Queue(Wish):
     weight: Annotated[int, Field(ge=1, le=1000)] = 1
     """Its part in fair sharing."""
 
-    preempt: Preempt = Preempt()
+    preempt: Preempt = Field(default_factory=Preempt)
     """Who gives way to whom."""
 
     accept: Accept = {}

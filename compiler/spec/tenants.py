@@ -58,7 +58,7 @@ class Network(Wish):
     ingress: list[Ingress] = []
     """Platform namespaces that may call."""
 
-    metrics: list[Port] = [Port(port=8080)]
+    metrics: list[Port] = Field(default_factory=lambda: [Port(port=8080)])
     """Ports that Prometheus may scrape."""
 
 
@@ -99,7 +99,7 @@ class Tenant(Wish):
     namespaces: Annotated[dict[Name, Namespace], Field(min_length=1)]
     """Its namespaces by name."""
 
-    network: Network = Network()
+    network: Network = Field(default_factory=Network)
     """Exceptions from the default deny."""
 
     accept: Accept = {}

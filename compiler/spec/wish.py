@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any, ClassVar
 
 from pydantic import (
@@ -18,6 +19,9 @@ from pydantic_core import CoreSchema
 
 from compiler.duration import parse_duration
 from compiler.quantity import parse_quantity
+
+# Pydantic would look through every installed distribution for plugins, of which a compile wants none.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 class Wish(BaseModel):
