@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from compiler.printing import Printing, Send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from compiler.catalog.policies import Policy
     from compiler.source import Source
 
 Progress = Callable[[str], None]
@@ -88,18 +89,19 @@ def compile_cluster(root: Path, file: str, send: Send) -> tuple[Compiled, list[F
     Raises:
         Stop: when a stage finds errors; later stages then do not run.
     """
+    from compiler.catalog.own_policies import own_policies
     from compiler.source import read
 
     source = read(root, file)
     name = Path(file).stem
     try:
-        findings = _stages(name, source, send)
+        findings = _stages(name, source, own_policies(root), send)
     except Stop as stop:
         raise Stop(_located(stop.findings, source, name)) from None
     return Compiled(name, source), _located(findings, source, name)
 
 
-def _stages(name: str, source: Source, send: Send) -> list[Finding]:
+def _stages(name: str, source: Source, policies: Mapping[str, Policy], send: Send) -> list[Finding]:
     from compiler.accept import accepted
     from compiler.catalog import load
     from compiler.emit import emit
@@ -108,7 +110,7 @@ def _stages(name: str, source: Source, send: Send) -> list[Finding]:
     from compiler.spec.parse import parse
     from compiler.verify import verify
 
-    cluster = resolve(parse(source), source.file, load())
+    cluster = resolve(parse(source), source.file, load(), policies)
     findings = accepted([*source.remarks, *check(cluster)], source.tree)
     if any(finding.is_error for finding in findings):
         raise Stop(findings)

@@ -83,18 +83,13 @@ class Policy:
 @cache
 def policies() -> dict[str, Policy]:
     """The policies that come with gpuc, by name, sorted."""
-    table = json.loads(TABLE.read_text(encoding="utf-8"))
-    return {name: _policy(name, text, table["subjects"]) for name, text in table["policies"].items()}
+    return {name: policy_of(name, text) for name, text in _table()["policies"].items()}
 
 
-def read_policies(folder: Path) -> dict[str, Policy]:
-    """The policies of a folder, by name, sorted.
-
-    Raises:
-        ValueError: when a policy.yaml lacks something or names what does not exist.
-    """
-    subjects = _read(PACKAGED / "subjects.yaml")
-    return {name: _policy(name, text, subjects) for name, text in _folders(folder).items()}
+@cache
+def _table() -> dict[str, Any]:
+    table: dict[str, Any] = json.loads(TABLE.read_text(encoding="utf-8"))
+    return table
 
 
 def table_text() -> str:
@@ -109,7 +104,13 @@ def _folders(folder: Path) -> dict[str, dict[str, Any]]:
     return {file.parent.name: _read(file) for file in sorted(folder.glob("*/policy.yaml"))}
 
 
-def _policy(name: str, text: dict[str, Any], subjects: dict[str, Any]) -> Policy:
+def policy_of(name: str, text: dict[str, Any]) -> Policy:
+    """The policy that a policy.yaml describes.
+
+    Raises:
+        ValueError: when it lacks something or names what does not exist.
+    """
+    subjects = _table()["subjects"]
     unknown = text.keys() - {
         "title", "why", "subject", "kinds", "variables", "validations", "parameters", "settings", "sample"
     }  # fmt: skip

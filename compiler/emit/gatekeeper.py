@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from compiler.catalog.policies import Policy, policies
+from compiler.catalog.policies import Policy
 from compiler.emit.policy_facts import FACTS
 from compiler.emit.sync import OPTIONS, wave
 from compiler.finding import Path
@@ -31,7 +31,7 @@ def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
     yield _values(cluster)
     yield _config(cluster)
     yield from _expansions(cluster)
-    for policy in policies().values():
+    for policy in cluster.policies.values():
         if policy.settings.keys() <= cluster.policy_settings(policy.name).keys():
             yield _template(cluster, policy)
             yield from _constraints(cluster, policy)

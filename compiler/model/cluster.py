@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from compiler.catalog import Catalog
+from compiler.catalog.policies import Policy
 from compiler.catalog.records import Component
 from compiler.finding import Path
 from compiler.model.pool import Pool
@@ -30,6 +31,8 @@ class Cluster:
     """The spec file, relative to the root."""
     spec: Spec
     catalog: Catalog
+    policies: dict[str, Policy]
+    """Admission policies by name, sorted: those of gpuc, and those that the fleet adds."""
     components: dict[str, Component]
     """Charts of the release set by component, versions as this cluster pins them."""
     pools: tuple[Pool, ...]

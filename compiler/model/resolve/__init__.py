@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from compiler.catalog import Catalog
+from compiler.catalog.policies import Policy, policies
 from compiler.catalog.records import Component
 from compiler.finding import Finding, Stop
 from compiler.model.cluster import SPEC, Cluster
@@ -13,8 +17,10 @@ from compiler.model.resolve.tenants import resolve_profiles, resolve_tenants
 from compiler.spec.cluster import ClusterSpec, Spec
 
 
-def resolve(wanted: ClusterSpec, file: str, catalog: Catalog) -> Cluster:
-    """The cluster that a spec means.
+def resolve(
+    wanted: ClusterSpec, file: str, catalog: Catalog, own_policies: Mapping[str, Policy] = MappingProxyType({})
+) -> Cluster:
+    """The cluster that a spec means; the fleet's own policies come beside those of gpuc, or in their place.
 
     Raises:
         Stop: with a finding per name that does not resolve, layout that does not fit, or quota that has no meaning.
@@ -30,9 +36,18 @@ def resolve(wanted: ClusterSpec, file: str, catalog: Catalog) -> Cluster:
     if findings:
         raise Stop(findings)
     return Cluster(
-        wanted.metadata.name, file, spec, catalog, components, tuple(pools.values()), tuple(profiles.values()), queues,
-        cohorts, tenants,
-    )  # fmt: skip
+        name=wanted.metadata.name,
+        file=file,
+        spec=spec,
+        catalog=catalog,
+        policies=dict(sorted({**policies(), **own_policies}.items())),
+        components=components,
+        pools=tuple(pools.values()),
+        profiles=tuple(profiles.values()),
+        queues=queues,
+        cohorts=cohorts,
+        tenants=tenants,
+    )
 
 
 def _components(spec: Spec, catalog: Catalog, findings: list[Finding]) -> dict[str, Component]:

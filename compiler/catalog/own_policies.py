@@ -1,0 +1,59 @@
+"""The policies that a fleet repository adds: folders below policies/ beside specs/."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from compiler.catalog.policies import Policy, policy_of
+from compiler.finding import Finding, Mark, Severity, Stop, fault
+from compiler.source.document import compose
+from compiler.source.encoding import text_of
+from compiler.source.layers import is_within
+from compiler.source.node import Flat
+
+BROKEN = fault(
+    "POL003", Severity.ERROR, "A policy of the fleet is not one that can be read.",
+    "It would be missing from the cluster while its folder says that it is there.",
+)  # fmt: skip
+FOLDER = "policies"
+
+
+def own_policies(root: Path) -> dict[str, Policy]:
+    """The fleet's own policies by name, sorted; none where there is no such folder.
+
+    Raises:
+        Stop: with everything that is wrong with their policy.yaml files.
+    """
+    found: dict[str, Policy] = {}
+    findings: list[Finding] = []
+    for name in _names(root):
+        file = f"{FOLDER}/{name}/policy.yaml"
+        try:
+            found[name] = _policy(root, name, file)
+        except Stop as stop:
+            findings += stop.findings
+        except (ValueError, TypeError, AttributeError) as error:
+            findings.append(BROKEN.at((), f"{file}: {error}", mark=Mark(file, 1, 1)))
+    if findings:
+        raise Stop(findings)
+    return found
+
+
+def _names(root: Path) -> list[str]:
+    try:
+        entries = sorted(entry.name for entry in os.scandir(root / FOLDER) if entry.is_dir())
+    except OSError:
+        return []
+    return [name for name in entries if (root / FOLDER / name / "policy.yaml").is_file()]
+
+
+def _policy(root: Path, name: str, file: str) -> Policy:
+    if not is_within(root / file, root / FOLDER):
+        raise ValueError("the file lies outside of policies/")
+    text, _ = text_of(root / file, file)
+    node, findings = compose(text, file)
+    errors = [finding for finding in findings if finding.is_error]
+    if errors or node is None:
+        raise Stop(errors)
+    return policy_of(name, Flat().add(node))
