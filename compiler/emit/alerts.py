@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from compiler.emit.kueue import pods_ready_minutes, queued_pools
 from compiler.model import Cluster, Pool
@@ -112,7 +113,8 @@ def capacity_alerts(cluster: Cluster) -> Iterator[Alert]:
     summary = f"NodeClaim {{{{ $labels.name }}}} is of no use after {slowest} minutes"
     yield Alert("GpucNodeNotInitialized", waiting, summary, severity="critical")
     names = "|".join(pool.name for pool in cluster.pools)
-    blind = f'count(karpenter_nodes_allocatable{{nodepool=~"{names}"}}) > 0 unless on () count(kube_node_labels{{label_gpuc_dev_pool!=""}})'
+    nodes = f'count(karpenter_nodes_allocatable{{nodepool=~"{names}"}}) > 0'
+    blind = f'{nodes} unless on () count(kube_node_labels{{label_gpuc_dev_pool!=""}})'
     summary = "kube-state-metrics does not show the label gpuc.dev/pool: alerts by pool are blind"
     yield Alert("GpucPoolLabelMissing", blind, summary, minutes=30)
     for pool in cluster.pools:
@@ -141,10 +143,7 @@ def _spot(pool: Pool) -> Iterator[Alert]:
 def _block(pool: Pool) -> Iterator[Alert]:
     reservations = pool.spec.reservations
     if reservations and reservations.block:
-        from calendar import timegm
-        from time import strptime
-
-        ends = timegm(strptime(reservations.block.ends, "%Y-%m-%dT%H:%M:%SZ"))
+        ends = int(datetime.fromisoformat(reservations.block.ends).timestamp())
         expression = f"vector({ends}) - vector(time()) < {BLOCK_END_SECONDS}"
         summary = f"the capacity block of {pool.name} ends at {reservations.block.ends}"
         yield Alert("GpucCapacityBlockEnds", expression, summary, severity="critical")
@@ -162,7 +161,8 @@ def queue_alerts(cluster: Cluster) -> Iterator[Alert]:
     admitted = f"sum by (cluster_queue) (increase(kueue_admitted_workloads_total{{{queues}}}[{minutes}m])) > 0"
     summary = f"work waits in {{{{ $labels.cluster_queue }}}}, and none was admitted for {minutes} minutes"
     yield Alert("GpucQueueStuck", f"({pending}) unless on (cluster_queue) ({admitted})", summary, minutes)
-    late = f'sum by (cluster_queue) (increase(kueue_evicted_workloads_total{{{queues},reason="PodsReadyTimeout"}}[1h])) > 0'
+    evicted = f'kueue_evicted_workloads_total{{{queues},reason="PodsReadyTimeout"}}'
+    late = f"sum by (cluster_queue) (increase({evicted}[1h])) > 0"
     summary = f"admitted work of {{{{ $labels.cluster_queue }}}} did not start within {minutes} minutes"
     yield Alert("GpucPodsNotReady", late, summary)
 

@@ -54,7 +54,7 @@ FOLDERS = (
 
 
 def argocd(cluster: Cluster) -> Iterator[Artifact]:
-    """The AppProject, the Applications, and the cluster's entry: the root Application and what has to exist around it."""
+    """The AppProject, the Applications, and the cluster's entry: the root and what has to exist around it."""
     components, folders = shipped_components(cluster), shipped_folders(cluster)
     yield project(cluster, components)
     for component in components:
@@ -105,7 +105,7 @@ def _chart(cluster: Cluster, component: Component) -> Manifest:
         "targetRevision": component.version,
         "helm": helm,
     }
-    sources = {"source": chart}
+    sources: Body = {"source": chart}
     if component.crds_from not in ("", name):
         helm["skipCrds"] = True
     if name not in _WITHOUT_VALUES:

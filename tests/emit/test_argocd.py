@@ -1,0 +1,259 @@
+"""Delivery: order, fences, and that nothing emitted stands outside of what Argo CD applies."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import Any
+
+import pytest
+import yaml
+
+from compiler.catalog.schemas import table
+from compiler.emit.argocd import argocd
+from compiler.emit.project import CHART_CLUSTER_KINDS, CHART_KINDS, OUR_CLUSTER_KINDS, OUR_KINDS
+from compiler.emit.sync import OPTIONS, WAVE
+from compiler.manifest import Manifest, Text, Values
+from tests.conftest import EXAMPLES, example
+from tests.emit import fleet
+
+NEVER_SYNCED = ("workloads/",)
+PROVIDERS = {
+    "karpenter.sh": "karpenter-crd",
+    "karpenter.k8s.aws": "karpenter-crd",
+    "kueue.x-k8s.io": "kueue",
+    "templates.gatekeeper.sh": "gatekeeper",
+    "config.gatekeeper.sh": "gatekeeper",
+    "expansion.gatekeeper.sh": "gatekeeper",
+    "constraints.gatekeeper.sh": "policies-templates",
+}
+"""The Application whose sync makes a group's kinds known."""
+
+each_example = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def applications(name: str) -> dict[str, Manifest]:
+    found = [one for one in fleet.manifests(name) if one.kind == "Application"]
+    return {one.name.removeprefix(f"{name}-"): one for one in found}
+
+
+def sources(application: Manifest) -> list[dict[str, Any]]:
+    spec = application.body["spec"]
+    return spec["sources"] if "sources" in spec else [spec["source"]]
+
+
+def owner(name: str, manifest: Manifest) -> str:
+    """The Application whose folder a manifest lies in."""
+    folder = manifest.file.rsplit("/", 1)[0]
+    owners = []
+    for owning, application in applications(name).items():
+        for source in sources(application):
+            path = source.get("path")
+            recursive = source.get("directory", {}).get("recurse", False)
+            if path and (folder == path or (recursive and folder.startswith(f"{path}/"))):
+                owners.append(owning)
+    assert len(owners) == 1, f"{manifest.file} belongs to {owners}"
+    return owners[0]
+
+
+def synced(name: str) -> list[Manifest]:
+    return [
+        one
+        for one in fleet.manifests(name)
+        if one.file.startswith("out/") and not one.file.startswith(tuple(f"out/{name}/{part}" for part in NEVER_SYNCED))
+    ]
+
+
+def wave_of(manifest: Manifest) -> int:
+    return int(manifest.annotations.get(WAVE, "0"))
+
+
+def project(name: str) -> dict[str, Any]:
+    (found,) = (one for one in fleet.manifests(name) if one.kind == "AppProject")
+    return dict(found.body["spec"])
+
+
+def allows(whitelist: list[dict[str, str]], group: str, kind: str) -> bool:
+    return any(one["group"] == group and fnmatch.fnmatchcase(kind, one["kind"]) for one in whitelist)
+
+
+@each_example
+def test_every_object_belongs_to_one_application_and_every_application_has_objects(name: str) -> None:
+    owners = {owner(name, manifest) for manifest in synced(name)}
+    folders = {app for app, one in applications(name).items() if any("path" in source for source in sources(one))}
+    assert owners == folders
+
+
+@each_example
+def test_values_are_read_by_the_application_of_their_chart_and_lie_in_no_synced_folder(name: str) -> None:
+    emitted = {one.file for one in fleet.artifacts(name) if isinstance(one, Values)}
+    read = set()
+    for application in applications(name).values():
+        for source in sources(application):
+            read |= {file.removeprefix("$values/") for file in source.get("helm", {}).get("valueFiles", [])}
+            path = source.get("path", "-")
+            assert not any(file.startswith(f"{path}/") for file in emitted)
+    assert read == emitted
+
+
+@each_example
+def test_who_defines_a_kind_comes_before_who_uses_it(name: str) -> None:
+    apps = applications(name)
+    used = 0
+    for manifest in synced(name):
+        provider = PROVIDERS.get(manifest.api.split("/")[0])
+        if provider:
+            assert wave_of(apps[provider]) < wave_of(apps[owner(name, manifest)]), str(manifest)
+            used += 1
+    assert used > 20
+
+
+@each_example
+def test_nodes_come_after_what_they_need_and_tenants_last(name: str) -> None:
+    waves = {app: wave_of(one) for app, one in applications(name).items() if app != "root"}
+    for earlier in ("karpenter", "gpu-operator", "policies-constraints", "kueue", "monitoring"):
+        assert waves[earlier] < waves["karpenter-pools"]
+    assert waves["karpenter-pools"] < waves["kueue-config"] < waves["kueue-queues"] < waves["tenants"]
+    assert waves["tenants"] == max(waves.values())
+    gate = waves.get("gpu-operator-config")
+    assert gate is None or waves["gpu-operator"] < gate < waves["karpenter-pools"]
+
+
+@each_example
+def test_the_project_allows_exactly_the_sources_that_are_used(name: str) -> None:
+    used = {source["repoURL"] for application in applications(name).values() for source in sources(application)}
+    assert set(project(name)["sourceRepos"]) == used
+
+
+@each_example
+def test_the_project_allows_every_object_where_it_goes(name: str) -> None:
+    allowed = project(name)
+    namespaces = {one["namespace"] for one in allowed["destinations"]}
+    for manifest in synced(name):
+        group = manifest.api.rpartition("/")[0]
+        if manifest.namespace:
+            assert allows(allowed["namespaceResourceWhitelist"], group, manifest.kind), str(manifest)
+            assert manifest.namespace in namespaces, str(manifest)
+        else:
+            assert allows(allowed["clusterResourceWhitelist"], group, manifest.kind), str(manifest)
+    for application in applications(name).values():
+        assert application.body["spec"]["destination"]["namespace"] in namespaces
+        assert application.body["spec"]["project"] == name
+
+
+def test_the_kinds_of_our_own_folders_are_those_that_the_examples_emit() -> None:
+    emitted = {
+        (one.api.rpartition("/")[0], "Gpuc*" if one.api.startswith("constraints.") else one.kind, bool(one.namespace))
+        for name in EXAMPLES
+        for one in synced(name)
+        if "/gpu-operator/" not in one.file
+    }
+    assert {(group, kind) for group, kind, namespaced in emitted if not namespaced} == set(OUR_CLUSTER_KINDS)
+    assert {(group, kind) for group, kind, namespaced in emitted if namespaced} == set(OUR_KINDS)
+
+
+def test_kinds_stand_on_the_side_of_their_scope() -> None:
+    versions = {"": "v1", "batch": "batch/v1", "policy": "policy/v1", "apps": "apps/v1"}
+    checked = 0
+    for namespaced, tables in ((False, CHART_CLUSTER_KINDS), (True, CHART_KINDS)):
+        for kinds in tables.values():
+            for group, kind in kinds:
+                known = table(versions.get(group, f"{group}/v1"), kind, "1.35")
+                if known:
+                    assert known.namespaced == namespaced, kind
+                    checked += 1
+    assert checked > 20
+
+
+@each_example
+def test_charts_are_pinned_and_only_those_that_are_needed_ship(name: str) -> None:
+    cluster = example(name)
+    shipped = applications(name)
+    assert ("efa" in shipped) == bool(cluster.efa_pools)
+    for component in cluster.components.values():
+        if component.component in shipped:
+            chart = sources(shipped[component.component])[0]
+            expected = (component.repo, component.chart, component.version)
+            assert (chart["repoURL"], chart["chart"], chart["targetRevision"]) == expected
+            assert not chart["repoURL"].startswith("oci:"), "Argo CD wants registries without a scheme"
+
+
+def test_crds_of_karpenter_come_from_their_own_chart_only() -> None:
+    apps = applications(EXAMPLES[0])
+    assert sources(apps["karpenter"])[0]["helm"]["skipCrds"] is True
+    assert apps["karpenter-crd"].body["spec"]["syncPolicy"]["automated"]["prune"] is False
+
+
+@each_example
+def test_a_namespace_is_created_by_one_application_and_never_one_of_a_tenant(name: str) -> None:
+    cluster = example(name)
+    creating = [
+        one.body["spec"]["destination"]["namespace"]
+        for one in applications(name).values()
+        if "CreateNamespace=true" in one.body["spec"]["syncPolicy"]["syncOptions"]
+    ]
+    assert len(creating) == len(set(creating))
+    assert not set(creating) & {*cluster.tenant_namespaces, "kube-system", cluster.spec.observability.namespace}
+
+
+def test_operands_that_reach_into_the_host_get_a_privileged_namespace() -> None:
+    policy = applications(EXAMPLES[0])["gpu-operator"].body["spec"]["syncPolicy"]
+    assert policy["managedNamespaceMetadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
+
+
+@pytest.mark.parametrize(("prune", "expected"), [("never", False), ("confirm", True), ("automatic", True)])
+def test_delivery_decides_about_capacity_and_tenants(prune: str, expected: bool, variant: Any) -> None:
+    changed = variant(lambda spec: spec["delivery"].update(prune=prune))
+    emitted = {one.name: one for one in argocd(changed) if isinstance(one, Manifest)}
+    for name in ("karpenter-pools", "kueue-queues", "kueue-config", "tenants"):
+        automated = emitted[f"prod-use1-{name}"].body["spec"]["syncPolicy"]["automated"]
+        assert automated == {"prune": expected, "selfHeal": True}
+    assert emitted["prod-use1-monitoring"].body["spec"]["syncPolicy"]["automated"]["prune"] is True
+
+
+@each_example
+def test_what_may_be_pruned_with_nodes_or_work_asks_first(name: str) -> None:
+    """Prune is on with `confirm`, so the objects have to say so themselves."""
+    if example(name).spec.delivery.prune != "confirm":
+        pytest.skip("the spec prunes otherwise")
+    kinds = {"NodePool", "EC2NodeClass", "ClusterQueue", "Namespace"}
+    kept = [one for one in synced(name) if one.kind in kinds]
+    assert {one.kind for one in kept} == kinds
+    assert all("Prune=confirm" in one.annotations[OPTIONS] for one in kept)
+
+
+@each_example
+def test_no_application_deletes_what_it_applied_and_all_retry(name: str) -> None:
+    for application in applications(name).values():
+        assert "finalizers" not in application.document()["metadata"]
+        policy = application.body["spec"]["syncPolicy"]
+        assert policy["retry"]["limit"] == 5
+        assert {"ServerSideApply=true", "RespectIgnoreDifferences=true"} <= set(policy["syncOptions"])
+
+
+@each_example
+def test_health_checks_are_values_that_yaml_reads_and_lua_that_closes(name: str) -> None:
+    (text,) = (one.text for one in fleet.artifacts(name) if isinstance(one, Text) and one.file.endswith("health.yaml"))
+    checks = {
+        key.removeprefix("resource.customizations.health."): lua
+        for key, lua in yaml.safe_load(text)["configs"]["cm"].items()
+        if key.startswith("resource.customizations.health.")
+    }
+    wanted = {"argoproj.io_Application", "kueue.x-k8s.io_ClusterQueue", "kueue.x-k8s.io_LocalQueue"}
+    wanted |= {"karpenter.sh_NodeOverlay", "templates.gatekeeper.sh_ConstraintTemplate"}
+    assert wanted <= checks.keys()
+    for lua in checks.values():
+        words = lua.split()
+        assert words.count("end") == words.count("then") + words.count("do") - words.count("elseif")
+        assert "return" in words
+
+
+@each_example
+def test_the_readme_names_what_this_cluster_needs_and_nothing_else(name: str) -> None:
+    cluster = example(name)
+    (text,) = (one.text for one in fleet.artifacts(name) if isinstance(one, Text) and one.file.endswith("README.md"))
+    assert ("authorize-security-group-ingress" in text) == bool(cluster.efa_pools)
+    assert ("describe-capacity-reservations" in text) == any(pool.spec.reservations for pool in cluster.pools)
+    for pool in cluster.pools:
+        assert (f"--group-name {cluster.name}-{pool.name} " in text) == (pool.spec.placement == "cluster")
+    assert cluster.aws.node_role in text and (cluster.aws.interruption_queue or "") in text
+    assert f"-f out/{cluster.name}/apps/project.yaml" in text and f"-f clusters/{cluster.name}/root.yaml" in text

@@ -1,0 +1,157 @@
+"""Monitoring: alerts that can fire, over series that are collected, and nothing scraped twice."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from compiler.emit.alerts import EXTRA_XIDS, metric_resource
+from compiler.emit.metrics import metric_list
+from compiler.emit.monitoring import monitoring
+from compiler.manifest import Manifest, Text, Values
+from tests.conftest import EXAMPLES, example
+from tests.emit import fleet
+
+each_example = pytest.mark.parametrize("name", EXAMPLES)
+
+OPENING = {"(": ")", "{": "}", "[": "]"}
+
+
+def rules(name: str) -> list[dict[str, Any]]:
+    groups = [one.body["spec"]["groups"] for one in fleet.manifests(name, "monitoring") if one.kind == "PrometheusRule"]
+    return [rule for group in groups for each in group for rule in each["rules"]]
+
+
+def expressions(name: str, alert: str) -> list[str]:
+    return [rule["expr"] for rule in rules(name) if rule["alert"] == alert]
+
+
+def closes(expression: str) -> bool:
+    """Whether brackets close in order, outside of strings."""
+    waiting: list[str] = []
+    for character in re.sub(r'"(\\.|[^"\\])*"', '""', expression):
+        if character in OPENING:
+            waiting.append(OPENING[character])
+        elif character in OPENING.values() and (not waiting or waiting.pop() != character):
+            return False
+    return not waiting
+
+
+@each_example
+def test_expressions_close_and_where_a_parser_is_installed_parse(name: str) -> None:
+    texts = [rule["expr"] for rule in rules(name)]
+    assert len(texts) > 10
+    for text in texts:
+        assert closes(text), text
+    parser = pytest.importorskip("promql_parser", reason="promql-parser is not installed: brackets were checked only")
+    for text in texts:
+        parser.parse(text)
+
+
+@each_example
+def test_gpu_metrics_of_alerts_are_in_the_exporters_list(name: str) -> None:
+    cluster = example(name)
+    collected = {line.split(",")[0] for line in metric_list(cluster).splitlines()}
+    used = {metric for rule in rules(name) for metric in re.findall(r"DCGM_\w+", rule["expr"])}
+    assert {"DCGM_FI_DEV_XID_ERRORS", "DCGM_FI_PROF_GR_ENGINE_ACTIVE"} <= used <= collected
+    assert "DCGM_FI_DEV_GPU_UTIL" not in used
+
+
+@each_example
+def test_every_xid_that_takes_a_gpu_out_is_reported_once(name: str) -> None:
+    codes = [int(code) for text in expressions(name, "GpucXid") for code in re.findall(r"== (\d+)", text)]
+    fatal = {xid.xid for xid in example(name).catalog.xids.values() if xid.isolation == "isolate"}
+    assert sorted(codes) == sorted(fatal | set(EXTRA_XIDS))
+    harmless = {xid.xid for xid in example(name).catalog.xids.values() if xid.isolation == "never"}
+    assert not harmless & set(codes)
+
+
+@each_example
+def test_what_pools_advertise_is_watched_for_each_type_and_resource(name: str) -> None:
+    texts = expressions(name, "GpucNotAsAdvertised")
+    for pool in example(name).gpu_pools:
+        for instance in pool.instances:
+            for resource, count in pool.advertised(instance).items():
+                wanted = f'resource="{metric_resource(resource)}"}} == {count}'
+                assert any(f'"{pool.name}"' in text and wanted in text for text in texts), (pool.name, resource)
+
+
+def test_resources_are_spelled_as_kube_state_metrics_does() -> None:
+    assert metric_resource("nvidia.com/mig-1g.10gb.me") == "nvidia_com_mig_1g_10gb_me"
+    assert metric_resource("hugepages-2Mi") == "hugepages_2Mi"
+
+
+@each_example
+def test_labels_that_alerts_join_on_are_asked_for_in_the_readme(name: str) -> None:
+    (readme,) = (one.text for one in fleet.artifacts(name) if isinstance(one, Text) and one.file.endswith("README.md"))
+    allowed = set(re.findall(r"allowlist=nodes=\[(.*?)\]", readme)[0].split(","))
+    used = {label for rule in rules(name) for label in re.findall(r"\blabel_(?!replace)(\w+)", rule["expr"])}
+    assert used == {metric_resource(label) for label in allowed}
+
+
+@each_example
+def test_alerts_do_not_hide_one_another(name: str) -> None:
+    """Alerts of one name and the same labels become one; only a bracket of XIDs is told apart by the series' value."""
+    seen = set()
+    for rule in rules(name):
+        if rule["alert"] != "GpucXid":
+            key = (rule["alert"], rule["labels"].get("resource"), rule["expr"])
+            assert key not in seen
+            seen.add(key)
+        assert {"cluster", "severity", "team"} <= rule["labels"].keys()
+        assert rule["labels"]["cluster"] == name
+
+
+@each_example
+def test_monitors_and_rules_carry_the_label_that_prometheus_selects(name: str) -> None:
+    observability = example(name).spec.observability
+    for manifest in fleet.manifests(name, "monitoring"):
+        assert manifest.labels["release"] == observability.prometheus.release
+        assert manifest.namespace == observability.namespace
+
+
+@each_example
+def test_nothing_is_scraped_twice_and_what_alerts_use_is_scraped(name: str) -> None:
+    monitored = {
+        namespace
+        for one in fleet.manifests(name, "monitoring")
+        if one.kind in ("ServiceMonitor", "PodMonitor")
+        for namespace in one.body["spec"]["namespaceSelector"]["matchNames"]
+    }
+    values = {one.component: one.body for one in fleet.artifacts(name) if isinstance(one, Values)}
+    components = example(name).components
+    assert monitored == {components["kueue"].namespace, components["gatekeeper"].namespace}
+    assert values["kueue"]["enablePrometheus"] is False
+    assert values["karpenter"]["serviceMonitor"]["enabled"] is True
+    assert values["gpu-operator"]["dcgmExporter"]["serviceMonitor"]["enabled"] is True
+
+
+def test_the_layout_alert_stands_only_where_the_operator_cuts_gpus() -> None:
+    for name in EXAMPLES:
+        by_operator = any(pool.mig_by_operator for pool in example(name).gpu_pools)
+        assert bool(expressions(name, "GpucMigLayoutNotReached")) == by_operator
+
+
+def test_a_capacity_block_is_announced_a_day_before_it_ends() -> None:
+    (text,) = expressions("train-usw2", "GpucCapacityBlockEnds")
+    assert text == "vector(1801395000) - vector(time()) < 86400"  # 2027-01-31T11:30:00Z
+
+
+def test_spot_interruptions_are_measured_against_checkpoints() -> None:
+    (text,) = expressions("prod-use1", "GpucSpotInterrupted")
+    assert 'nodepool="batch-a100"' in text and text.endswith("> 3")  # six checkpoints an hour
+
+
+def test_a_slow_pool_is_given_its_time(variant: Any) -> None:
+    changed = variant(lambda spec: None)
+    emitted = [one for one in monitoring(changed) if isinstance(one, Manifest) and one.kind == "PrometheusRule"]
+    slowest = max(pool.boot_minutes for pool in changed.pools)
+    (text,) = (
+        rule["expr"]
+        for one in emitted
+        for rule in one.body["spec"]["groups"][0]["rules"]
+        if rule["alert"] == "GpucNodeNotInitialized"
+    )
+    assert slowest > 20 and text.endswith(f"> {slowest * 60}")

@@ -1,0 +1,157 @@
+"""Workload templates: they are admitted, fit a node and pass what the cluster refuses."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from compiler.emit.policy_facts import FACTS
+from compiler.manifest import Manifest
+from compiler.model import Namespace, Pool, Tenant
+from compiler.model.names import CPU, EFA, GPU, HUGEPAGES, POOL_LABEL, QUEUE_LABEL, SHARED_GPU
+from compiler.quantity import parse_quantity
+from tests.conftest import EXAMPLES, example
+from tests.emit import fleet
+
+
+def jobs() -> list[Any]:
+    found = [(name, one) for name in EXAMPLES for one in fleet.manifests(name, "workloads") if one.kind == "Job"]
+    return [pytest.param(name, one, id=f"{name}-{one.name}") for name, one in found]
+
+
+each_job = pytest.mark.parametrize(("name", "job"), jobs())
+
+
+def pool_of(name: str, job: Manifest) -> Pool:
+    stem = job.file.rsplit("/", 1)[1].removesuffix(".yaml")
+    return next(pool for pool in example(name).pools if pool.name == stem)
+
+
+def place_of(name: str, job: Manifest) -> tuple[Tenant, Namespace]:
+    return next(
+        (tenant, namespace)
+        for tenant in example(name).tenants
+        for namespace in tenant.namespaces
+        if namespace.name == job.namespace
+    )
+
+
+def pod_of(job: Manifest) -> dict[str, Any]:
+    return dict(job.body["spec"]["template"]["spec"])
+
+
+def requests_of(job: Manifest) -> dict[str, Fraction]:
+    (container,) = pod_of(job)["containers"]
+    assert container["resources"]["requests"] == container["resources"]["limits"]
+    return {
+        resource: parse_quantity(text) * (1000 if resource == CPU else 1)
+        for resource, text in container["resources"]["requests"].items()
+    }
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_pool_that_a_queue_names_has_one(name: str) -> None:
+    cluster = example(name)
+    files = {one.file.rsplit("/", 1)[1] for one in fleet.manifests(name, "workloads")}
+    assert files == {f"{pool.name}.yaml" for pool in cluster.pools if cluster.queues_of(pool)}
+
+
+@each_job
+def test_a_pod_fits_a_node_of_its_pool_and_asks_only_for_what_it_has(name: str, job: Manifest) -> None:
+    node = pool_of(name, job).node
+    wanted = requests_of(job)
+    assert wanted.keys() <= node.keys()
+    assert all(0 < amount <= node[resource] for resource, amount in wanted.items())
+
+
+@each_job
+def test_a_full_set_of_slices_fits_the_node(name: str, job: Manifest) -> None:
+    pool = pool_of(name, job)
+    wanted = requests_of(job)
+    pieces = [resource for resource in pool.gpu_resource_names if resource in wanted]
+    for resource in pieces:
+        times = pool.node[resource] // int(wanted[resource])
+        assert times >= 1
+        assert all(amount * times <= pool.node[each] for each, amount in wanted.items() if each not in (EFA, HUGEPAGES))
+
+
+@each_job
+def test_the_whole_job_fits_the_quota_of_its_queue(name: str, job: Manifest) -> None:
+    pool, pods = pool_of(name, job), job.body["spec"]["parallelism"]
+    queues = [part for queue in example(name).queues for part in queue.cluster_queues]
+    (queue,) = (part for part in queues if part.name == job.labels[QUEUE_LABEL])
+    (nominal,) = (share.nominal for share in queue.shares if share.pool.name == pool.name)
+    assert job.body["spec"]["completions"] == pods
+    assert all(amount * pods <= nominal[resource] for resource, amount in requests_of(job).items())
+
+
+@each_job
+def test_its_local_queue_stands_in_its_namespace(name: str, job: Manifest) -> None:
+    queues = [one for one in fleet.manifests(name, "tenants") if one.kind == "LocalQueue"]
+    assert (job.labels[QUEUE_LABEL], job.namespace) in {(one.name, one.namespace) for one in queues}
+    classes = {one.name for one in fleet.manifests(name, "kueue/config") if one.kind == "WorkloadPriorityClass"}
+    assert job.labels["kueue.x-k8s.io/priority-class"] in classes
+
+
+@each_job
+def test_it_names_its_pool_exactly_where_the_policy_wants_a_choice(name: str, job: Manifest) -> None:
+    tenant, _ = place_of(name, job)
+    open_resources = {choice["resource"] for choice in FACTS["tenant.choices"](example(name), tenant)}
+    selector = pod_of(job).get("nodeSelector", {})
+    chosen = {POOL_LABEL: pool_of(name, job).name} if open_resources & requests_of(job).keys() else {}
+    assert selector == chosen
+    assert "tolerations" not in pod_of(job)
+
+
+@each_job
+def test_it_passes_pod_security_and_takes_its_image_from_an_allowed_registry(name: str, job: Manifest) -> None:
+    _, namespace = place_of(name, job)
+    pod = pod_of(job)
+    (container,) = pod["containers"]
+    capabilities = container["securityContext"].get("capabilities", {})
+    if capabilities.get("add"):
+        assert capabilities["add"] == ["IPC_LOCK"] and namespace.spec.pod_security == "privileged"
+        assert pool_of(name, job).has_efa
+    if namespace.spec.pod_security == "restricted":
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert capabilities == {"drop": ["ALL"]}
+        assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    registries = example(name).policy_settings("images")["registries"]
+    assert container["image"].startswith(tuple(registries))
+
+
+@each_job
+def test_shared_memory_is_less_than_the_containers_memory(name: str, job: Manifest) -> None:
+    volumes = pod_of(job).get("volumes", [])
+    assert bool(volumes) == pool_of(name, job).is_gpu
+    for volume in volumes:
+        assert parse_quantity(volume["emptyDir"]["sizeLimit"]) <= requests_of(job)["memory"] / 2
+
+
+@each_job
+def test_a_gang_takes_full_nodes_and_reads_the_nccl_profile(name: str, job: Manifest) -> None:
+    pool = pool_of(name, job)
+    if not pool.has_efa:
+        assert SHARED_GPU not in requests_of(job) or requests_of(job)[SHARED_GPU] == 1
+        return
+    (container,) = pod_of(job)["containers"]
+    wanted = requests_of(job)
+    assert wanted[GPU] == pool.node[GPU] and wanted[EFA] == pool.node[EFA]
+    assert job.body["spec"]["parallelism"] == 2
+    (service,) = (one for one in fleet.manifests(name, "workloads") if one.kind == "Service" and one.file == job.file)
+    assert pod_of(job)["subdomain"] == service.name and service.body["spec"]["clusterIP"] == "None"
+    assert any(f"{job.name}-0.{service.name}:" in word for word in container["command"])
+    maps = {(one.name, one.namespace) for one in fleet.manifests(name, "tenants") if one.kind == "ConfigMap"}
+    (reference,) = container["envFrom"]
+    assert (reference["configMapRef"]["name"], job.namespace) in maps
+
+
+@each_job
+def test_long_runs_keep_their_nodes(name: str, job: Manifest) -> None:
+    runs = pool_of(name, job).spec.runs
+    notes = job.body["spec"]["template"].get("metadata", {}).get("annotations", {})
+    assert (notes.get("karpenter.sh/do-not-disrupt") == "true") == (runs is not None)
+    assert runs is None or job.body["spec"]["activeDeadlineSeconds"] <= runs.longest
