@@ -1,0 +1,1 @@
+"""What gpuc costs beside its peers over the same objects: `python -m benchmarks`."""

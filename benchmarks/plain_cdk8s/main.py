@@ -1,0 +1,49 @@
+"""What one writes with cdk8s in Python: the same objects as gpuc's, a chart per file, nothing read, derived or checked.
+
+Usage: python main.py OBJECTS.json OUTPUT_FOLDER, where OBJECTS.json maps each file to its objects.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from cdk8s import ApiObject, ApiObjectMetadata, App, Chart, JsonPatch
+
+OUTSIDE_THE_BODY = ("apiVersion", "kind", "metadata")
+
+
+def add(chart: Chart, id: str, document: dict[str, Any]) -> None:  # noqa: A002
+    """One object: its type and metadata as properties, the rest as patches, which is how cdk8s takes untyped data."""
+    metadata = document["metadata"]
+    made = ApiObject(
+        chart,
+        id,
+        api_version=document["apiVersion"],
+        kind=document["kind"],
+        metadata=ApiObjectMetadata(
+            name=metadata["name"],
+            namespace=metadata.get("namespace"),
+            labels=metadata.get("labels"),
+            annotations=metadata.get("annotations"),
+        ),
+    )
+    body = {key: value for key, value in document.items() if key not in OUTSIDE_THE_BODY}
+    if body:
+        made.add_json_patch(*(JsonPatch.add(f"/{key}", value) for key, value in body.items()))
+
+
+def main(objects: Path, folder: str) -> None:
+    """Writes every file's objects as one chart into the folder."""
+    app = App(outdir=folder, output_file_extension=".yaml")
+    for file, documents in json.loads(objects.read_text(encoding="utf-8")).items():
+        chart = Chart(app, file.removesuffix(".yaml").replace("/", "-"))
+        for index, document in enumerate(documents):
+            add(chart, f"object-{index}", document)
+    app.synth()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

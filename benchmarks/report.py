@@ -1,0 +1,64 @@
+"""The figures as a Markdown page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from benchmarks.contestants import COLD, FLOOR_NAME, Field
+from benchmarks.machine import REFERENCE_FLOOR_MS
+from benchmarks.rounds import Figures, Table
+from benchmarks.targets import Target, targets
+
+
+def render(field: Field, table: Table, machine: Sequence[str], date: str) -> str:
+    """The whole report.
+
+    Args:
+        machine: a few lines on the machine.
+        date: the day of the measurement, as text; empty for none.
+    """
+    rounds = len(table[COLD].wall_ms)
+    objects = f"{len(field.objects.all)} objects in {len(field.objects.by_file)} files"
+    parts = [
+        f"# Benchmark{f' of {date}' if date else ''}",
+        f"{objects}; whole processes, median of {rounds} alternating rounds. README.md says how this is measured.",
+        "\n".join(f"- {line}" for line in machine),
+        "## Targets",
+        _rows(("", "target", "measured", ""), map(_target, targets(table))),
+        "## Figures",
+        _rows(
+            ("", "wall ms", "user CPU ms", "peak MiB", "in cold compiles", "in floors", "ms at the reference", "does"),
+            (_row(contestant.name, contestant.does, table) for contestant in field.contestants),
+        ),
+        *(["## Left out", "\n".join(f"- {line}" for line in field.skipped)] if field.skipped else []),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _target(one: Target) -> tuple[str, ...]:
+    return one.text, one.limit, one.value, one.verdict
+
+
+def _row(name: str, does: str, table: Table) -> tuple[str, ...]:
+    figures = table[name]
+    floors = figures.ratio(table[FLOOR_NAME])
+    return (
+        name,
+        f"{figures.wall:.0f} ({_spread(figures)})",
+        f"{figures.user:.0f}",
+        "-" if figures.peak is None else f"{figures.peak:.0f}",
+        f"{figures.ratio(table[COLD]):.2f}",
+        f"{floors:.2f}",
+        f"{floors * REFERENCE_FLOOR_MS:.0f}",
+        does,
+    )
+
+
+def _spread(figures: Figures) -> str:
+    return f"{min(figures.wall_ms):.0f}-{max(figures.wall_ms):.0f}"
+
+
+def _rows(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    columns = list(head)
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,53 @@
+"""What gpuc has to keep to on two quiet cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.contestants import CHECK, COLD, NOTHING_CHANGED, PLAIN, TEN
+from benchmarks.peers import HELM
+from benchmarks.rounds import Table
+
+
+@dataclass(frozen=True)
+class Target:
+    """One bound and what was measured."""
+
+    text: str
+    bound: float
+    unit: str
+    measured: float | None
+    """None where it could not be measured."""
+    at_least: bool = False
+
+    @property
+    def verdict(self) -> str:
+        if self.measured is None:
+            return "not measured"
+        met = self.measured >= self.bound if self.at_least else self.measured <= self.bound
+        return "met" if met else "**not met**"
+
+    @property
+    def limit(self) -> str:
+        return f"{'>=' if self.at_least else '<='} {self.bound:g} {self.unit}"
+
+    @property
+    def value(self) -> str:
+        if self.measured is None:
+            return "-"
+        return f"{self.measured:.0f} {self.unit}" if self.unit in {"ms", "MiB"} else f"{self.measured:.2f} {self.unit}"
+
+
+def targets(table: Table) -> list[Target]:
+    """Every target with its figure."""
+    cold = table[COLD]
+    helm = table.get(HELM)
+    return [
+        Target(CHECK, 300, "ms", table[CHECK].wall),
+        Target(NOTHING_CHANGED, 250, "ms", table[NOTHING_CHANGED].wall),
+        Target(COLD, 400, "ms", cold.wall),
+        Target(f"{COLD}: peak memory", 120, "MiB", cold.peak),
+        Target(f"{PLAIN}, in cold compiles", 3, "x", table[PLAIN].ratio(cold), at_least=True),
+        Target(f"{COLD}, in {HELM}", 1.5, "x", cold.ratio(helm) if helm else None),
+        Target(TEN, 1500, "ms", table[TEN].wall),
+    ]
