@@ -31,7 +31,7 @@ def printed(smallest: Objects, tmp_path_factory: pytest.TempPathFactory) -> Path
     if started.returncode:
         pytest.skip(f"cdk8s cannot start: {started.stderr.strip().splitlines()[-1:]}")
     write_objects(smallest, folder / "objects.json")
-    command = [sys.executable, PLAIN_PROGRAM, folder / "objects.json", folder / "printed"]
+    command = [sys.executable, *map(str, (PLAIN_PROGRAM, folder / "objects.json", folder / "printed"))]
     subprocess.run(command, env=environment, check=True)
     return folder / "printed"
 
