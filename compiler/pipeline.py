@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from compiler.finding import Finding, Mark, Stop
+from compiler.finding import Finding, Mark, Severity, Stop, fault
 from compiler.printing import Printing, Send
 
 TYPE_CHECKING = False
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from compiler.source import Source
 
 Progress = Callable[[str], None]
+
+SAME_NAME = fault(
+    "LAY101", Severity.ERROR, "Two clusters have one name.",
+    "Both would write the same files below out/ and clusters/.",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,12 @@ def _compile_all(
 
     compiled: list[Compiled] = []
     findings: list[Finding] = []
+    by_name: dict[str, str] = {}
     for file in cluster_files(root) if files is None else files:
+        first = by_name.setdefault(Path(file).stem, file)
+        if first != file:
+            findings.append(SAME_NAME.at((), f"{file} and {first} are both named {Path(file).stem}", mark=Mark(file, 1, 1)))
+            continue
         progress(f"compiling {file}")
         try:
             one, found = compile_cluster(root, file, send)

@@ -32,6 +32,7 @@ def wants_colour(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream is open and a person is looking at it."""
     return stream is not None and not stream.closed and stream.isatty()
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from compiler.spec.sharing import Sharing
 from compiler.spec.wish import Accept, Bytes, Count, Seconds, Shorthand, Wish
@@ -16,7 +17,17 @@ Purchase = Literal["reserved", "spot", "on-demand"]
 Purpose = Literal["general", "training", "inference", "interactive"]
 Level = Literal["zone", "block", "host"]
 
-UtcTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+
+
+def _moment(text: str) -> str:
+    try:
+        datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
+    except ValueError:
+        raise ValueError(f'"{text}" is no moment in UTC; write one as in 2027-01-31T11:30:00Z') from None
+    return text
+
+
+UtcTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"), AfterValidator(_moment)]
 """A moment in UTC, for example "2027-01-31T11:30:00Z"."""
 
 

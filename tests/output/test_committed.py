@@ -1,0 +1,125 @@
+"""The committed output: what the specs compile to, readable by other parsers, valid against upstream's own CRDs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+
+from compiler.pipeline import check_specs
+from tests.conftest import EXAMPLES, ROOT
+
+FILES = sorted(
+    file for folder in ("out", "clusters") for file in (ROOT / folder).rglob("*.yaml") if file.name != "values.yaml"
+)
+OBJECTS = [file for file in FILES if file.name != "argocd-health.yaml"]
+
+
+def test_out_is_what_the_specs_compile_to() -> None:
+    outcome = check_specs(ROOT, None, ROOT, True, lambda step: None)
+    assert outcome.findings == ()
+    assert outcome.clusters == EXAMPLES
+
+
+@cache
+def documents(file: Path) -> list[dict[str, Any]]:
+    return list(yaml.load_all(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
+
+
+def test_a_second_parser_reads_the_same_objects() -> None:
+    """PyYAML reads YAML 1.1, as kubectl's parser nearly does; ruamel reads 1.2."""
+    from ruamel.yaml import YAML
+
+    for file in FILES:
+        modern = list(YAML(typ="safe", pure=True).load_all(file.read_text(encoding="utf-8")))
+        assert modern == documents(file), file
+
+
+def test_one_object_stands_once() -> None:
+    for cluster in EXAMPLES:
+        seen: dict[tuple[str, ...], Path] = {}
+        for file in OBJECTS:
+            if cluster not in file.parts or "workloads" in file.parts:
+                continue
+            for document in documents(file):
+                metadata = document["metadata"]
+                key = (document["apiVersion"], document["kind"], metadata.get("namespace", ""), metadata["name"])
+                assert key not in seen, (key, file, seen[key])
+                seen[key] = file
+
+
+def test_nothing_in_the_output_is_a_secret_or_a_place_of_a_machine() -> None:
+    for file in [*FILES, *ROOT.glob("out/*/gpuc.lock"), *ROOT.glob("clusters/*/*.md")]:
+        text = file.read_text(encoding="utf-8")
+        assert str(ROOT) not in text, file
+    assert "Secret" not in {document["kind"] for file in OBJECTS for document in documents(file)}
+
+
+def closed(schema: Any) -> Any:
+    """An OpenAPI v3 schema in which an unknown field is an error."""
+    if isinstance(schema, list):
+        return [closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: closed(value) for key, value in schema.items() if key not in ("default", "x-kubernetes-validations")}
+    if schema.get("x-kubernetes-int-or-string"):
+        made["type"] = ["integer", "string"]
+    if "properties" in schema and not schema.get("x-kubernetes-preserve-unknown-fields"):
+        made.setdefault("additionalProperties", False)
+    if schema.get("nullable") and isinstance(made.get("type"), str):
+        made["type"] = [made["type"], "null"]
+    return made
+
+
+def upstream_schemas(shared: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """The schema of each kind that some CRD file of the reference data defines, by apiVersion and kind."""
+    index = defaultdict(dict)
+    wanted = {(document["apiVersion"], document["kind"]) for file in OBJECTS for document in documents(file)}
+    for file in sorted((shared / "upstream/crds").glob("*/*/*.yaml")):
+        text = file.read_text(encoding="utf-8")
+        if file.parts[-3] == "karpenter" or not any(f"    kind: {kind}\n" in text for _, kind in wanted):
+            continue  # the provider's copies of Karpenter's CRDs are the ones that are installed on AWS
+        for crd in yaml.load_all(text, Loader=yaml.CSafeLoader):
+            for version in crd["spec"]["versions"] if crd else ():
+                key = (f"{crd['spec']['group']}/{version['name']}", crd["spec"]["names"]["kind"])
+                if key in wanted:
+                    index[key] = closed(version["schema"]["openAPIV3Schema"])
+    return dict(index)
+
+
+def test_every_object_validates_against_the_crds_of_upstream(shared: Path) -> None:
+    schemas = upstream_schemas(shared)
+    validators = {key: jsonschema_rs.Draft202012Validator(schema) for key, schema in schemas.items()}
+    judged = 0
+    core = {"v1", "batch/v1", "apps/v1", "networking.k8s.io/v1", "rbac.authorization.k8s.io/v1"}
+    generated = {"constraints.gatekeeper.sh/v1beta1"}  # their CRDs are made from our own templates
+    for file in OBJECTS:
+        for document in documents(file):
+            key = (document["apiVersion"], document["kind"])
+            if key[0] in core | generated:
+                continue
+            document = {**document, "metadata": {}}
+            errors = [f"{list(error.instance_path)}: {error.message}" for error in validators[key].iter_errors(document)]
+            assert errors == [], (file, document["kind"], errors)
+            judged += 1
+    assert judged > 100
+
+
+@pytest.mark.parametrize("cluster", EXAMPLES)
+def test_values_never_lie_below_a_synced_folder(cluster: str) -> None:
+    applications = [documents(file)[0] for file in (ROOT / f"out/{cluster}/apps").glob("*.yaml")]
+    synced = {
+        source["path"]
+        for application in applications
+        if application["kind"] == "Application"
+        for source in [application["spec"].get("source", {}), *application["spec"].get("sources", [])]
+        if source.get("path")
+    }
+    values = [file.relative_to(ROOT).as_posix() for file in (ROOT / f"out/{cluster}").rglob("values.yaml")]
+    assert synced and values
+    assert not [value for value in values for folder in synced if value.startswith(f"{folder}/")]
