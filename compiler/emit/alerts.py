@@ -42,7 +42,7 @@ def gpu_alerts(cluster: Cluster) -> Iterator[Alert]:
     if not cluster.gpu_pools:
         return
     yield from _xids(cluster)
-    rows = "max by (Hostname, gpu, UUID) (DCGM_FI_DEV_ROW_REMAP_FAILURE) > 0"
+    rows = "max by (hostname, gpu, UUID) (DCGM_FI_DEV_ROW_REMAP_FAILURE) > 0"
     yield Alert(
         "GpucRowRemapFailure", rows, "GPU memory can no longer be repaired: replace the node", severity="critical"
     )
@@ -63,9 +63,9 @@ def _xids(cluster: Cluster) -> Iterator[Alert]:
             isolates = xid.isolation == "isolate" and xid.confidence != "low"
             actions.setdefault((xid.action, "critical" if isolates else "warning"), []).append(xid.xid)
     for (action, severity), codes in actions.items():
-        series = "max by (Hostname, gpu, UUID) (DCGM_FI_DEV_XID_ERRORS)"
+        series = "max by (hostname, gpu, UUID) (DCGM_FI_DEV_XID_ERRORS)"
         expression = " or ".join(f"{series} == {code}" for code in sorted(codes))
-        summary = f"XID {{{{ $value }}}} on GPU {{{{ $labels.gpu }}}} of {{{{ $labels.Hostname }}}}: {action}"
+        summary = f"XID {{{{ $value }}}} on GPU {{{{ $labels.gpu }}}} of {{{{ $labels.hostname }}}}: {action}"
         yield Alert("GpucXid", expression, summary, severity=severity, keep_minutes=60)
 
 
@@ -91,16 +91,16 @@ def metric_resource(resource: str) -> str:
 
 def _idle(cluster: Cluster) -> Iterator[Alert]:
     """By the engines' activity: utilisation says nothing of MIG slices."""
-    pieces = "max by (Hostname, gpu, GPU_I_ID, namespace, pod)"
+    pieces = "max by (hostname, gpu, GPU_I_ID, namespace, pod)"
     active = f'{pieces} (avg_over_time(DCGM_FI_PROF_GR_ENGINE_ACTIVE{{pod!=""}}[10m]))'
     for purpose, minutes in IDLE_MINUTES.items():
         pools = "|".join(pool.name for pool in cluster.gpu_pools if pool.spec.purpose == purpose)
         if pools:
             nodes = (
-                f'label_replace(kube_node_labels{{label_gpuc_dev_pool=~"{pools}"}}, "Hostname", "$1", "node", "(.+)")'
+                f'label_replace(kube_node_labels{{label_gpuc_dev_pool=~"{pools}"}}, "hostname", "$1", "node", "(.+)")'
             )
             summary = "{{ $labels.namespace }}/{{ $labels.pod }} holds a GPU that does nothing"
-            yield Alert("GpucIdleGpu", f"({active} < {IDLE_SHARE}) and on (Hostname) {nodes}", summary, minutes)
+            yield Alert("GpucIdleGpu", f"({active} < {IDLE_SHARE}) and on (hostname) {nodes}", summary, minutes)
 
 
 def capacity_alerts(cluster: Cluster) -> Iterator[Alert]:

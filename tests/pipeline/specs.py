@@ -61,13 +61,14 @@ def specs(draw: st.DrawFn) -> Tree:
 def gpu_pools(draw: st.DrawFn) -> Tree:
     """A pool with GPUs, in one of the four sharing modes."""
     mode = draw(st.sampled_from(["exclusive", "mig", "timeSlicing", "mps"]))
-    efa = mode == "exclusive" and draw(st.booleans())
+    efa = mode == "exclusive" and draw(st.sampled_from([True, True, False]))
+    static = efa and draw(st.booleans())
     types = WITH_MIG if mode == "mig" else WITH_EFA if efa else SMALL
     instance = draw(st.sampled_from(types))
     pool: Tree = {
         "purpose": "training" if efa else draw(st.sampled_from(["inference", "interactive"])),
         "instances": [instance],
-        "purchase": draw(st.sampled_from(PURCHASES)),
+        "purchase": ["reserved"] if static else draw(st.sampled_from(PURCHASES)),
         "zones": [draw(st.sampled_from(ZONES))] if efa else ZONES,
         "nodes": {"max": 12},
         "sharing": _sharing(draw, mode, instance),
@@ -77,8 +78,8 @@ def gpu_pools(draw: st.DrawFn) -> Tree:
     if efa:
         pool["fabric"] = "efa"
         pool["runs"] = {"longest": "24h", "checkpointEvery": "15m"}
-        if pool["purchase"] == ["reserved"] and draw(st.booleans()):
-            pool |= {"nodes": {"static": 12}, "topology": ["zone", "block", "host"], "placement": "cluster"}
+    if static:
+        pool |= {"nodes": {"static": 12}, "topology": ["zone", "block", "host"], "placement": "cluster"}
     return pool
 
 
