@@ -1,0 +1,1 @@
+"""Delivery: how the output reaches the cluster."""

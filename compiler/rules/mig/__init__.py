@@ -1,0 +1,1 @@
+"""MIG: strategies, and what slices cannot do."""

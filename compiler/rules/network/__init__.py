@@ -1,0 +1,1 @@
+"""Networks: who enforces isolation, and address ranges that would undo it."""

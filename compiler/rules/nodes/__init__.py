@@ -1,0 +1,1 @@
+"""Nodes: images, and who brings driver, toolkit and device plugin."""

@@ -1,0 +1,1 @@
+"""Policies: names, settings and stages."""

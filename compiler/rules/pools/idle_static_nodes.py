@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from compiler.finding import Severity
+from compiler.model import Cluster
+from compiler.rules import Breaches, rule
+
+
+@rule("KRP112", Severity.WARNING, source="pitfall KRP-014")
+def idle_static_nodes(cluster: Cluster) -> Breaches:
+    """A static pool says when idle nodes are removed.
+
+    Static nodes stay whether or not they are used; nothing reads the setting.
+    """
+    for pool in cluster.pools:
+        if pool.is_static and pool.spec.idle_after is not None:
+            yield (*pool.path, "idleAfter"), f"idleAfter on {pool.nodes_max} static nodes, which are never removed"

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from compiler.finding import Severity
+from compiler.model import Cluster
+from compiler.rules import Breaches, rule
+
+
+@rule("KRP108", Severity.WARNING, source="pitfall KRP-014")
+def static_spot(cluster: Cluster) -> Breaches:
+    """Nodes that shall always be there are bought as spot.
+
+    EC2 takes them back when it likes, and Karpenter asks for new ones without end while there are none.
+    """
+    for pool in cluster.pools:
+        if pool.is_static and "spot" in pool.spec.purchase:
+            path = (*pool.path, "purchase", pool.spec.purchase.index("spot"))
+            yield path, f"{pool.name} keeps {pool.nodes_max} static nodes and buys them as spot"

@@ -1,0 +1,1 @@
+"""Queues: quota against capacity, lending, preemption and what queues mix."""

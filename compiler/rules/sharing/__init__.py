@@ -1,0 +1,1 @@
+"""Shared GPUs: who shares with whom, and how finely."""

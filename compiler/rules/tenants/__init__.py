@@ -1,0 +1,1 @@
+"""Tenants: namespaces, and pools of their own."""

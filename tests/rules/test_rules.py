@@ -1,0 +1,92 @@
+"""Every rule has a case file that shows it: what passes, and what is found at exactly the marked line.
+
+A case file holds specs, divided by `---`. Each extends an archetype and says only what differs. A line that ends with
+`#! ID` has to get exactly the finding ID, and no other line any; a spec without a mark is a good one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from compiler.accept import accepted
+from compiler.catalog import load
+from compiler.finding import FAULTS, Finding
+from compiler.model import resolve
+from compiler.rules import check, discover
+from compiler.source import Source, cluster_files, read
+from compiler.spec.parse import parse
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+RULES = ROOT / "compiler/rules"
+ARCHETYPES = sorted((HERE / "archetypes").glob("*.yaml"))
+CASES = sorted(file for file in HERE.glob("*/*.yaml") if file.parent.name != "archetypes")
+MODULES = sorted(file for file in RULES.glob("*/*.py") if not file.name.startswith("_"))
+HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
+MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
+
+SPECS = [
+    pytest.param(HEAD + text, id=f"{file.parent.name}/{file.stem}-{number}")
+    for file in CASES
+    for number, text in enumerate(re.split(r"^---\n", file.read_text(), flags=re.MULTILINE))
+]
+BAD = [spec for spec in SPECS if MARK.search(str(spec.values[0])) and "accept:" not in str(spec.values[0])]
+
+discover()
+
+
+def judged(folder: Path, text: str) -> tuple[Source, list[Finding]]:
+    """The one cluster of a fleet, and what the rules say of it that it does not accept."""
+    (folder / "specs").mkdir()
+    for file in ARCHETYPES:
+        (folder / "specs" / file.name).write_text(file.read_text())
+    (folder / "specs/case.yaml").write_text(text)
+    source = read(folder, "specs/case.yaml")
+    return source, accepted(check(resolve(parse(source), source.file, load())), source.tree)
+
+
+@pytest.mark.parametrize("text", SPECS)
+def test_findings_stand_at_their_marks(text: str, tmp_path: Path) -> None:
+    source, findings = judged(tmp_path, text)
+    lines = enumerate(text.splitlines(), 1)
+    wanted = [("specs/case.yaml", number, found[1]) for number, line in lines if (found := MARK.search(line))]
+    marks = [(source.locate(finding.path), finding.id) for finding in findings]
+    assert sorted((mark.file, mark.line, id_) for mark, id_ in marks) == wanted, findings
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_a_reason_silences(text: str, tmp_path: Path) -> None:
+    """And it is used: an acceptance that silences nothing would be a finding itself."""
+    reasons = "".join(f"    {id_}: known\n" for id_ in sorted(set(MARK.findall(text))))
+    _, findings = judged(tmp_path, re.sub(r"^spec:\n", f"spec:\n  accept:\n{reasons}", text, flags=re.MULTILINE))
+    assert findings == []
+
+
+@pytest.mark.parametrize("file", cluster_files(ROOT))
+def test_committed_specs_are_clean(file: str) -> None:
+    source = read(ROOT, file)
+    assert check(resolve(parse(source), file, load())) == []
+
+
+def test_every_rule_has_a_case_and_every_case_a_rule() -> None:
+    def names(files: list[Path]) -> list[str]:
+        return [f"{file.parent.name}/{file.stem}" for file in files]
+
+    assert names(CASES) == names(MODULES)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda file: file.stem)
+def test_a_rule_is_named_told_and_shown(module: Path) -> None:
+    """The function is called like its file; its docstring has a title and a reason; its case shows its id alone."""
+    text = importlib.import_module(f"compiler.rules.{module.parent.name}.{module.stem}")
+    title, _, why = (getattr(text, module.stem).__doc__ or "").partition("\n")
+    assert title.endswith(".")
+    assert why.strip().endswith(".")
+    case = (HERE / module.parent.name / f"{module.stem}.yaml").read_text()
+    (id_,) = set(MARK.findall(case))
+    assert FAULTS[id_].title == title
+    assert any(not MARK.search(spec) for spec in case.split("---\n")), "no good spec in the case file"
