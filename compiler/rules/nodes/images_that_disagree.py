@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from compiler.model import Cluster, Pool
+from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 from compiler.rules.nodes._images import image_path
 
@@ -14,22 +14,15 @@ def images_that_disagree(cluster: Cluster) -> Breaches:
     One ClusterPolicy serves the whole cluster: what one image needs from the operator fights with what the other
     brings, or is missing on both.
     """
-    told = set()
-    pools = cluster.gpu_pools
-    for pool in pools:
-        other = next((first for first in pools if _owners(first) != _owners(pool)), None)
-        # Of two that disagree, the one that departs from the cluster's image is told; of two such, the later.
-        if other is None or pool.spec.image is None or (other.spec.image and pools.index(other) > pools.index(pool)):
-            continue
-        path = image_path(pool)
-        if path not in told:
-            told.add(path)
-            part = next(name for name in PARTS if getattr(pool.image, name) != getattr(other.image, name))
-            owner, others = getattr(pool.image, part), getattr(other.image, part)
-            name = part.replace("_", " ")
-            message = f"the {name} of {pool.name} comes from the {owner}, that of {other.name} from the {others}"
-            yield path, message
-
-
-def _owners(pool: Pool) -> tuple[str, ...]:
-    return tuple(getattr(pool.image, part) for part in PARTS)
+    if not cluster.gpu_pools:
+        return
+    # Pools with the cluster's image are right, those that depart from it are told; else the first pool is right.
+    usual = min(cluster.gpu_pools, key=lambda pool: pool.spec.image is not None)
+    for path, pool in {image_path(pool): pool for pool in cluster.gpu_pools}.items():
+        for part in PARTS:
+            owner, usually = getattr(pool.image, part), getattr(usual.image, part)
+            if owner != usually:
+                name = part.replace("_", " ")
+                message = f"the {name} of {pool.name} comes from the {owner}, that of {usual.name} from the {usually}"
+                yield path, message
+                break

@@ -18,7 +18,7 @@ def settings_of_another_policy(cluster: Cluster) -> Breaches:
         settings = known[name].settings if name in known else {}
         given = policy.model_extra or {}
         path = ("spec", "policies", name)
-        for key in given.keys() - settings.keys():
+        for key in sorted(given.keys() - settings.keys()):
             takes = f"it takes {', '.join(settings)}" if settings else "it takes none"
             yield (*path, key), f"{name} has no setting {key}; {takes}", f"remove {key}"
         missing = settings.keys() - given.keys()

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from compiler.finding import Severity
+from compiler.model import Cluster
+from compiler.rules import Breaches, rule
+
+
+@rule("KRP103", Severity.WARNING, source="pitfall KRP-005")
+def training_without_runs(cluster: Cluster) -> Breaches:
+    """A pool for training says neither how long runs take nor how often they save themselves.
+
+    Its nodes then expire after 30 days and drain within an hour, whatever runs on them; on spot, EC2 leaves two
+    minutes.
+    """
+    for pool in cluster.pools:
+        if pool.spec.purpose == "training" and pool.spec.runs is None:
+            message = f"{pool.name} is for training, but has no runs: {{longest, checkpointEvery}}"
+            yield (*pool.path, "purpose"), message
