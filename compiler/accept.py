@@ -35,6 +35,6 @@ def _acceptances(node: Any, path: Path) -> Iterator[tuple[Path, str]]:
     if isinstance(node, dict):
         for key, value in node.items():
             if key == "accept" and isinstance(value, dict):
-                yield from (((*path, key, id), reason) for id, reason in value.items())
+                yield from (((*path, key, name), reason) for name, reason in value.items())
             else:
                 yield from _acceptances(value, (*path, key))

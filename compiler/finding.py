@@ -68,9 +68,7 @@ class Fault:
     source: str = ""
     """Who says so: a URL, or project, version and path."""
 
-    def at(
-        self, path: Path, message: str, *, fix: str = "", mark: Mark | None = None, on_key: bool = False
-    ) -> Finding:
+    def at(self, path: Path, message: str, *, fix: str = "", mark: Mark | None = None, on_key: bool = False) -> Finding:
         """The finding that this fault stands at a path of the spec, or at a mark of a file."""
         return Finding(self.id, self.severity, message, path, mark, fix, on_key)
 

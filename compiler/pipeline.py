@@ -135,7 +135,9 @@ def _compile_all(
     for file in cluster_files(root) if files is None else files:
         first = by_name.setdefault(Path(file).stem, file)
         if first != file:
-            findings.append(SAME_NAME.at((), f"{file} and {first} are both named {Path(file).stem}", mark=Mark(file, 1, 1)))
+            findings.append(
+                SAME_NAME.at((), f"{file} and {first} are both named {Path(file).stem}", mark=Mark(file, 1, 1))
+            )
             continue
         progress(f"compiling {file}")
         try:

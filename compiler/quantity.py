@@ -23,9 +23,7 @@ def parse_quantity(text: str) -> Fraction:
     """
     match = _TEXT.fullmatch(text)
     if not match:
-        raise ValueError(
-            f'"{text}" is no quantity; write a number with a unit such as 500m, 16, 200Gi or 2Ti'
-        )
+        raise ValueError(f'"{text}" is no quantity; write a number with a unit such as 500m, 16, 200Gi or 2Ti')
     number, exponent, suffix = match.groups()
     if exponent:
         return Fraction(number) * Fraction(10) ** int(exponent[1:])

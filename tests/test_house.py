@@ -54,7 +54,9 @@ def test_what_is_public_says_what_it_is(file: Path) -> None:
     silent = [
         node.name
         for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_") and not ast.get_docstring(node)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and not node.name.startswith("_")
+        and not ast.get_docstring(node)
     ]
     assert silent == []
 
@@ -66,5 +68,7 @@ def test_the_committed_schema_of_the_language_is_fresh() -> None:
 
 def test_every_field_of_the_language_is_described() -> None:
     shapes = [json_schema(), *json_schema()["$defs"].values()]
-    bare = [name for shape in shapes for name, field in shape.get("properties", {}).items() if not field.get("description")]
+    bare = [
+        name for shape in shapes for name, field in shape.get("properties", {}).items() if not field.get("description")
+    ]
     assert set(bare) <= {"apiVersion", "metadata", "spec"}

@@ -162,4 +162,6 @@ def _cohort(cluster: Cluster, cohort: Cohort) -> Manifest:
     spec: Body = {"parentName": cohort.spec.parent} if cohort.spec.parent else {}
     spec |= fair_share(cluster, cohort.spec.weight)
     file = cluster.out(f"kueue/config/cohorts/{cohort.name}.yaml")
-    return Manifest(file, cohort.path, KUEUE_API, "Cohort", cohort.name, {"spec": spec} if spec else {}, annotations=wave(1))
+    return Manifest(
+        file, cohort.path, KUEUE_API, "Cohort", cohort.name, {"spec": spec} if spec else {}, annotations=wave(1)
+    )

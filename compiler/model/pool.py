@@ -103,13 +103,11 @@ class Pool:
     @property
     def pins_cpus(self) -> bool:
         """Whether the kubelet pins cores and aligns them with GPUs: training on whole GPUs."""
-        return (
-            self.spec.purpose == "training" and self.sharing is not None and self.sharing.mode == "exclusive"
-        )
+        return self.spec.purpose == "training" and self.sharing is not None and self.sharing.mode == "exclusive"
 
     @property
     def uses_instance_store(self) -> bool:
-        """Whether local NVMe carries the pods' storage: where every type has some, and the image's family sets it up."""
+        """Whether local NVMe carries pods' storage: where every type has some and the image's family sets it up."""
         return self.image.ami_family != "Custom" and all(instance.local_nvme_gb for instance in self.instances)
 
     @property

@@ -49,6 +49,4 @@ def _refuse(name: str) -> None:
 def _filled(text: str) -> str:
     from textwrap import fill
 
-    return "\n".join(
-        fill(line, 100, break_long_words=False, break_on_hyphens=False) for line in text.splitlines()
-    )
+    return "\n".join(fill(line, 100, break_long_words=False, break_on_hyphens=False) for line in text.splitlines())

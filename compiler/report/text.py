@@ -61,9 +61,7 @@ def _closing(report: Report) -> list[str]:
     """The counts, and where to read on."""
     counts = {severity: report.count(severity) for severity in Severity}
     found = ", ".join(
-        f"{count} {severity.value if count == 1 else _PLURALS[severity]}"
-        for severity, count in counts.items()
-        if count
+        f"{count} {severity.value if count == 1 else _PLURALS[severity]}" for severity, count in counts.items() if count
     )
     line = f"{_number(len(report.clusters), 'cluster')}: {found or 'no findings'}"
     if report.written or report.removed or report.unchanged:

@@ -89,16 +89,12 @@ def _value(path: Path, one: Any, context: dict[str, Any], on_key: bool) -> Findi
             fix = f"write {near[0]}" if near else ""
             return VALUE.at(path, f"{_name(path)} is {_show(seen)}; it takes {allowed}", fix=fix)
         case "string_pattern_mismatch":
-            return VALUE.at(
-                path, f"{_name(path)}: {_show(seen)} does not match {context['pattern']}", on_key=on_key
-            )
+            return VALUE.at(path, f"{_name(path)}: {_show(seen)} does not match {context['pattern']}", on_key=on_key)
         case "value_error":
             return VALUE.at(path, f"{_name(path)}: {context['error']}", on_key=on_key)
         case kind if kind in limits:
             words = kind.replace("_", " ")
-            return VALUE.at(
-                path, f"{_name(path)} is {_show(seen)}; it has to be {words} {context[limits[kind]]}"
-            )
+            return VALUE.at(path, f"{_name(path)} is {_show(seen)}; it has to be {words} {context[limits[kind]]}")
         case "too_short" | "string_too_short":
             return VALUE.at(path, f"{_name(path)} is empty; it takes at least {context['min_length']}")
         case _:
@@ -126,19 +122,18 @@ def _path(location: tuple[int | str, ...], tree: Any) -> tuple[Path, bool]:
     node: Any = tree
     on_key = "[key]" in location
     for index, step in enumerate(location):
-        if (isinstance(node, dict) and step in node) or (
-            isinstance(node, list) and isinstance(step, int) and step < len(node)
-        ):
+        if _holds(node, step):
             node = node[step]
             path.append(step)
-        elif (
-            index == len(location) - 1
-            and isinstance(node, dict)
-            and step != "[key]"
-            and not _is_tag(str(step))
-        ):
+        elif index == len(location) - 1 and isinstance(node, dict) and step != "[key]" and not _is_tag(str(step)):
             path.append(step)
     return tuple(path), on_key
+
+
+def _holds(node: Any, step: int | str) -> bool:
+    if isinstance(node, list):
+        return isinstance(step, int) and step < len(node)
+    return isinstance(node, dict) and step in node
 
 
 def _is_tag(step: str) -> bool:

@@ -18,7 +18,6 @@ Purpose = Literal["general", "training", "inference", "interactive"]
 Level = Literal["zone", "block", "host"]
 
 
-
 def _moment(text: str) -> str:
     try:
         datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
@@ -101,9 +100,7 @@ class Pool(Wish):
     purpose: Purpose
     """What it is for: general pools have no GPUs; the others decide defaults of disruption and isolation."""
 
-    instances: Annotated[
-        list[Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]], Field(min_length=1)
-    ]
+    instances: Annotated[list[Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]], Field(min_length=1)]
     """EC2 instance types; all advertise the same resource names."""
 
     purchase: Annotated[list[Purchase], Field(min_length=1)]

@@ -30,7 +30,7 @@ def json_schema() -> dict[str, Any]:
     schema["properties"]["extends"] = {
         "type": "array",
         "items": {"type": "string"},
-        "description": "Layers beneath this file, first to last, relative to specs/; maps merge by key, lists are replaced.",
+        "description": "Layers beneath, first to last, relative to specs/; maps merge by key, lists are replaced.",
     }
     schema["required"] = ["apiVersion", "kind", "spec"]
     schema["$defs"]["Spec"].pop("required", None)

@@ -71,7 +71,9 @@ class Members(Wish):
     """Groups of the identity provider."""
 
     role: Literal["view", "edit", "admin"]
-    """view reads; edit runs work; admin also manages service accounts of the namespaces. None may raise its own quota or open its network."""
+    """view reads, edit runs work, admin also manages service accounts.
+
+    None may raise its own quota or open its network."""
 
 
 class Namespace(Wish):

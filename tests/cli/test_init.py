@@ -17,9 +17,7 @@ def _files(directory: Path) -> list[str]:
     return sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file())
 
 
-def test_a_new_fleet_is_the_template_and_the_schema(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_new_fleet_is_the_template_and_the_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", str(tmp_path / "fleet")]) == 0
     assert _files(tmp_path / "fleet") == sorted([*template_files(), "gpuc.schema.json"])
     assert "gpuc compile" in capsys.readouterr().out

@@ -17,7 +17,9 @@ def exhaustive(layout: dict[str, int], gpu: str) -> bool:
     profiles = load().profile_sets[gpu]
     wanted = [profiles.profiles[name] for name, count in layout.items() for _ in range(count)]
     for starts in product(*(profile.starts for profile in wanted)):
-        units = [unit for profile, start in zip(wanted, starts, strict=True) for unit in range(start, start + profile.size)]
+        units = [
+            unit for profile, start in zip(wanted, starts, strict=True) for unit in range(start, start + profile.size)
+        ]
         if len(units) == len(set(units)):
             return True
     return False

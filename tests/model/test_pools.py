@@ -25,7 +25,10 @@ def pool(cluster: Cluster, name: str):
         ("prod-use1", "dev-l4", {"nvidia.com/gpu.shared": 16}),
         ("prod-use1", "embed-l40s", {"nvidia.com/gpu.shared": 32}),
         ("train-usw2", "core-b200", {"nvidia.com/gpu": 8, "vpc.amazonaws.com/efa": 8, "hugepages-2Mi": 10256 * MIB}),
-        ("infer-euw1", "models-a100", {"nvidia.com/mig-1g.5gb": 16, "nvidia.com/mig-2g.10gb": 8, "nvidia.com/mig-3g.20gb": 8}),
+        (
+            "infer-euw1", "models-a100",
+            {"nvidia.com/mig-1g.5gb": 16, "nvidia.com/mig-2g.10gb": 8, "nvidia.com/mig-3g.20gb": 8},
+        ),
         ("infer-euw1", "notebooks-l4", {"nvidia.com/gpu.shared": 4}),
     ],
 )  # fmt: skip
@@ -36,7 +39,7 @@ def test_advertised(cluster: str, name: str, advertised: dict[str, int]) -> None
 
 def test_a_training_node_keeps_what_kubelet_daemonsets_and_huge_pages_take(prod: Cluster) -> None:
     node = pool(prod, "train-h100").node
-    daemonsets = [row for row in prod.catalog.daemonsets]
+    daemonsets = prod.catalog.daemonsets
     assert node["cpu"] == 191450 - 1000 - sum(row.cpu_milli for row in daemonsets)
     assert node["memory"] == (1938410 - 10256 - sum(row.memory_mib for row in daemonsets)) * MIB
 

@@ -22,7 +22,7 @@ def test_quantities_are_read_as_kubernetes_reads_them(text: str, value: Fraction
     assert parse_quantity(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "1 Gi", "1gi", "Gi", "1KB", "0x10", "1_000", "NaN", "1Kii", "١"])
+@pytest.mark.parametrize("text", ["", "1 Gi", "1gi", "Gi", "1KB", "0x10", "1_000", "NaN", "1Kii", "\u0661"])
 def test_what_kubernetes_would_refuse_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no quantity"):
         parse_quantity(text)

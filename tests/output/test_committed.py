@@ -103,8 +103,8 @@ def test_every_object_validates_against_the_crds_of_upstream(shared: Path) -> No
             key = (document["apiVersion"], document["kind"])
             if key[0] in core | generated:
                 continue
-            document = {**document, "metadata": {}}
-            errors = [f"{list(error.instance_path)}: {error.message}" for error in validators[key].iter_errors(document)]
+            found = validators[key].iter_errors({**document, "metadata": {}})
+            errors = [f"{list(error.instance_path)}: {error.message}" for error in found]
             assert errors == [], (file, document["kind"], errors)
             judged += 1
     assert judged > 100

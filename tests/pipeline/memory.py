@@ -76,6 +76,4 @@ def read_by_controllers(artifacts: list[Artifact]) -> dict[str, Any]:
 
 def reasons(artifacts: list[Artifact]) -> set[str]:
     """The text of every annotation."""
-    return {
-        text for artifact in artifacts if isinstance(artifact, Manifest) for text in artifact.annotations.values()
-    }
+    return {text for artifact in artifacts if isinstance(artifact, Manifest) for text in artifact.annotations.values()}

@@ -41,7 +41,8 @@ def specs(draw: st.DrawFn) -> Tree:
     shared = [name for name in names if isolation[name] != "dedicated"]
     if shared and draw(st.booleans()):
         pools["cpu"] = {
-            "purpose": "general", "instances": ["m7i.4xlarge", "m7i.8xlarge"], "purchase": ["on-demand"], "nodes": {"max": 12},
+            "purpose": "general", "instances": ["m7i.4xlarge", "m7i.8xlarge"], "purchase": ["on-demand"],
+            "nodes": {"max": 12},
         }  # fmt: skip
         owners["cpu"] = shared
     spec["pools"] = pools
@@ -53,7 +54,10 @@ def specs(draw: st.DrawFn) -> Tree:
     spec["environment"] = draw(st.sampled_from(["dev", "staging", "prod"]))
     spec["kubernetes"] = draw(st.sampled_from(["1.33", "1.34", "1.35"]))
     spec["cloud"]["aws"]["networkPolicyEngine"] = draw(st.sampled_from(["vpc-cni", "cilium", "calico"]))
-    spec["policies"] = {"default": draw(st.sampled_from(["dryrun", "warn", "deny"])), "images": spec["policies"]["images"]}
+    spec["policies"] = {
+        "default": draw(st.sampled_from(["dryrun", "warn", "deny"])),
+        "images": spec["policies"]["images"],
+    }
     return tree
 
 
@@ -94,7 +98,9 @@ def _sharing(draw: st.DrawFn, mode: str, instance: str) -> Any:
     cut = draw(st.integers(1, row.gpu_count - 1))
     groups = [{"index": list(range(cut)), "layout": draw(layouts(row.gpu))}]
     rest = list(range(cut, row.gpu_count))
-    groups.append({"index": rest, "whole": True} if draw(st.booleans()) else {"index": rest, "layout": draw(layouts(row.gpu))})
+    groups.append(
+        {"index": rest, "whole": True} if draw(st.booleans()) else {"index": rest, "layout": draw(layouts(row.gpu))}
+    )
     return {"mig": {"gpus": groups}}
 
 

@@ -66,7 +66,9 @@ def unchanged() -> tuple[dict[str, Any], set[str]]:
 
 
 @pytest.mark.parametrize(
-    ("path", "value"), leaves(source(SPEC).tree), ids=lambda part: ".".join(map(str, part)) if isinstance(part, tuple) else ""
+    ("path", "value"),
+    leaves(source(SPEC).tree),
+    ids=lambda part: ".".join(map(str, part)) if isinstance(part, tuple) else "",
 )
 def test_a_changed_leaf_shows(path: Path, value: Any) -> None:
     tree = source(SPEC).tree

@@ -30,7 +30,8 @@ def features(tree: Tree) -> set[str]:
         found |= {sharing} if isinstance(sharing, str) else set(sharing)
         found |= set(pool["purchase"])
         found |= {name for name, met in (
-            ("static", "static" in pool["nodes"]), ("efa", "fabric" in pool), ("general pool", pool["purpose"] == "general"),
+            ("static", "static" in pool["nodes"]), ("efa", "fabric" in pool),
+            ("general pool", pool["purpose"] == "general"),
             ("whole GPUs beside slices", '"whole": true' in json.dumps(sharing)),
         ) if met}  # fmt: skip
     if any(len(queue["quota"]) > 1 for queue in spec["queues"].values()):
@@ -42,7 +43,9 @@ def test_random_specs_compile_to_the_same_bytes_twice(record_property) -> None:
     met: Counter[str] = Counter()
     to_print: list[Tree] = []
 
-    @settings(max_examples=CASES, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=CASES, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
     @given(specs())
     def compiles(tree: Tree) -> None:
         findings, artifacts = compile_tree("prod-use1", tree)

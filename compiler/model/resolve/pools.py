@@ -80,24 +80,18 @@ def _pool(
     )
 
 
-def _instances(
-    wanted: PoolSpec, path: Path, catalog: Catalog, findings: list[Finding]
-) -> tuple[InstanceType, ...]:
+def _instances(wanted: PoolSpec, path: Path, catalog: Catalog, findings: list[Finding]) -> tuple[InstanceType, ...]:
     found = []
     for index, name in enumerate(wanted.instances):
         where = (*path, "instances", index)
         if name in catalog.unsupported_instances:
             findings.append(
-                UNSUPPORTED.at(
-                    where, f"{name} cannot carry a pool: {catalog.unsupported_instances[name].reason}"
-                )
+                UNSUPPORTED.at(where, f"{name} cannot carry a pool: {catalog.unsupported_instances[name].reason}")
             )
         elif name not in catalog.instances:
             findings.append(unknown("instance type", name, catalog.instances, where))
         elif catalog.instances[name].gpu and not catalog.instances[name].gpu_count:
-            findings.append(
-                UNSUPPORTED.at(where, f"{name} has a part of a GPU, which Karpenter counts as none")
-            )
+            findings.append(UNSUPPORTED.at(where, f"{name} has a part of a GPU, which Karpenter counts as none"))
         else:
             found.append(catalog.instances[name])
     return tuple(found)
@@ -110,25 +104,21 @@ def _hardware_faults(wanted: PoolSpec, instances: tuple[InstanceType, ...], path
     for index, other in enumerate(others, 1):
         where = (*path, "instances", index)
         if other.gpu != first.gpu:
-            message = f"{other.type} has {other.gpu or 'no GPU'}, {first.type} has {first.gpu or 'no GPU'}; a pool has one GPU"
+            has = [f"{one.type} has {one.gpu or 'no GPU'}" for one in (other, first)]
+            message = f"{has[0]}, {has[1]}; a pool has one GPU"
             faults.append(HARDWARE.at(where, message))
         elif other.arch != first.arch:
             faults.append(HARDWARE.at(where, f"{other.type} is {other.arch}, {first.type} is {first.arch}"))
-        elif (
-            wanted.sharing
-            and wanted.sharing.mig
-            and wanted.sharing.mig.gpus
-            and other.gpu_count != first.gpu_count
-        ):
-            message = f"{other.type} has {other.gpu_count} GPUs, {first.type} {first.gpu_count}; the layout is by GPU number"
+        elif wanted.sharing and wanted.sharing.mig and wanted.sharing.mig.gpus and other.gpu_count != first.gpu_count:
+            message = (
+                f"{other.type} has {other.gpu_count} GPUs, {first.type} {first.gpu_count}; the layout is by GPU number"
+            )
             faults.append(HARDWARE.at(where, message))
     general = wanted.purpose == "general"
     if general and first.gpu:
         faults.append(HARDWARE.at((*path, "purpose"), f"purpose is general, but {first.type} has GPUs"))
     elif not general and not first.gpu:
-        faults.append(
-            HARDWARE.at((*path, "purpose"), f"purpose is {wanted.purpose}, but {first.type} has no GPU")
-        )
+        faults.append(HARDWARE.at((*path, "purpose"), f"purpose is {wanted.purpose}, but {first.type} has no GPU"))
     if general and wanted.sharing:
         faults.append(HARDWARE.at((*path, "sharing"), "a general pool has no GPUs to share"))
     elif not general and first.gpu and not wanted.sharing:
@@ -162,16 +152,12 @@ def _sharing(
     findings.extend(_layout_faults(spec.mig.every, mig_path, profiles) if spec.mig.every else [])
     for index, group in enumerate(spec.mig.gpus or []):
         findings.extend(
-            _layout_faults(group.layout, (*mig_path, "gpus", index), profiles, "layout")
-            if group.layout
-            else []
+            _layout_faults(group.layout, (*mig_path, "gpus", index), profiles, "layout") if group.layout else []
         )
     return Sharing("mig", strategy=spec.mig.strategy, layouts=layouts)
 
 
-def _layout_faults(
-    layout: dict[str, int], path: Path, profiles: MigProfileSet, key: str = "every"
-) -> list[Finding]:
+def _layout_faults(layout: dict[str, int], path: Path, profiles: MigProfileSet, key: str = "every") -> list[Finding]:
     where = (*path, key)
     strange = [name for name in layout if name not in profiles.profiles]
     if strange:
@@ -186,9 +172,7 @@ def _layout_faults(
     for marker in ("me", "me.all"):
         extended = sum(count for name, count in layout.items() if profiles.profiles[name].media == marker)
         if extended > 1:
-            return [
-                LAYOUT.at(where, f"{extended} instances with +{marker}; a GPU has the media engines once")
-            ]
+            return [LAYOUT.at(where, f"{extended} instances with +{marker}; a GPU has the media engines once")]
     if place(layout, profiles) is None:
         wish = ", ".join(f"{count} x {name}" for name, count in layout.items())
         return [
@@ -218,9 +202,7 @@ def _dedicated_to(pool: str, spec: Spec) -> str:
     return ""
 
 
-def _daemonsets(
-    wanted: PoolSpec, components: dict[str, Component], catalog: Catalog
-) -> tuple[Daemonset, ...]:
+def _daemonsets(wanted: PoolSpec, components: dict[str, Component], catalog: Catalog) -> tuple[Daemonset, ...]:
     kinds = {"all"}
     if wanted.purpose != "general":
         kinds.add("gpu")

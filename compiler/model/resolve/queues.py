@@ -124,9 +124,8 @@ def _slices(pool: Pool, counts: dict[str, int]) -> Vector:
     parts = []
     for profile, count in counts.items():
         if sharing is None or profiles is None or sharing.mode != "mig":
-            raise ValueError(
-                f"{pool.name} is not cut into MIG slices; write {'shares' if sharing and sharing.mode == 'shared' else 'nodes'}"
-            )
+            unit = "shares" if sharing and sharing.mode == "shared" else "nodes"
+            raise ValueError(f"{pool.name} is not cut into MIG slices; write {unit}")
         cut = sharing.slices()
         if profile not in cut:
             raise ValueError(f"{pool.name} has no {profile} slices; it has {', '.join(cut)}")
@@ -161,9 +160,7 @@ def resolve_cohorts(spec: Spec, queues: tuple[Queue, ...], findings: list[Findin
         while (parent := spec.cohorts[chain[-1]].parent) in spec.cohorts and parent not in chain:
             chain.append(str(parent))
         if parent in chain:
-            findings.append(
-                COHORT_CYCLE.at((*path, "parent"), f"{' -> '.join([*chain, str(parent)])} is a circle")
-            )
+            findings.append(COHORT_CYCLE.at((*path, "parent"), f"{' -> '.join([*chain, str(parent)])} is a circle"))
         roots[name] = chain[-1]
     return tuple(
         Cohort(name, (*SPEC, "cohorts", name), spec.cohorts[name],

@@ -14,8 +14,7 @@ from compiler.spec.cluster import Spec
 def resolve_profiles(spec: Spec) -> dict[str, Profile]:
     """NCCL profile by name."""
     return {
-        name: Profile(name, (*SPEC, "nccl", "profiles", name), wanted)
-        for name, wanted in spec.nccl.profiles.items()
+        name: Profile(name, (*SPEC, "nccl", "profiles", name), wanted) for name, wanted in spec.nccl.profiles.items()
     }
 
 
@@ -36,9 +35,7 @@ def resolve_tenants(
             namespaces.append(Namespace(namespace, where, settings, profiles.get(settings.nccl or "")))
         own = tuple(queue for queue in queues if name in queue.tenant_names)
         ceiling = total(
-            _ceiling(queue, share, by_name.get(queue.spec.cohort or ""))
-            for queue in own
-            for share in queue.shares
+            _ceiling(queue, share, by_name.get(queue.spec.cohort or "")) for queue in own for share in queue.shares
         )
         tenants.append(Tenant(name, path, wanted, tuple(namespaces), own, ceiling))
     return tuple(tenants)
@@ -50,7 +47,6 @@ def _ceiling(queue: Queue, share: Share, cohort: Cohort | None) -> Vector:
         return share.nominal
     lent = cohort.others(queue, share.pool)
     return {
-        name: amount
-        + min(lent.get(name, 0), lent.get(name, 0) if share.borrow is None else share.borrow[name])
+        name: amount + min(lent.get(name, 0), lent.get(name, 0) if share.borrow is None else share.borrow[name])
         for name, amount in share.nominal.items()
     }

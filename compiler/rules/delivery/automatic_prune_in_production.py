@@ -5,7 +5,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("ARG002", Severity.WARNING, source="pitfall ARG-002; argo-cd v3.5.1 docs/user-guide/sync-options.md")
+@rule("ARG002", Severity.WARNING, source="argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md")
 def automatic_prune_in_production(cluster: Cluster) -> Breaches:
     """What leaves the spec of a production cluster is deleted at once.
 

@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("EFA005", source="pitfall EFA-005; EC2 user guide, Elastic Fabric Adapter limitations")
+@rule("EFA005", source="EC2 user guide, Elastic Fabric Adapter limitations")
 def efa_across_zones(cluster: Cluster) -> Breaches:
     """A pool with EFA has several zones.
 

@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("EFA101", source="NVIDIA MIG user guide r620, limits; pitfall MIG-010")
+@rule("EFA101", source="NVIDIA MIG user guide r620, limits")
 def efa_on_shared_gpus(cluster: Cluster) -> Breaches:
     """A pool has EFA, but its GPUs are cut or shared.
 

@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("EFA002", source="pitfall EFA-002; aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go")
+@rule("EFA002", source="aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go")
 def efa_over_several_types(cluster: Cluster) -> Breaches:
     """A pool with EFA has several instance types.
 

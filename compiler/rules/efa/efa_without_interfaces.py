@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("EFA004", source="aws/karpenter-provider-aws v1.14.1 reference/instance-types; pitfall EFA-004")
+@rule("EFA004", source="aws/karpenter-provider-aws v1.14.1 reference/instance-types")
 def efa_without_interfaces(cluster: Cluster) -> Breaches:
     """A pool has the fabric efa, but an instance type has no EFA.
 

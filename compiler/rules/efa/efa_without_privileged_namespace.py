@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("EFA007", source="pitfall EFA-007; Kubernetes Pod Security Standards, capabilities")
+@rule("EFA007", source="Kubernetes Pod Security Standards, capabilities")
 def efa_without_privileged_namespace(cluster: Cluster) -> Breaches:
     """A tenant uses a pool with EFA, but none of its namespaces lets EFA pods in.
 

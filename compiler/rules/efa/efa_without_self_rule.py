@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("EFA006", source="pitfall EFA-006; EC2 user guide, prepare an EFA-enabled security group")
+@rule("EFA006", source="EC2 user guide, prepare an EFA-enabled security group")
 def efa_without_self_rule(cluster: Cluster) -> Breaches:
     """Nodes with EFA carry a security group without rules from and to itself.
 
@@ -14,4 +14,4 @@ def efa_without_self_rule(cluster: Cluster) -> Breaches:
     if cluster.efa_pools and not cluster.aws.security_groups.efa_self_rule:
         names = ", ".join(pool.name for pool in cluster.efa_pools)
         path = ("spec", "cloud", "aws", "securityGroups", "efaSelfRule")
-        yield path, f"efaSelfRule is not declared, but {names} has the fabric efa"
+        yield path, f"efaSelfRule is not declared; the fabric efa of {names} needs it"

@@ -8,7 +8,7 @@ from compiler.rules.efa._environment import settings
 UNWANTED = ("harmful", "obsolete", "deprecated", "removed", "no effect", "redundant")
 
 
-@rule("EFA008", Severity.WARNING, source="pitfall EFA-008; aws/aws-ofi-nccl doc/efa-env-var.md")
+@rule("EFA008", Severity.WARNING, source="aws/aws-ofi-nccl doc/efa-env-var.md")
 def harmful_setting(cluster: Cluster) -> Breaches:
     """A setting of NCCL or its plugin does harm on EFA, or nothing at all.
 

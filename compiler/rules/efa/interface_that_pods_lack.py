@@ -8,7 +8,7 @@ from compiler.rules.efa._environment import settings
 OF_A_POD = "eth0"
 
 
-@rule("EFA009", Severity.WARNING, source="pitfall EFA-009; NCCL user guide, NCCL_SOCKET_IFNAME")
+@rule("EFA009", Severity.WARNING, source="NCCL user guide, NCCL_SOCKET_IFNAME")
 def interface_that_pods_lack(cluster: Cluster) -> Breaches:
     """NCCL shall start over a network interface that pods do not have.
 

@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("TEN008", source="pitfalls TEN-008 and EFA-007; Kubernetes Pod Security Standards, capabilities")
+@rule("TEN008", source="Kubernetes Pod Security Standards, capabilities")
 def profile_in_fenced_namespace(cluster: Cluster) -> Breaches:
     """A namespace has an NCCL profile for EFA, but its Pod Security refuses EFA pods.
 

@@ -5,7 +5,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("EFA105", Severity.WARNING, source="NCCL user guide, NCCL_DEBUG; pitfall EFA-008")
+@rule("EFA105", Severity.WARNING, source="NCCL user guide, NCCL_DEBUG")
 def verbose_in_production(cluster: Cluster) -> Breaches:
     """NCCL tells everything in production.
 

@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("MIG008", source="pitfall MIG-008; catalog, who partitions GPUs by image")
+@rule("MIG008", source="bottlerocket-os/bottlerocket#4483; awslabs/amazon-eks-ami v20260724")
 def layout_without_partitioner(cluster: Cluster) -> Breaches:
     """GPUs shall be partitioned on an image where nothing does it.
 

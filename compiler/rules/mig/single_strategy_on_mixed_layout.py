@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("MIG002", source="pitfall MIG-002; NVIDIA/k8s-device-plugin v0.20.0 internal/rm/device_map.go")
+@rule("MIG002", source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/device_map.go")
 def single_strategy_on_mixed_layout(cluster: Cluster) -> Breaches:
     """The single strategy meets more than one profile, or whole GPUs beside slices.
 

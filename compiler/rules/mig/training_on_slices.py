@@ -5,7 +5,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("MIG010", Severity.WARNING, source="pitfall MIG-010; NVIDIA MIG user guide r620, limits")
+@rule("MIG010", Severity.WARNING, source="NVIDIA MIG user guide r620, limits")
 def training_on_slices(cluster: Cluster) -> Breaches:
     """A pool for training cuts its GPUs into slices.
 

@@ -9,7 +9,10 @@ from compiler.rules.network._ranges import egress, network
 METADATA = IPv4Address("169.254.169.254")
 
 
-@rule("NET103", source="EC2 user guide, instance metadata; EKS best practices, restrict access to the instance profile")
+@rule(
+    "NET103",
+    source="EC2 user guide, instance metadata; EKS best practices, restrict access to the instance profile",
+)
 def egress_to_metadata(cluster: Cluster) -> Breaches:
     """A tenant may call the metadata of the node.
 

@@ -5,7 +5,7 @@ from compiler.rules import Breaches, rule
 from compiler.rules.network._ranges import egress, overlapping_pods
 
 
-@rule("NET002", source="pitfall NET-002; settled: egress may not overlap podCidrs")
+@rule("NET002", source="Kubernetes documentation, NetworkPolicy, ipBlock")
 def egress_to_pods(cluster: Cluster) -> Breaches:
     """A tenant may call a range in which pods have their addresses.
 

@@ -5,7 +5,7 @@ from compiler.rules import Breaches, rule
 from compiler.rules.network._ranges import declared, overlapping_pods
 
 
-@rule("NET102", source="pitfall NET-002")
+@rule("NET102", source="Kubernetes documentation, NetworkPolicy, ipBlock")
 def endpoints_among_pods(cluster: Cluster) -> Breaches:
     """The range of endpoints or of the API server is one in which pods have their addresses.
 

@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("NET104", source="pitfall NET-002")
+@rule("NET104", source="Kubernetes documentation, NetworkPolicy, namespaceSelector")
 def ingress_from_tenant(cluster: Cluster) -> Breaches:
     """Pods of a tenant may be called from a tenant's namespace.
 

@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("NET003", source="pitfall NET-003; aws/amazon-vpc-cni-k8s README, network policy")
+@rule("NET003", source="aws/amazon-vpc-cni-k8s README, network policy")
 def unenforced_isolation(cluster: Cluster) -> Breaches:
     """Tenants are isolated by NetworkPolicies that nobody enforces.
 

@@ -5,7 +5,7 @@ from compiler.rules import Breaches, rule
 from compiler.rules.nodes._images import image_path
 
 
-@rule("KRP011", source="pitfall KRP-011; aws/karpenter-provider-aws v1.14.1 docs/tasks/managing-amis")
+@rule("KRP011", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/managing-amis")
 def floating_image(cluster: Cluster) -> Breaches:
     """A production image follows the newest release.
 

@@ -7,7 +7,7 @@ from compiler.rules.nodes._images import image_path
 PARTS = ("driver", "toolkit", "device_plugin")
 
 
-@rule("GPU002", source="pitfall GPU-002; NVIDIA/gpu-operator v26.7.0 controllers/state_manager.go")
+@rule("GPU002", source="NVIDIA/gpu-operator v26.7.0 controllers/state_manager.go")
 def images_that_disagree(cluster: Cluster) -> Breaches:
     """GPU pools have images that leave different parts to the GPU Operator.
 

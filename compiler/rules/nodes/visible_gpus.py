@@ -8,7 +8,7 @@ UNFENCED = ("al2",)
 """Images that bring their own container toolkit, into which gpuc writes nothing."""
 
 
-@rule("GPU003", source="pitfall GPU-003; NVIDIA/gpu-operator#421")
+@rule("GPU003", source="NVIDIA/gpu-operator#421")
 def visible_gpus(cluster: Cluster) -> Breaches:
     """Pods can see GPUs that they did not ask for.
 

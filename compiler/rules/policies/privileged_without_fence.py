@@ -7,7 +7,7 @@ from compiler.rules import Breaches, rule
 FENCES = ("host-access", "host-network")
 
 
-@rule("POL101", Severity.WARNING, source="pitfalls EFA-013 and GKP-011")
+@rule("POL101", Severity.WARNING, source="Kubernetes Pod Security Standards, privileged")
 def privileged_without_fence(cluster: Cluster) -> Breaches:
     """A namespace is privileged, and the policies that fence it do not refuse.
 

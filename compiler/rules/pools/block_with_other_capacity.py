@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KRP107", source="pitfall KRP-013; settled: a capacity block is bought as reserved only")
+@rule("KRP107", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/odcrs, capacity blocks")
 def block_with_other_capacity(cluster: Cluster) -> Breaches:
     """A pool of a capacity block may also buy other capacity.
 

@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KRP013", source="pitfall KRP-013; aws/karpenter-provider-aws v1.14.1 docs/tasks/odcrs")
+@rule("KRP013", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/odcrs")
 def half_configured_reservation(cluster: Cluster) -> Breaches:
     """A pool has reservations that it does not use, or uses reservations that it does not have.
 

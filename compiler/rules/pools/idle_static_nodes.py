@@ -5,7 +5,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KRP112", Severity.WARNING, source="pitfall KRP-014")
+@rule("KRP112", Severity.WARNING, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas")
 def idle_static_nodes(cluster: Cluster) -> Breaches:
     """A static pool says when idle nodes are removed.
 

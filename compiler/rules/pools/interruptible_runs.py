@@ -5,7 +5,10 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KRP005", source="pitfall KRP-005")
+@rule(
+    "KRP005",
+    source="EC2 user guide, spot instance interruptions; aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption.md",
+)
 def interruptible_runs(cluster: Cluster) -> Breaches:
     """Runs on spot capacity do not save themselves.
 

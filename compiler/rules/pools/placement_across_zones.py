@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KRP113", source="EC2 user guide, cluster placement groups; pitfall EFA-005")
+@rule("KRP113", source="EC2 user guide, cluster placement groups")
 def placement_across_zones(cluster: Cluster) -> Breaches:
     """Nodes of several zones shall stand close together.
 

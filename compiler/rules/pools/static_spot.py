@@ -5,7 +5,11 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KRP108", Severity.WARNING, source="pitfall KRP-014")
+@rule(
+    "KRP108",
+    Severity.WARNING,
+    source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas; kubernetes-sigs/karpenter#3198",
+)
 def static_spot(cluster: Cluster) -> Breaches:
     """Nodes that shall always be there are bought as spot.
 

@@ -5,7 +5,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KRP103", Severity.WARNING, source="pitfall KRP-005")
+@rule("KRP103", Severity.WARNING, source="aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption.md")
 def training_without_runs(cluster: Cluster) -> Breaches:
     """A pool for training says neither how long runs take nor how often they save themselves.
 

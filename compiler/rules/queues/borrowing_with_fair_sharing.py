@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KUE014", source="pitfall KUE-014; kueue v0.19.2 apis/kueue/v1beta2 borrowWithinCohort")
+@rule("KUE014", source="kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2 borrowWithinCohort")
 def borrowing_with_fair_sharing(cluster: Cluster) -> Breaches:
     """A queue preempts while it borrows, and the cluster shares fairly.
 

@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KUE111", source="pitfall KUE-007; kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
+@rule("KUE111", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
 def borrowing_without_reclaim(cluster: Cluster) -> Breaches:
     """A queue preempts while it borrows, but never reclaims its own.
 

@@ -6,7 +6,7 @@ from compiler.rules import Breaches, rule
 from compiler.rules.queues._units import counted, pieces, quotas, unit
 
 
-@rule("VER004", Severity.INFO, source="pitfall VER-004")
+@rule("VER004", Severity.INFO)
 def capacity_without_owner(cluster: Cluster) -> Breaches:
     """Part of a pool belongs to no queue.
 

@@ -5,7 +5,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KUE105", Severity.WARNING, source="pitfall KUE-008")
+@rule("KUE105", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
 def cohort_without_partners(cluster: Cluster) -> Breaches:
     """A cohort has fewer than two queues.
 

@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KUE007", source="pitfall KUE-007; kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
+@rule("KUE007", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
 def lends_more_than_it_has(cluster: Cluster) -> Breaches:
     """A queue lends more than its own quota.
 

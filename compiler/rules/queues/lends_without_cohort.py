@@ -5,7 +5,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KUE106", Severity.WARNING, source="pitfall KUE-008")
+@rule("KUE106", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
 def lends_without_cohort(cluster: Cluster) -> Breaches:
     """A queue without a cohort says what it lends.
 

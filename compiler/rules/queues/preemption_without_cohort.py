@@ -5,7 +5,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KUE110", Severity.WARNING, source="pitfall KUE-014")
+@rule("KUE110", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/preemption.md")
 def preemption_without_cohort(cluster: Cluster) -> Breaches:
     """A queue without a cohort wants others to give way.
 

@@ -5,7 +5,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KUE109", Severity.WARNING, source="pitfall KUE-014")
+@rule("KUE109", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/preemption.md")
 def preemption_without_priorities(cluster: Cluster) -> Breaches:
     """Work of lower priority shall give way, but there are no priorities.
 

@@ -6,7 +6,7 @@ from compiler.rules import Breaches, rule
 from compiler.rules.queues._units import counted, leaf, pieces, quotas, unit
 
 
-@rule("KRP004", source="pitfall KRP-004; aws/karpenter-provider-aws#8068")
+@rule("KRP004", source="aws/karpenter-provider-aws#8068")
 def quotas_exceed_capacity(cluster: Cluster) -> Breaches:
     """Queues are promised more of a pool than its nodes can ever hold.
 

@@ -7,7 +7,11 @@ from compiler.rules import Breaches, rule
 from compiler.rules.queues._units import leaf
 
 
-@rule("KUE012", Severity.WARNING, source="pitfall KUE-012")
+@rule(
+    "KUE012",
+    Severity.WARNING,
+    source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/rm.go; kubernetes-sigs/kueue v0.19.2 flavorFungibility",
+)
 def slices_under_the_name_of_gpus(cluster: Cluster) -> Breaches:
     """One queue calls slices of one pool and whole GPUs of another nvidia.com/gpu.
 

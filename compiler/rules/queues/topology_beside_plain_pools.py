@@ -5,7 +5,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KUE108", Severity.WARNING, source="pitfall KUE-005; kueue v0.19.2 pkg/scheduler/flavorassigner")
+@rule("KUE108", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
 def topology_beside_plain_pools(cluster: Cluster) -> Breaches:
     """A queue mixes pools with and without topology.
 

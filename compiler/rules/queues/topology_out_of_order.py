@@ -6,7 +6,7 @@ from compiler.rules import Breaches, rule
 ORDER = ("zone", "block", "host")
 
 
-@rule("KUE017", source="pitfall KUE-017; kueue v0.19.2 apis/kueue/v1beta2/topology_types.go")
+@rule("KUE017", source="kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2/topology_types.go")
 def topology_out_of_order(cluster: Cluster) -> Breaches:
     """The levels of a topology are not widest first, each once.
 

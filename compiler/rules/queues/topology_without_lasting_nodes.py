@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("KUE005", source="pitfall KUE-005; kueue v0.19.2 pkg/scheduler/flavorassigner/tas_flavorassigner.go")
+@rule("KUE005", source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/tas_flavorassigner.go")
 def topology_without_lasting_nodes(cluster: Cluster) -> Breaches:
     """A pool has a topology, but its nodes are neither static nor reserved.
 

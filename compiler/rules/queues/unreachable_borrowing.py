@@ -6,7 +6,7 @@ from compiler.rules.queues._units import counted, pieces, unit
 from compiler.spec.queues import Quota
 
 
-@rule("KUE008", source="pitfall KUE-008; kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
+@rule("KUE008", source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
 def unreachable_borrowing(cluster: Cluster) -> Breaches:
     """A queue counts on more borrowed quota than others lend.
 

@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("SHR004", source="pitfall SHR-004; NVIDIA/k8s-device-plugin v0.20.0 README, shared access")
+@rule("SHR004", source="NVIDIA/k8s-device-plugin v0.20.0 README, shared access")
 def tenants_on_one_gpu(cluster: Cluster) -> Breaches:
     """Several tenants share a GPU in turn or through MPS.
 

@@ -4,7 +4,7 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("TEN104", source="settled: isolation dedicated")
+@rule("TEN104", source="Kubernetes documentation, taints and tolerations, dedicated nodes")
 def queue_of_dedicated_tenant(cluster: Cluster) -> Breaches:
     """A dedicated tenant shares a queue with others.
 

@@ -5,7 +5,7 @@ from compiler.rules import Breaches, rule
 from compiler.rules.nodes._images import is_own_ami
 
 
-@rule("VER002", source="pitfall VER-002; NVIDIA data-centre driver documentation, supported GPUs")
+@rule("VER002", source="NVIDIA data-centre driver documentation, supported GPUs")
 def driver_for_other_gpus(cluster: Cluster) -> Breaches:
     """The driver of a pool does not run its GPUs.
 

@@ -5,7 +5,7 @@ from compiler.rules import Breaches, rule
 from compiler.rules.versions._compatibility import mismatches
 
 
-@rule("KRP022", source="pitfall KRP-022; aws/karpenter-provider-aws v1.14.1 docs, compatibility; catalog, releases")
+@rule("KRP022", source="aws/karpenter-provider-aws v1.14.1 docs, compatibility; catalog, releases")
 def kubernetes_out_of_range(cluster: Cluster) -> Breaches:
     """A component does not run on the cluster's Kubernetes version.
 

@@ -5,7 +5,11 @@ from compiler.model import Cluster
 from compiler.rules import Breaches, rule
 
 
-@rule("VER101", Severity.WARNING, source="pitfalls GPU-009 and GPU-010")
+@rule(
+    "VER101",
+    Severity.WARNING,
+    source="NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/values.yaml, which has no schema",
+)
 def version_without_tables(cluster: Cluster) -> Breaches:
     """A component has a version that gpuc has no tables for.
 
