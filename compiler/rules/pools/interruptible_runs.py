@@ -7,7 +7,7 @@ from compiler.rules import Breaches, rule
 
 @rule(
     "KRP005",
-    source="EC2 user guide, spot instance interruptions; aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption.md",
+    source="EC2 user guide, spot interruptions; aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption.md",
 )
 def interruptible_runs(cluster: Cluster) -> Breaches:
     """Runs on spot capacity do not save themselves.

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from compiler.finding import Path
 from compiler.model import Cluster, Cohort, Queue, Share
+from compiler.model.names import GPU, mig_resource
 from compiler.rules import Breaches, rule
 from compiler.rules.queues._units import counted, pieces, unit
 from compiler.spec.queues import Quota
@@ -39,5 +41,13 @@ def _beyond_lent(queue: Queue, share: Share, quota: Quota, cohort: Cohort) -> Br
             name = unit(pool, resource, in_nodes=in_nodes)
             wanted = pieces(pool, resource, wanted, in_nodes=in_nodes)
             most = pieces(pool, resource, most, in_nodes=in_nodes)
-            yield path, f"borrows {wanted} {name} of {pool.name}, others lend at most {most}", f"write {most}"
-            return
+            message = f"borrows {wanted} {name} of {pool.name}, others lend at most {most}"
+            yield (*path, *_profile(quota, resource)), message, f"write {most}"
+            if not isinstance(quota.borrow, dict):
+                return  # the other resources follow from the same number
+
+
+def _profile(quota: Quota, resource: str) -> Path:
+    """The step to the number of the resource's slices, where borrow has one by profile."""
+    profiles = quota.borrow if isinstance(quota.borrow, dict) else {}
+    return next(((profile,) for profile in profiles if resource in (GPU, mig_resource(profile))), ())

@@ -6,7 +6,7 @@ from compiler.rules import Breaches, rule
 
 @rule(
     "TEN103",
-    source="Kubernetes documentation, taints and tolerations, dedicated nodes; aws/amazon-vpc-cni-k8s README, network policy",
+    source="Kubernetes documentation, dedicated nodes; aws/amazon-vpc-cni-k8s README, network policy",
 )
 def dedicated_pool_of_others(cluster: Cluster) -> Breaches:
     """A pool of a dedicated tenant is named by another tenant's queue.

@@ -6,7 +6,7 @@ from compiler.rules import Breaches, rule
 
 @rule(
     "TEN102",
-    source="kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go; open-policy-agent/gatekeeper v3.23.0 docs, exempt namespaces",
+    source="kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go",
 )
 def namespace_of_the_platform(cluster: Cluster) -> Breaches:
     """A tenant's namespace is one of the platform's.
