@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from compiler.finding import Finding, Mark, Severity, Stop, fault
@@ -46,6 +46,24 @@ class Compiled:
     source: Source
 
 
+@dataclass
+class Batch:
+    """All clusters of a run, up to the point where they are printed."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    """The spec file of each cluster, by its name."""
+    compiled: list[Compiled] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        return not any(finding.is_error for finding in self.findings)
+
+    def outcome(self, root: Path) -> Outcome:
+        """The result of a run that wrote nothing."""
+        return Outcome(tuple(self.findings), tuple(self.names), lines=lambda mark: _line(root, mark))
+
+
 def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress: Progress) -> Outcome:
     """Compiles clusters and writes what changed; nothing is written when any of them has an error.
 
@@ -53,37 +71,36 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
     lose their files.
     """
     with Printing.start(into, keep=True, at_once=_will_print(root, files, into)) as printing:
-        compiled, findings = _compile_all(root, files, progress, printing.send)
-        if any(finding.is_error for finding in findings):
-            return _outcome(root, compiled, findings)
+        batch = _compile_all(root, files, progress, printing.send)
+        if not batch.is_clean:
+            return batch.outcome(root)
         from compiler.write import write
 
         progress("writing")
-        outputs = [printing.output(one.name, one.source) for one in compiled]
+        outputs = [printing.output(one.name, one.source) for one in batch.compiled]
         try:
             plan = write(into, outputs, all_clusters=files is None)
         except Stop as stop:
-            return _outcome(root, compiled, [*findings, *stop.findings])
+            batch.findings += stop.findings
+            return batch.outcome(root)
     written = (*plan.added, *plan.changed)
     unchanged = sum(len(output.texts) for output in outputs) - len(written)
-    return replace(
-        _outcome(root, compiled, findings), written=written, removed=tuple(plan.removed), unchanged=unchanged
-    )
+    return replace(batch.outcome(root), written=written, removed=tuple(plan.removed), unchanged=unchanged)
 
 
 def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool, progress: Progress) -> Outcome:
     """Reports what a compile would report; with fresh also each file of out/ that is not what the specs compile to."""
     if not fresh:
-        return _outcome(root, *_compile_all(root, files, progress, lambda name, artifacts, source: None))
+        return _compile_all(root, files, progress, lambda name, artifacts, source: None).outcome(root)
     with Printing.start(into, keep=False, at_once=True) as printing:
-        compiled, findings = _compile_all(root, files, progress, printing.send)
-        if not any(finding.is_error for finding in findings):
+        batch = _compile_all(root, files, progress, printing.send)
+        if batch.is_clean:
             from compiler.fresh import stale
 
             progress("comparing")
-            outputs = [printing.output(one.name, one.source) for one in compiled]
-            findings += stale(into, outputs, all_clusters=files is None)
-    return _outcome(root, compiled, findings)
+            outputs = [printing.output(one.name, one.source) for one in batch.compiled]
+            batch.findings += stale(into, outputs, all_clusters=files is None)
+    return batch.outcome(root)
 
 
 def compile_cluster(root: Path, file: str, send: Send) -> tuple[Compiled, list[Finding]]:
@@ -124,30 +141,25 @@ def _stages(name: str, source: Source, policies: Mapping[str, Policy], send: Sen
     return findings + verify(artifacts, cluster.spec.kubernetes, cluster.components)
 
 
-def _compile_all(
-    root: Path, files: Sequence[str] | None, progress: Progress, send: Send
-) -> tuple[list[Compiled], list[Finding]]:
+def _compile_all(root: Path, files: Sequence[str] | None, progress: Progress, send: Send) -> Batch:
     from compiler.source import cluster_files
 
-    compiled: list[Compiled] = []
-    findings: list[Finding] = []
-    by_name: dict[str, str] = {}
+    batch = Batch()
     for file in cluster_files(root) if files is None else files:
-        first = by_name.setdefault(Path(file).stem, file)
+        name = Path(file).stem
+        first = batch.names.setdefault(name, file)
         if first != file:
-            findings.append(
-                SAME_NAME.at((), f"{file} and {first} are both named {Path(file).stem}", mark=Mark(file, 1, 1))
-            )
+            batch.findings.append(SAME_NAME.at((), f"{file} and {first} are both named {name}", mark=Mark(file, 1, 1)))
             continue
         progress(f"compiling {file}")
         try:
             one, found = compile_cluster(root, file, send)
         except Stop as stop:
-            findings += stop.findings
+            batch.findings += stop.findings
         else:
-            compiled.append(one)
-            findings += found
-    return compiled, findings
+            batch.compiled.append(one)
+            batch.findings += found
+    return batch
 
 
 def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Finding]:
@@ -155,10 +167,6 @@ def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Fin
         replace(finding, cluster=name, mark=finding.mark or source.locate(finding.path, finding.on_key))
         for finding in findings
     ]
-
-
-def _outcome(root: Path, compiled: Sequence[Compiled], findings: Sequence[Finding]) -> Outcome:
-    return Outcome(tuple(findings), tuple(one.name for one in compiled), lines=lambda mark: _line(root, mark))
 
 
 def _line(root: Path, mark: Mark) -> str | None:

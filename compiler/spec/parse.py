@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
 
 from compiler.finding import Finding, Path, Severity, Stop, fault
 from compiler.source import Source
@@ -45,6 +44,8 @@ _TYPES = {
     "dict_type": "a map", "model_type": "a map", "model_attributes_type": "a map", "float_type": "a number",
 }  # fmt: skip
 
+_TAKES = "; it takes "
+
 
 def parse(source: Source) -> ClusterSpec:
     """The typed spec of a source.
@@ -55,8 +56,18 @@ def parse(source: Source) -> ClusterSpec:
     try:
         return ClusterSpec.model_validate(source.tree)
     except ValidationError as error:
-        found = {(finding.path, finding.on_key): finding for finding in _findings(error, source)}
-        raise Stop(found.values()) from None
+        found: dict[tuple[Path, bool], list[Finding]] = {}
+        for finding in _findings(error, source):
+            found.setdefault((finding.path, finding.on_key), []).append(finding)
+        raise Stop(_one(findings) for findings in found.values()) from None
+
+
+def _one(findings: list[Finding]) -> Finding:
+    """One finding for all that was said about a value: each member of a union says what it would take."""
+    takes = list(dict.fromkeys(finding.message.partition(_TAKES)[2] for finding in findings))
+    if len(takes) == 1 or not all(takes):
+        return findings[0]
+    return VALUE.at(findings[0].path, findings[0].message.partition(_TAKES)[0] + _TAKES + " or ".join(takes))
 
 
 def _findings(error: ValidationError, source: Source) -> Iterator[Finding]:
@@ -72,7 +83,7 @@ def _findings(error: ValidationError, source: Source) -> Iterator[Finding]:
             raw = source.raw[path]
             yield VERSION.at(path, f"{_name(path)} is the number {raw}, not text", fix=f'write "{raw}"')
         elif kind in _TYPES:
-            yield TYPE.at(path, f"{_name(path)} is {_show(one['input'])}; it takes {_TYPES[kind]}")
+            yield TYPE.at(path, f"{_name(path)} is {_show(one['input'])}{_TAKES}{_TYPES[kind]}")
         elif kind == "value_error" and not isinstance(one["input"], str):
             yield CHOICE.at(path, f"{_name(path)}: {context['error']}", on_key=True)
         else:
@@ -86,8 +97,11 @@ def _value(path: Path, one: Any, context: dict[str, Any], on_key: bool) -> Findi
         case "literal_error":
             allowed = str(context["expected"]).replace("'", "")
             near = get_close_matches(str(seen), allowed.replace(" or ", ", ").split(", "), 1)
+            others = [key for key in _fields_at(path) if key not in allowed]
+            if others and isinstance(seen, str):
+                allowed += f", or a map with {', '.join(others)}"
             fix = f"write {near[0]}" if near else ""
-            return VALUE.at(path, f"{_name(path)} is {_show(seen)}; it takes {allowed}", fix=fix)
+            return VALUE.at(path, f"{_name(path)} is {_show(seen)}{_TAKES}{allowed}", fix=fix)
         case "string_pattern_mismatch":
             return VALUE.at(path, f"{_name(path)}: {_show(seen)} does not match {context['pattern']}", on_key=on_key)
         case "value_error":
@@ -106,7 +120,7 @@ def _value(path: Path, one: Any, context: dict[str, Any], on_key: bool) -> Findi
 
 
 def _unknown(path: Path, source: Source) -> Finding:
-    known = _fields_at(path[:-1], source.tree)
+    known = _fields_at(path[:-1])
     near = get_close_matches(str(path[-1]), known, 1)
     allowed = f"; it takes {', '.join(known)}" if known else ""
     fix = f"write {near[0]}" if near else ""
@@ -140,33 +154,28 @@ def _is_tag(step: str) -> bool:
     return step[:1].isupper() or "[" in step or step in ("int", "str", "constrained-int", "constrained-str")
 
 
-def _fields_at(path: Path, tree: Any) -> list[str]:
-    """The keys that the language has at a path of the tree."""
-    model: Any = ClusterSpec
+def _fields_at(path: Path) -> list[str]:
+    """The keys that the language has at a path; none where any key may stand."""
+    annotation: Any = ClusterSpec
     for step in path:
-        if isinstance(model, type) and issubclass(model, BaseModel):
-            field = next((f for f in model.model_fields.values() if f.alias == step), None)
-            model = _element(field.annotation) if field else None
-        else:
-            model = _element(model)
-    members = [model] if isinstance(model, type) else list(get_args(model))
-    models = [m for m in members if isinstance(m, type) and issubclass(m, BaseModel)]
-    return [_alias(name, field) for m in models for name, field in m.model_fields.items()]
+        annotation = _inside(annotation, step)
+    return [field.alias or name for model in _models(annotation) for name, field in model.model_fields.items()]
 
 
-def _alias(name: str, field: FieldInfo) -> str:
-    return field.alias or name
-
-
-def _element(annotation: Any) -> Any:
-    """What a container holds: the model inside of dict, list, Annotated and Optional."""
-    if isinstance(annotation, type):
-        return annotation
-    for argument in reversed(get_args(annotation)):
-        found = _element(argument)
-        if isinstance(found, type) and issubclass(found, BaseModel):
-            return found
+def _inside(annotation: Any, step: str | int) -> Any:
+    """The type of what stands at a step into a model, a map or a list."""
+    for model in _models(annotation):
+        return next((field.annotation for field in model.model_fields.values() if field.alias == step), None)
+    for member in (annotation, *get_args(annotation)):
+        if get_origin(member) in (dict, list):
+            return get_args(member)[-1]
     return None
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    """The models among a type and the members of a union."""
+    members = (annotation, *(get_args(annotation) if get_origin(annotation) not in (dict, list) else ()))
+    return [member for member in members if isinstance(member, type) and issubclass(member, BaseModel)]
 
 
 def _name(path: Path) -> str:

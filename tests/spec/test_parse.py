@@ -1,0 +1,92 @@
+"""Faults of shape: each at its line, with what was seen, what is allowed, and a fix where one is certain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compiler.finding import Finding, Stop
+from compiler.source import read
+from compiler.spec.parse import parse
+from tests.conftest import ROOT
+
+TEXT = (ROOT / "specs/prod-use1.yaml").read_text(encoding="utf-8")
+LAYER = (ROOT / "specs/base/eks.yaml").read_text(encoding="utf-8")
+
+
+def findings(root: Path, *edits: tuple[str, str]) -> list[Finding]:
+    """What the reference spec with edits is told, each finding with its mark."""
+    text = TEXT
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new, 1)
+    (root / "specs/base").mkdir(parents=True)
+    (root / "specs/base/eks.yaml").write_text(LAYER, encoding="utf-8")
+    (root / "specs/prod-use1.yaml").write_text(text, encoding="utf-8")
+    source = read(root, "specs/prod-use1.yaml")
+    with pytest.raises(Stop) as stop:
+        parse(source)
+    return [finding.__class__(**{**as_dict(finding), "mark": source.locate(finding.path, finding.on_key)})
+            for finding in stop.value.findings]  # fmt: skip
+
+
+def as_dict(finding: Finding) -> dict[str, object]:
+    return {name: getattr(finding, name) for name in Finding.__slots__}
+
+
+def line_of(text: str) -> int:
+    """The line of the reference spec that holds a text."""
+    return TEXT[: TEXT.index(text)].count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "id", "said", "fix"),
+    [
+        ("nodes: {max: 16}", "nodes: {maxx: 16}", "SPC001", "maxx is no key of pools.train-h100.nodes", "write max"),
+        ("        egress:", "        egres:", "SPC001", "egres is no key of tenants.search.network", "write egress"),
+        ('kubernetes: "1.35"', "kubernetes: 1.30", "SPC006", "the number 1.30", 'write "1.30"'),
+        ("nodes: {max: 8}", 'nodes: {max: "8"}', "SPC003", 'is "8"; it takes a whole number', ""),
+        ("nodes: {max: 8}", "nodes: {max: 8.5}", "SPC003", "is 8.5; it takes a whole number", ""),
+        ("nodes: {max: 8}", "nodes: {max: 0}", "SPC004", "greater than equal 1", ""),
+        ("purchase: [reserved, on-demand]", "purchase: reserved", "SPC003", "it takes a list", ""),
+        ("isolation: network", "isolation: netwrk", "SPC004", "namespace, network or dedicated", "write network"),
+        ("longest: 72h", "longest: 3d", "SPC004", "is no duration", ""),
+        ("sharing: exclusive", "sharing: exclusiv", "SPC004", "or a map with mig, timeSlicing, mps", "write exclusive"),
+        ("image: al2023@v20260815", "image: al2023", "SPC004", "does not match", ""),
+        ("{cidr: 10.20.0.0/16,", "{", "SPC002", "cidr is missing", ""),
+        ("nodes: {max: 10}", "nodes: {max: 10, static: 2}", "SPC005", "write either max or static", ""),
+        ("{shares: 96}      #", "{shares: 96, nodes: 1} #", "SPC005", "write one of nodes, gpus, slices and shares", ""),
+        ("borrow: 6,", "borrow: some,", "SPC004", "it takes all or a whole number or a map", ""),
+        ("NCCL_CROSS_NIC:", "nccl_cross_nic:", "SPC004", "nccl_cross_nic", ""),
+    ],
+)  # fmt: skip
+def test_a_fault_of_shape_is_told_at_its_line(tmp_path: Path, old: str, new: str, id: str, said: str, fix: str) -> None:
+    found = findings(tmp_path, (old, new))
+    assert {finding.id for finding in found} == {id}
+    assert said in found[0].message
+    assert found[0].fix == fix
+    assert found[0].mark is not None
+    assert found[0].mark.file == "specs/prod-use1.yaml"
+    assert found[0].mark.line == line_of(old.strip())
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    found = findings(
+        tmp_path, ("nodes: {max: 16}", "nodes: {maxx: 16}"), ("isolation: network", "isolation: nobody"), ("weight: 2", "weight: two")
+    )  # fmt: skip
+    assert {finding.id for finding in found} >= {"SPC001", "SPC003", "SPC004"}
+    assert len({finding.mark for finding in found}) == len(found)
+
+
+def test_a_fault_in_a_layer_is_told_in_the_layer(tmp_path: Path) -> None:
+    (tmp_path / "specs/base").mkdir(parents=True)
+    (tmp_path / "specs/base/eks.yaml").write_text(LAYER.replace("prune: confirm", "prune: always"), encoding="utf-8")
+    (tmp_path / "specs/prod-use1.yaml").write_text(TEXT, encoding="utf-8")
+    source = read(tmp_path, "specs/prod-use1.yaml")
+    with pytest.raises(Stop) as stop:
+        parse(source)
+    (finding,) = stop.value.findings
+    mark = source.locate(finding.path)
+    assert mark.file == "specs/base/eks.yaml"
+    assert LAYER.splitlines()[mark.line - 1][mark.column - 1 :].startswith("confirm")
