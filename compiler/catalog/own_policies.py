@@ -13,7 +13,7 @@ from compiler.source.layers import is_within
 from compiler.source.node import Flat
 
 BROKEN = fault(
-    "POL901", Severity.ERROR, "A policy of the fleet is not one that can be read.",
+    "POL102", Severity.ERROR, "A policy of the fleet is not one that can be read.",
     "It would be missing from the cluster while its folder says that it is there.",
 )  # fmt: skip
 FOLDER = "policies"

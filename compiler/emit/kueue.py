@@ -21,7 +21,7 @@ LEVEL_LABELS = {
 EC2 numbers the layers of its network from the top; the third is the lowest that all of its networks have, a few have a
 fourth beneath. The cloud controller manager labels nodes after they joined, hence only where nodes exist before work.
 
-Source: EC2 user guide, how instance topology works; pitfall KUE-017
+Source: EC2 user guide, how instance topology works
 """
 
 RETENTION = "168h"
@@ -48,7 +48,7 @@ def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
 def pods_ready_minutes(pools: tuple[Pool, ...]) -> int:
     """How long admitted work may take to start: half as long again as the slowest pool's node takes, rounded up.
 
-    Source: pitfall KUE-006
+    Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/configuration_types.go
     """
     slowest = max((pool.boot_minutes for pool in pools), default=10)
     return -(-slowest * 3 // 2)

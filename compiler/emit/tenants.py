@@ -73,7 +73,7 @@ def _quota(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
     Kueue divides it between them; a tighter quota would refuse pods of work that Kueue has admitted. Hence no
     limits.memory either: Kueue counts requests only. Extended resources that the tenant has no quota of stand at "0".
 
-    Source: pitfalls KUE-011 and TEN-001
+    Source: Kubernetes documentation, resource quotas; kubernetes-sigs/kueue issue 696
     """
     names = [CPU, MEMORY, EPHEMERAL_STORAGE]
     names += sorted({name for pool in cluster.pools for name in pool.advertised_names})

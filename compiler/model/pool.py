@@ -229,7 +229,7 @@ class Pool:
     def boot_minutes(self) -> int:
         """The longest that a node takes from its launch to its first pod's start.
 
-        Source: the ranges of Kueue and Karpenter practice in pitfall KUE-006, upper ends
+        Source: kubernetes-sigs/kueue issues 2215 and 2732, upper ends of the ranges told there
         """
         minutes = 4 + 10  # launch and join, image pull of up to 30 GB
         if self.is_gpu and self.image.driver == "operator":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from compiler.catalog.policies import TABLE, policies, read_policies, table_text
+from compiler.catalog.own_policies import own_policies
+from compiler.catalog.policies import TABLE, policies, table_text
 from compiler.emit.gatekeeper import gatekeeper
 from compiler.emit.kueue import kueue
 from compiler.emit.policy_facts import FACTS
 from compiler.emit.tenants import tenants
+from compiler.finding import Stop
 from compiler.manifest import Manifest, Values
 from compiler.model import Cluster
 from compiler.verify.schema import verify_schemas
@@ -208,13 +211,25 @@ validations: [{expression: variables.created, message: m}]
     ],
 )
 def test_a_folder_that_cannot_be_understood_is_named(tmp_path: Path, text: str, complaint: str) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "policy.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=rf"policy mine: .*{complaint}"):
-        read_policies(tmp_path)
+    (tmp_path / "policies/mine").mkdir(parents=True)
+    (tmp_path / "policies/mine/policy.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(Stop) as stop:
+        own_policies(tmp_path)
+    (finding,) = stop.value.findings
+    assert re.search(rf"policy mine: .*{complaint}", finding.message)
+    assert finding.mark is not None and finding.mark.file == "policies/mine/policy.yaml"
+
+
+@pytest.mark.parametrize("text", ["", "a: [", "- 1", "title: yes", "kinds: {Pod: 1}\ntitle: t\nwhy: w\nvalidations: 3"])
+def test_a_policy_file_of_the_fleet_that_is_none_is_a_finding(tmp_path: Path, text: str) -> None:
+    (tmp_path / "policies/mine").mkdir(parents=True)
+    (tmp_path / "policies/mine/policy.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(Stop) as stop:
+        own_policies(tmp_path)
+    assert all(finding.mark is not None for finding in stop.value.findings) and stop.value.findings
 
 
 def test_a_policy_carries_the_variables_that_it_uses_and_no_others(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "policy.yaml").write_text(GOOD, encoding="utf-8")
-    assert read_policies(tmp_path)["mine"].variables == {"created": "oldObject == null"}
+    (tmp_path / "policies/mine").mkdir(parents=True)
+    (tmp_path / "policies/mine/policy.yaml").write_text(GOOD, encoding="utf-8")
+    assert own_policies(tmp_path)["mine"].variables == {"created": "oldObject == null"}

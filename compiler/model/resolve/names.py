@@ -11,7 +11,6 @@ UNRESOLVED = fault(
     "VER003", Severity.ERROR, "A name does not resolve.",
     "Most outages of these clusters are one name that is spelled differently in two places: the queue stays inactive, "
     "the pod pending, the sync fails.",
-    "pitfall VER-003",
 )  # fmt: skip
 
 

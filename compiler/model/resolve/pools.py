@@ -17,7 +17,7 @@ from compiler.spec.pools import Pool as PoolSpec
 LAYOUT = fault(
     "MIG001", Severity.ERROR, "A MIG layout does not exist on the pool's GPUs.",
     "The MIG manager sets the node to failed, or the node never joins: no GPU is advertised, and the node is paid for.",
-    "pitfall MIG-001; NVIDIA MIG user guide r620, supported profiles and placements",
+    "NVIDIA MIG user guide r620, supported profiles and placements",
 )  # fmt: skip
 LAYOUT_GPUS = fault(
     "MIG101", Severity.ERROR, "A layout by GPU number does not name each GPU of a node once.",
@@ -26,7 +26,7 @@ LAYOUT_GPUS = fault(
 HARDWARE = fault(
     "KRP018", Severity.ERROR, "A pool's instance types do not go together, or with its purpose.",
     "Karpenter finds no instance type for the pod, or starts nodes that differ in what they offer.",
-    "pitfalls KRP-018 and MIG-007",
+    "aws/karpenter-provider-aws issues 5703 and 7038; NVIDIA/mig-parted v0.15.0",
 )  # fmt: skip
 UNSUPPORTED = fault(
     "KRP101", Severity.ERROR, "An instance type exists but cannot carry a pool.",

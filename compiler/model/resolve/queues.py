@@ -22,7 +22,8 @@ PART = fault(
 )  # fmt: skip
 COHORT_CYCLE = fault(
     "KUE103", Severity.ERROR, "Cohorts are one another's parents.",
-    "Kueue disables every queue of such cohorts.", "pitfall KUE-003",
+    "Kueue disables every queue of such cohorts.",
+    "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler",
 )  # fmt: skip
 
 
