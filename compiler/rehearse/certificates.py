@@ -1,0 +1,115 @@
+"""Throw-away certificates: one authority, and what it signs, for one run."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+
+LIFETIME_DAYS = 7
+
+
+class Authority:
+    """An authority whose certificates are files of one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Makes ca.crt."""
+        self.folder = folder
+        self._key = _new_key()
+        self._certificate = self._sign("gpuc-rehearsal", "", (), self._key, authority=True)
+        self.file.write_bytes(_pem(self._certificate))
+
+    @property
+    def file(self) -> Path:
+        """The certificate that its certificates are checked with."""
+        return self.folder / "ca.crt"
+
+    def issue(self, name: str, common_name: str, group: str = "", hosts: tuple[str, ...] = ()) -> tuple[Path, Path]:
+        """Certificate and key, <name>.crt and <name>.key: for a server where hosts are given, else for a client."""
+        key = _new_key()
+        certificate, private = self.folder / f"{name}.crt", self.folder / f"{name}.key"
+        certificate.write_bytes(_pem(self._sign(common_name, group, hosts, key)))
+        write_private(private, key)
+        return certificate, private
+
+    def _sign(
+        self, name: str, group: str, hosts: tuple[str, ...], key: EllipticCurvePrivateKey, authority: bool = False
+    ) -> x509.Certificate:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes
+
+        now = datetime.datetime.now(datetime.UTC)
+        subject = _subject(name, group)
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(subject if authority else self._certificate.subject)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(minutes=5))
+            .not_valid_after(now + datetime.timedelta(days=LIFETIME_DAYS))
+            .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        )
+        if hosts:
+            builder = builder.add_extension(
+                x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False
+            )
+        return builder.sign(self._key, hashes.SHA256())
+
+
+def service_account_key(file: Path) -> None:
+    """Writes the key that signs tokens of service accounts; the controller manager takes RSA."""
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    write_private(file, rsa.generate_private_key(public_exponent=65537, key_size=2048))
+
+
+def write_private(file: Path, key: PrivateKeyTypes) -> None:
+    """Writes a private key that only its owner can read."""
+    from cryptography.hazmat.primitives import serialization
+
+    file.touch(mode=0o600)
+    file.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.TraditionalOpenSSL,
+            serialization.NoEncryption(),
+        )
+    )
+
+
+def _new_key() -> EllipticCurvePrivateKey:
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def _subject(name: str, group: str) -> x509.Name:
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    parts = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
+    if group:
+        parts.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group))
+    return x509.Name(parts)
+
+
+def _host(host: str) -> x509.GeneralName:
+    from cryptography import x509
+
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    return certificate.public_bytes(Encoding.PEM)

@@ -1,0 +1,255 @@
+"""A lean client of the Kubernetes API: server-side apply and the verbs that a rehearsal needs."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+Object = dict[str, Any]
+
+FIELD_MANAGER = "gpuc"
+REQUEST_TIMEOUT_SECONDS = 60
+POLL_SECONDS = 0.1
+MERGE_PATCH = "application/merge-patch+json"
+
+
+class ApiError(Exception):
+    """The API server refused a request."""
+
+    def __init__(self, code: int, message: str, reason: str = "") -> None:
+        super().__init__(f"{code} {reason}: {message}" if reason else f"{code}: {message}")
+        self.code = code
+        """HTTP status."""
+        self.message = message
+        """What the server, an admission policy or a webhook said."""
+        self.reason = reason
+        """The server's word for the kind of refusal: NotFound, Invalid, Forbidden, Conflict..."""
+
+
+class WaitError(Exception):
+    """What was waited for did not happen in time; the text says how things stood last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What the server calls a kind."""
+
+    plural: str
+    namespaced: bool
+
+
+class Client:
+    """One API server, as an administrator; every thread has a connection of its own."""
+
+    def __init__(self, url: str, authority: Path, certificate: tuple[Path, Path]) -> None:
+        """authority checks the server; certificate and key say who is calling."""
+        self._address = urlsplit(url).netloc
+        self._context = ssl.create_default_context(cafile=str(authority))
+        self._context.load_cert_chain(*map(str, certificate))
+        self._thread = threading.local()
+        self._resources: dict[str, dict[str, Resource]] = {}
+
+    def apply(self, document: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Object:
+        """Server-side apply with strict validation of fields; a field of another manager is a conflict.
+
+        Raises:
+            ApiError: when the server, a policy or a webhook refuses it.
+        """
+        query = {"fieldManager": manager, "fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
+        return self._request("PATCH", self._of(document), document, query, "application/apply-patch+yaml")
+
+    def create(self, document: Object, *, dry_run: bool = False) -> Object:
+        """Creates an object, as `kubectl create` does; metadata.generateName is allowed.
+
+        Raises:
+            ApiError: when the server, a policy or a webhook refuses it.
+        """
+        query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
+        namespace = document["metadata"].get("namespace", "")
+        return self._request("POST", self.path(document["apiVersion"], document["kind"], namespace), document, query)
+
+    def get(self, api: str, kind: str, name: str, namespace: str = "") -> Object:
+        """Raises: ApiError, with code 404 where there is none."""
+        return self._request("GET", self.path(api, kind, namespace, name))
+
+    def find(self, api: str, kind: str, name: str, namespace: str = "") -> Object | None:
+        """The object, or None where there is none."""
+        try:
+            return self.get(api, kind, name, namespace)
+        except ApiError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def list_all(self, api: str, kind: str, namespace: str = "", labels: str = "", fields: str = "") -> list[Object]:
+        """The objects of a kind, of all namespaces where none is given; labels and fields are selectors."""
+        query = {key: value for key, value in (("labelSelector", labels), ("fieldSelector", fields)) if value}
+        items: list[Object] = self._request("GET", self.path(api, kind, namespace), query=query)["items"]
+        return [{"apiVersion": api, "kind": kind, **item} for item in items]
+
+    def patch(
+        self, api: str, kind: str, name: str, changes: Object, namespace: str = "", subresource: str = ""
+    ) -> Object:
+        """A JSON merge patch."""
+        return self._request("PATCH", self.path(api, kind, namespace, name, subresource), changes, {}, MERGE_PATCH)
+
+    def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
+        """Deletes an object and what it owns, without grace unless now is off; nothing happens where it is gone."""
+        options = {"propagationPolicy": "Background"} | ({"gracePeriodSeconds": 0} if now else {})
+        try:
+            self._request("DELETE", self.path(api, kind, namespace, name), options)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+
+    def events(self, document: Object) -> list[tuple[str, str]]:
+        """(reason, message) of every event about an object, oldest first."""
+        uid, namespace = document["metadata"]["uid"], document["metadata"].get("namespace", "default")
+        found = self.list_all("v1", "Event", namespace, fields=f"involvedObject.uid={uid}")
+        found.sort(key=_event_time)
+        return [(event.get("reason", ""), event.get("message", "")) for event in found]
+
+    def wait_for(
+        self,
+        api: str,
+        kind: str,
+        name: str,
+        predicate: Callable[[Object], bool],
+        timeout_s: float,
+        namespace: str = "",
+    ) -> Object:
+        """The object as soon as the predicate holds.
+
+        Raises:
+            WaitError: when it does not hold in time, with the conditions that the object had.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            found = self.find(api, kind, name, namespace)
+            if found is not None and predicate(found):
+                return found
+            if time.monotonic() > deadline:
+                state = "does not exist" if found is None else conditions_text(found)
+                raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
+            time.sleep(POLL_SECONDS)
+
+    def serves(self, api: str, kind: str) -> bool:
+        """Whether the server knows the kind by now."""
+        try:
+            self._resource(api, kind)
+        except ApiError:
+            return False
+        return True
+
+    def path(self, api: str, kind: str, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The address of an object, or of all of a kind.
+
+        Raises:
+            ApiError: with code 404 when the server does not know the kind.
+        """
+        resource = self._resource(api, kind)
+        steps = [_api_root(api)]
+        if resource.namespaced and namespace:
+            steps.append(f"namespaces/{quote(namespace)}")
+        steps += [resource.plural, *(quote(step, safe="") for step in (name, subresource) if step)]
+        return "/".join(steps)
+
+    def _of(self, document: Object) -> str:
+        metadata = document["metadata"]
+        return self.path(document["apiVersion"], document["kind"], metadata.get("namespace", ""), metadata["name"])
+
+    def _resource(self, api: str, kind: str) -> Resource:
+        if kind not in self._resources.get(api, {}):
+            listed = self._request("GET", _api_root(api))["resources"]
+            self._resources[api] = {
+                row["kind"]: Resource(row["name"], row["namespaced"]) for row in listed if "/" not in row["name"]
+            }
+        try:
+            return self._resources[api][kind]
+        except KeyError:
+            raise ApiError(404, f"the server does not know {kind} of {api}", "NotFound") from None
+
+    def _request(
+        self,
+        verb: str,
+        path: str,
+        body: Object | None = None,
+        query: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> Object:
+        data = None if body is None else json.dumps(body).encode()
+        return self.send(verb, f"{path}?{urlencode(query)}" if query else path, data, content_type)
+
+    def send(self, verb: str, address: str, data: bytes | None, content_type: str) -> Object:
+        """One request with a body as it is.
+
+        Raises:
+            ApiError: when the server answers with anything but success.
+        """
+        headers = {"Content-Type": content_type, "Accept": "application/json"}
+        try:
+            code, read = self._exchange(verb, address, data, headers)
+        except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
+            self._thread.connection.close()  # the server closed an idle one; every verb here can be repeated
+            code, read = self._exchange(verb, address, data, headers)
+        answer: Object = _decoded(read)
+        if code >= 300:
+            raise ApiError(code, answer.get("message", ""), answer.get("reason", ""))
+        return answer
+
+    def _exchange(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
+        connection: http.client.HTTPSConnection | None = getattr(self._thread, "connection", None)
+        if connection is None:
+            connection = http.client.HTTPSConnection(
+                self._address, timeout=REQUEST_TIMEOUT_SECONDS, context=self._context
+            )
+            self._thread.connection = connection
+        try:
+            connection.request(verb, address, data, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except BaseException:
+            connection.close()
+            raise
+
+
+def condition(document: Object, kind: str) -> Object:
+    """A condition of an object's status by its type; empty where it has none."""
+    found: list[Object] = document.get("status", {}).get("conditions") or []
+    return next((each for each in found if each["type"] == kind), {})
+
+
+def holds(kind: str) -> Callable[[Object], bool]:
+    """The predicate that a condition is True."""
+    return lambda document: condition(document, kind).get("status") == "True"
+
+
+def conditions_text(document: Object) -> str:
+    """All conditions of an object in one line."""
+    found = document.get("status", {}).get("conditions") or []
+    told = (f"{row['type']}={row['status']} {row.get('reason', '')}: {row.get('message', '')}" for row in found)
+    return "; ".join(told) or "no conditions"
+
+
+def _api_root(api: str) -> str:
+    return f"/apis/{api}" if "/" in api else f"/api/{api}"
+
+
+def _event_time(event: Object) -> str:
+    return str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"])
+
+
+def _decoded(read: bytes) -> Object:
+    try:
+        answer = json.loads(read)
+    except ValueError:
+        return {"message": read.decode(errors="replace").strip()}
+    return answer if isinstance(answer, dict) else {"message": str(answer)}

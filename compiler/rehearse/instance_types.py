@@ -1,0 +1,150 @@
+"""What the simulated provider offers, and what its nodes keep for themselves: from the catalog and the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.catalog.records import InstanceType
+from compiler.manifest import Body
+from compiler.model import Cluster, Pool
+from compiler.model.names import CPU, EFA, EPHEMERAL_STORAGE, GPU, HUGEPAGES, MEMORY, POOL_LABEL
+from compiler.model.vector import MIB, Vector, texts
+
+INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
+ZONE_LABEL = "topology.kubernetes.io/zone"
+CAPACITY_TYPE_LABEL = "karpenter.sh/capacity-type"
+RESERVE_NAMESPACE = "kube-system"
+
+OVERHEAD_CPU_MILLI = 100
+OVERHEAD_MEMORY_BYTES = 10 * MIB
+"""What the simulated provider takes off each node, whatever its size.
+
+Source: sigs.k8s.io/karpenter v1.14.1 kwok/cloudprovider/helpers.go
+"""
+USD_PER_VCPU_HOUR = 0.05
+"""The price of a type whose price nobody published: only the order of prices counts."""
+_PRICE_SHARE = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
+
+
+def instance_types(cluster: Cluster) -> list[Body]:
+    """Every type that a pool names, in every zone of the cluster, by every way of purchase."""
+    return [_offered(cluster, instance) for instance in _instances(cluster)]
+
+
+def reserves(cluster: Cluster) -> Iterator[Body]:
+    """A DaemonSet per pool and type: what the kubelet, the system and the daemonsets of the release set take there.
+
+    The provider knows one capacity per type and one overhead for all; pools differ. With these, Karpenter and the
+    scheduler have exactly as much left for tenants as the model predicts.
+    """
+    for pool in cluster.pools:
+        for instance in pool.instances:
+            yield _reserve(pool, instance, reserved(cluster, pool, instance))
+
+
+def node_capacity(cluster: Cluster, pool: Pool, instance: InstanceType) -> Vector:
+    """The size of a simulated node: what its device plugins advertise in the place of what the type could."""
+    capacity = _capacity(cluster, instance)
+    plugins = {name: 0 for name in (GPU, EFA) if name in capacity}
+    return capacity | plugins | pool.advertised(instance)
+
+
+def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Vector:
+    """What a simulated node of a pool says that it has, before its reserve."""
+    capacity = node_capacity(cluster, pool, instance)
+    return {
+        **capacity,
+        CPU: capacity[CPU] - OVERHEAD_CPU_MILLI,
+        # Karpenter takes huge pages off memory by itself.
+        MEMORY: capacity[MEMORY] - OVERHEAD_MEMORY_BYTES - capacity.get(HUGEPAGES, 0),
+    }
+
+
+def reserved(cluster: Cluster, pool: Pool, instance: InstanceType) -> Vector:
+    """What has to go from a simulated node until the model's `left` remains."""
+    has, left = node_allocatable(cluster, pool, instance), pool.left(instance)
+    return {name: has[name] - left[name] for name in (CPU, MEMORY, EPHEMERAL_STORAGE) if has[name] > left[name]}
+
+
+def _instances(cluster: Cluster) -> list[InstanceType]:
+    return list({each.type: each for pool in cluster.pools for each in pool.instances}.values())
+
+
+def _capacity(cluster: Cluster, instance: InstanceType) -> Vector:
+    """What EC2 reports, and the largest disk that a pool gives the type."""
+    disks = [pool.left(instance)[EPHEMERAL_STORAGE] for pool in cluster.pools if instance in pool.instances]
+    pieces = {GPU: instance.gpu_count, EFA: instance.efa}
+    return {
+        CPU: instance.vcpu * 1000,
+        MEMORY: instance.memory_mib * MIB,
+        EPHEMERAL_STORAGE: max(disks),
+        **{name: count for name, count in pieces.items() if count},
+    }
+
+
+def _offered(cluster: Cluster, instance: InstanceType) -> Body:
+    zones = sorted({*cluster.aws.zones, *(zone for pool in cluster.pools for zone in pool.zones)})
+    labels = _labels(cluster, instance)
+    return {
+        "name": instance.type,
+        "architecture": instance.arch,
+        "operatingSystems": ["linux"],
+        "resources": {**texts(_capacity(cluster, instance)), "pods": str(instance.pods)},
+        "offerings": [
+            _offering(instance, labels | {ZONE_LABEL: zone, CAPACITY_TYPE_LABEL: purchase})
+            for zone in zones
+            for purchase in _PRICE_SHARE
+        ],
+    }
+
+
+def _offering(instance: InstanceType, labels: dict[str, str]) -> Body:
+    hourly = instance.hourly_usd or instance.vcpu * USD_PER_VCPU_HOUR
+    return {
+        "Price": round(hourly * _PRICE_SHARE[labels[CAPACITY_TYPE_LABEL]], 4),
+        "Requirements": [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()],
+    }
+
+
+def _labels(cluster: Cluster, instance: InstanceType) -> dict[str, str]:
+    """The labels of the AWS provider that specs and pods may select by."""
+    domain = "karpenter.k8s.aws"
+    size = instance.type.partition(".")[2]
+    labels = {
+        f"{domain}/instance-family": instance.family,
+        f"{domain}/instance-size": size,
+        f"{domain}/instance-cpu": str(instance.vcpu),
+        f"{domain}/instance-memory": str(instance.memory_mib),
+    }
+    if instance.gpu:
+        labels |= {
+            f"{domain}/instance-gpu-name": cluster.catalog.gpus[instance.gpu].karpenter_name,
+            f"{domain}/instance-gpu-count": str(instance.gpu_count),
+        }
+    return labels
+
+
+def _reserve(pool: Pool, instance: InstanceType, amounts: Vector) -> Body:
+    name = f"node-reserve-{pool.name}-{instance.type.replace('.', '-')}"
+    labels = {"app": name}
+    container = {"name": "reserve", "image": "reserve", "resources": {"requests": texts(amounts)}}
+    expressions = [
+        {"key": POOL_LABEL, "operator": "In", "values": [pool.name]},
+        {"key": INSTANCE_TYPE_LABEL, "operator": "In", "values": [instance.type]},
+    ]
+    required = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {
+            "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}},
+            "containers": [container],
+            "priorityClassName": "system-node-critical",
+            "tolerations": [{"operator": "Exists"}],
+        },
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": name, "namespace": RESERVE_NAMESPACE},
+        "spec": {"selector": {"matchLabels": labels}, "template": template},
+    }

@@ -1,0 +1,87 @@
+"""Gatekeeper's manager with its webhook: what it compiles, the API server enforces as well."""
+
+from __future__ import annotations
+
+import base64
+
+from compiler.manifest import Body
+from compiler.rehearse.client import Client
+from compiler.rehearse.plane.site import Site
+from compiler.rehearse.ports import LOOPBACK
+from compiler.rehearse.process import Process
+
+NAMESPACE = "gatekeeper-system"
+SERVICE = "gatekeeper-webhook-service"
+IGNORE_LABEL = "admission.gatekeeper.sh/ignore"
+AUDIT_SECONDS = 5
+WEBHOOK_TIMEOUT_SECONDS = 10
+
+
+def start_gatekeeper(site: Site, port: int) -> Process:
+    """The manager with all duties but mutation; the binding of a policy waits a second for the policy, not thirty."""
+    health = site.port()
+    certificates = site.subfolder("gatekeeper-certificates")
+    hosts = (f"{SERVICE}.{NAMESPACE}.svc", "localhost")
+    certificate, key = site.authority.issue("gatekeeper", SERVICE, hosts=hosts)
+    certificate.rename(certificates / "tls.crt")
+    key.rename(certificates / "tls.key")
+    arguments = [
+        *(f"--operation={duty}" for duty in ("webhook", "status", "generate", "audit")),
+        "--debug-use-fake-pod",
+        "--disable-cert-rotation",
+        f"--cert-dir={certificates}",
+        f"--host={LOOPBACK}",
+        f"--port={port}",
+        f"--api-cache-dir={site.subfolder('gatekeeper-cache')}",
+        f"--audit-interval={AUDIT_SECONDS}",
+        "--default-wait-for-vapb-generation=1",
+        f"--health-addr={LOOPBACK}:{health}",
+        f"--prometheus-port={site.port()}",
+        "--shutdown-delay=0",
+    ]
+    environment = {"KUBECONFIG": str(site.kubeconfig), "POD_NAMESPACE": NAMESPACE, "POD_NAME": "no-pod"}
+    return site.run("gatekeeper", arguments, f"http://{LOOPBACK}:{health}/readyz", environment)
+
+
+def prepare_webhook(site: Site, client: Client, port: int) -> None:
+    """The webhook that its chart installs, led to its port on this machine by a Service of type ExternalName."""
+    client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    metadata = {"name": SERVICE, "namespace": NAMESPACE}
+    service = {"type": "ExternalName", "externalName": "localhost"}
+    client.apply({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service})
+    client.create(
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": "gatekeeper-validating-webhook-configuration"},
+            "webhooks": [_webhook(site, port)],
+        }
+    )
+
+
+def _webhook(site: Site, port: int) -> Body:
+    """Source: gatekeeper v3.23.0 charts/gatekeeper/templates; it ignores failures, as the chart's default does."""
+    authority = base64.b64encode(site.authority.file.read_bytes()).decode()
+    service = {"name": SERVICE, "namespace": NAMESPACE, "path": "/v1/admit", "port": port}
+    everything = {
+        "apiGroups": ["*"],
+        "apiVersions": ["*"],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": ["*", "pods/ephemeralcontainers", "pods/exec", "pods/attach"],
+        "scope": "*",
+    }
+    selected = [
+        {"key": IGNORE_LABEL, "operator": "DoesNotExist"},
+        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [NAMESPACE]},
+    ]
+    return {
+        "name": "validation.gatekeeper.sh",
+        "admissionReviewVersions": ["v1", "v1beta1"],
+        "clientConfig": {"service": service, "caBundle": authority},
+        "failurePolicy": "Ignore",
+        "matchPolicy": "Exact",
+        "namespaceSelector": {"matchExpressions": selected},
+        "rules": [everything],
+        "sideEffects": "None",
+        "timeoutSeconds": WEBHOOK_TIMEOUT_SECONDS,
+    }

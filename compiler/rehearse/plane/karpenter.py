@@ -1,0 +1,27 @@
+"""Karpenter with its simulated provider."""
+
+from __future__ import annotations
+
+import json
+
+from compiler.rehearse.plane.settings import Settings
+from compiler.rehearse.plane.site import Site
+from compiler.rehearse.ports import LOOPBACK
+from compiler.rehearse.process import Process
+
+
+def start_karpenter(site: Site, settings: Settings) -> Process:
+    """Karpenter's own controllers and scheduler, over instance types from a file and nodes that kwok plays."""
+    health = site.port()
+    types = site.folder / "instance-types.json"
+    types.write_text(json.dumps(list(settings.instance_types), indent=1) + "\n", encoding="utf-8")
+    gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(settings.karpenter_gates.items()))
+    environment = {
+        "KUBECONFIG": str(site.kubeconfig),
+        "DISABLE_LEADER_ELECTION": "true",
+        "FEATURE_GATES": gates,
+        "INSTANCE_TYPES_FILE_PATH": str(types),
+        "METRICS_PORT": str(site.port()),
+        "HEALTH_PROBE_PORT": str(health),
+    }
+    return site.run("karpenter-kwok", [], f"http://{LOOPBACK}:{health}/readyz", environment)

@@ -1,0 +1,25 @@
+"""What a control plane is started with: plain data, from whoever knows the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.manifest import Body
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the programs read beside their flags."""
+
+    crds: Sequence[bytes | Body]
+    """CustomResourceDefinitions: a file's bytes as they are, or plain data."""
+    kueue_configuration: Mapping[str, Any]
+    """Kueue's whole configuration as it would be installed."""
+    instance_types: Sequence[Body]
+    """What the simulated provider of Karpenter has to offer."""
+    karpenter_gates: Mapping[str, bool]
+    """Feature gates of Karpenter by name: NodeOverlay, ReservedCapacity, StaticCapacity..."""
+    node_stages: Sequence[Body]
+    """What the fake kubelet does with nodes: kwok Stages."""

@@ -1,0 +1,85 @@
+"""What every program of one run shares: the folder, the authority, the ports, and who is already running."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compiler.rehearse.certificates import Authority
+from compiler.rehearse.ports import LOOPBACK, free_ports
+from compiler.rehearse.process import Process, answers, start
+from compiler.rehearse.programs import Programs
+from compiler.rehearse.run_folder import remember
+
+PORTS = 16
+"""More than all programs together listen on."""
+
+
+@dataclass
+class Site:
+    """The place where one control plane runs."""
+
+    programs: Programs
+    folder: Path
+    processes: list[Process] = field(default_factory=list)
+    """In the order of their start."""
+
+    def __post_init__(self) -> None:
+        self._ports = iter(free_ports(PORTS))
+        self.certificates = self.subfolder("certificates")
+        self.authority = Authority(self.certificates)
+        self.api_server_port = self.port()
+        self.admin = self.authority.issue("admin", "gpuc-rehearsal", "system:masters")
+        self._write_kubeconfig()
+
+    @property
+    def url(self) -> str:
+        """The API server."""
+        return f"https://{LOOPBACK}:{self.api_server_port}"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """Credentials of an administrator, for every program and for kubectl."""
+        return self.folder / "kubeconfig"
+
+    def port(self) -> int:
+        """A free port, each time another one."""
+        return next(self._ports)
+
+    def subfolder(self, name: str) -> Path:
+        """A folder of the run, made when it is missing."""
+        path = self.folder / name
+        path.mkdir(exist_ok=True)
+        return path
+
+    def run(
+        self,
+        name: str,
+        arguments: Iterable[str],
+        ready_url: str | Callable[[], bool],
+        environment: Mapping[str, str] | None = None,
+    ) -> Process:
+        """Starts a program of the folder; it is ready when the URL answers 200."""
+        ready = answers(ready_url) if isinstance(ready_url, str) else ready_url
+        log = self.subfolder("logs") / f"{name}.log"
+        process = start(self.programs.path(name), arguments, log, ready, environment or {})
+        remember(self.folder, process.child.pid)
+        self.processes.append(process)
+        return process
+
+    def _write_kubeconfig(self) -> None:
+        certificate, key = map(str, self.admin)
+        server = {"server": self.url, "certificate-authority": str(self.authority.file)}
+        user = {"client-certificate": certificate, "client-key": key}
+        name = "rehearsal"
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": name, "cluster": server}],
+            "users": [{"name": name, "user": user}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "current-context": name,
+        }
+        self.kubeconfig.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,102 @@
+"""A program of the control plane: started with a log file, waited for, ended with whoever started it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+LAUNCH = Path(__file__).with_name("launch.py")
+POLL_SECONDS = 0.05
+
+
+class ProgramError(Exception):
+    """A program ended or did not become ready; the text holds the end of its log."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """A running program."""
+
+    name: str
+    log: Path
+    child: subprocess.Popen[bytes]
+    ready: Callable[[], bool]
+
+    def wait_ready(self, timeout_s: float) -> None:
+        """Returns when the program serves.
+
+        Raises:
+            ProgramError: when it ends first, or takes longer.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not self.ready():
+            self.require_alive()
+            if time.monotonic() > deadline:
+                raise ProgramError(f"{self.name} was not ready after {timeout_s:.0f} s:\n{self.tail()}")
+            time.sleep(POLL_SECONDS)
+
+    def require_alive(self) -> None:
+        """Raises: ProgramError when the program has ended."""
+        if self.child.poll() is not None:
+            raise ProgramError(f"{self.name} ended with code {self.child.returncode}:\n{self.tail()}")
+
+    def tail(self, lines: int = 15) -> str:
+        """The end of its log."""
+        return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+    def memory_mib(self) -> int:
+        """Memory that it holds; 0 where the system does not say."""
+        try:
+            status = Path(f"/proc/{self.child.pid}/status").read_text(encoding="ascii")
+        except OSError:
+            return 0
+        return next((int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmRSS")), 0)
+
+
+def start(
+    program: Path, arguments: Iterable[str], log: Path, ready: Callable[[], bool], environment: Mapping[str, str]
+) -> Process:
+    """Starts a program in a session of its own. It ends with the thread that calls this: call it from the main one."""
+    with log.open("wb") as stream:
+        child = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(LAUNCH), str(os.getpid()), str(program), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **environment},
+            start_new_session=True,
+        )
+    return Process(program.name, log, child, ready)
+
+
+def stop(processes: Iterable[Process]) -> None:
+    """Ends programs, in the order given. Nothing of them is kept, so none is asked to tidy up."""
+    for process in processes:
+        if process.child.poll() is None:
+            os.killpg(process.child.pid, signal.SIGKILL)
+            process.child.wait()
+
+
+def answers(url: str) -> Callable[[], bool]:
+    """A probe: whether a URL answers with code 200, whoever signed its certificate."""
+    import ssl
+    from urllib.error import URLError
+    from urllib.request import urlopen
+
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+
+    def probe() -> bool:
+        try:
+            with urlopen(url, timeout=5, context=context) as answer:
+                return bool(answer.status == 200)
+        except (URLError, OSError):
+            return False
+
+    return probe

@@ -1,0 +1,97 @@
+"""What a rehearsal puts in the place of what only AWS has, each with the words of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from compiler.manifest import Body, Manifest
+from compiler.model import Cluster
+from compiler.rehearse.client import Object
+from compiler.rehearse.compiled import CompiledSpec
+from compiler.rehearse.crds import Definitions
+from compiler.rehearse.instance_types import instance_types, reserves
+from compiler.rehearse.node_stages import node_stages
+from compiler.rehearse.plane.settings import Settings
+
+SIMULATED_GROUP = "karpenter.kwok.sh"
+SIMULATED_CLASS = "KWOKNodeClass"
+RESERVED_GATE = "ReservedCapacity"
+
+
+def settings(spec: CompiledSpec, definitions: Definitions) -> Settings:
+    """What the control plane of a spec is started with: the emitted configuration, and a provider of our own facts."""
+    return Settings(
+        crds=definitions.crds,
+        kueue_configuration=_kueue_configuration(spec.values("kueue")),
+        instance_types=instance_types(spec.cluster),
+        karpenter_gates=_gates(spec.values("karpenter")),
+        node_stages=tuple(node_stages(spec.cluster)),
+    )
+
+
+def rehearsed(manifest: Manifest) -> Object:
+    """The document of a manifest as the rehearsal applies it: a NodePool starts nodes of the simulated class."""
+    document = manifest.document()
+    if manifest.kind == "NodePool":
+        document = deepcopy(document)
+        reference = document["spec"]["template"]["spec"]["nodeClassRef"]
+        document["spec"]["template"]["spec"]["nodeClassRef"] = {
+            "group": SIMULATED_GROUP,
+            "kind": SIMULATED_CLASS,
+            "name": reference["name"],
+        }
+    return document
+
+
+def stand_ins(cluster: Cluster) -> list[Object]:
+    """Objects that stand for what the rehearsal lacks: node classes, and what nodes keep for themselves."""
+    classes = [
+        {"apiVersion": f"{SIMULATED_GROUP}/v1alpha1", "kind": SIMULATED_CLASS, "metadata": {"name": pool.name}}
+        for pool in cluster.pools
+    ]
+    return [*classes, *reserves(cluster)]
+
+
+def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
+    """What was put in the place of something else, one sentence each."""
+    said = [
+        f"nodeClassRef of every NodePool names a {SIMULATED_CLASS}: EC2NodeClasses are applied and read by nobody.",
+        "Instance types, prices and zones are those of gpuc's catalog; nodes are simulated and run nothing.",
+        "What a node keeps for itself and its agents is one DaemonSet pod per node, so that as much is left for "
+        "tenants as the compiler predicts.",
+        "Webhooks are reached by Services of type ExternalName; Kueue's visibility server is off.",
+        "Applications, the AppProject and monitoring objects are applied and read by nobody.",
+    ]
+    if _gates(spec.values("karpenter")) != _installed_gates(spec.values("karpenter")):
+        said.append(
+            f"Karpenter's gate {RESERVED_GATE} is off: the simulated provider has no reservations, so offerings of "
+            "the capacity type reserved never run out."
+        )
+    if any(pool.startup_taints for pool in spec.cluster.pools):
+        said.append("Startup taints go as soon as a node is ready: the agents that take them away are not there.")
+    if definitions.structural:
+        said.append(
+            f"{', '.join(definitions.structural)} are made from gpuc's own tables, without upstream's rules and "
+            "defaults: --crds DIR installs upstream's own."
+        )
+    return said
+
+
+def _gates(values: Mapping[str, Any]) -> dict[str, bool]:
+    return {**_installed_gates(values), RESERVED_GATE: False}
+
+
+def _installed_gates(values: Mapping[str, Any]) -> dict[str, bool]:
+    """Names of gates as the controller spells them; its chart has reserved capacity on."""
+    written = values["settings"].get("featureGates", {})
+    return {RESERVED_GATE: True} | {name[0].upper() + name[1:]: bool(on) for name, on in written.items()}
+
+
+def _kueue_configuration(values: Mapping[str, Any]) -> Body:
+    from ruamel.yaml import YAML
+
+    text = values["managerConfig"]["controllerManagerConfigYaml"]
+    configuration: Body = YAML(typ="safe").load(text)
+    return configuration
