@@ -11,7 +11,7 @@ help:  ## Print the verbs.
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[test,check]'
 	@touch $@
 
 compile: $(VENV)/.installed  ## Compile the specs into out/ and clusters/.

@@ -55,6 +55,8 @@ class Values:
     component: str
     """The chart's key in the release set, for example "gpu-operator"."""
     body: Body
+    embedded: dict[str, Any] = field(default_factory=dict)
+    """What a text in the body says that is a document itself, by its dotted place; nobody need parse it again."""
 
 
 @dataclass(frozen=True, slots=True)

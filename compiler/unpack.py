@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from importlib.machinery import PathFinder
 
+from compiler.usercache import cache_folder
+
 PACKAGES = ("cdk8s", "constructs")
 INDEX = "files.txt"
 """Lists what was unpacked, a size in bytes and a path to a line: a folder without it, or with files of other
@@ -70,10 +72,7 @@ def modules() -> tuple[str, bool]:
         OSError: when neither the cache nor the temporary folder can be written.
     """
     found = archives()
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):
-        base = os.path.expanduser("~/.cache")
-    folder = os.path.join(base, "gpuc", "-".join(version(found[name]) for name in PACKAGES))
+    folder = cache_folder("-".join(version(found[name]) for name in PACKAGES))
     if is_complete(folder):
         return folder, False
     return _unpacked(found, folder)

@@ -31,7 +31,7 @@ RETENTION = "168h"
 def kueue(cluster: Cluster) -> Iterator[Artifact]:
     """Kueue's values and all cluster-wide objects that it admits work by."""
     pools = queued_pools(cluster)
-    yield Values(cluster.out("kueue/values.yaml"), ("spec", "kueue"), "kueue", _values(cluster, pools))
+    yield _values(cluster, pools)
     yield from _topologies(cluster, pools)
     yield from (_flavor(cluster, pool) for pool in pools)
     yield from _priorities(cluster)
@@ -54,14 +54,15 @@ def pods_ready_minutes(pools: tuple[Pool, ...]) -> int:
     return -(-slowest * 3 // 2)
 
 
-def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
+def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Values:
     spread = {
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",
         "whenUnsatisfiable": "ScheduleAnyway",
         "labelSelector": {"matchLabels": {"control-plane": "controller-manager"}},
     }
-    return {
+    configuration = _configuration(cluster, pools)
+    body: Body = {
         # Its ServiceMonitor takes no labels, so Prometheus would not select it: the monitoring folder has ours.
         "enablePrometheus": False,
         # The visibility server reads the API server's CA through this binding and does not start without. It stands
@@ -73,8 +74,10 @@ def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
             "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
             "topologySpreadConstraints": [spread],
         },
-        "managerConfig": {"controllerManagerConfigYaml": block_yaml(_configuration(cluster, pools))},
+        "managerConfig": {"controllerManagerConfigYaml": block_yaml(configuration)},
     }
+    said = {"managerConfig.controllerManagerConfigYaml": configuration}
+    return Values(cluster.out("kueue/values.yaml"), ("spec", "kueue"), "kueue", body, said)
 
 
 def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:

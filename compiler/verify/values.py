@@ -49,17 +49,17 @@ def _of(values: Values, releases: Mapping[str, Any]) -> Iterator[Finding]:
     for item in mismatches(_compiled(values.component), values.body, schema):
         yield _finding(values, item)
     if values.component == "kueue":
-        yield from (_finding(values, item) for item in _configuration(values.body))
+        yield from (_finding(values, item) for item in _configuration(values))
 
 
-def _configuration(body: dict[str, Any]) -> Iterator[Mismatch]:
+def _configuration(values: Values) -> Iterator[Mismatch]:
     """The text that holds Kueue's whole configuration: the chart passes it on unread."""
-    text = body.get(_CONFIGURATION[0], {}).get(_CONFIGURATION[1])
+    text = values.body.get(_CONFIGURATION[0], {}).get(_CONFIGURATION[1])
     if not isinstance(text, str):
         return
     where = ".".join(_CONFIGURATION)
     try:
-        document = _parsed(text)
+        document = values.embedded[where] if where in values.embedded else _parsed(text)
     except ValueError as error:
         yield Mismatch(Fit.VALUE, where, f"not YAML: {error}")
         return

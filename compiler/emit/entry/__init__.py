@@ -8,6 +8,7 @@ from pathlib import Path
 
 from compiler.catalog.records import Component
 from compiler.emit.kueue import LEVEL_LABELS
+from compiler.emit.template import environment
 from compiler.finding import Path as SpecPath
 from compiler.manifest import Artifact, Text
 from compiler.model import Cluster, Pool
@@ -85,18 +86,10 @@ def _render(template: str, **values: object) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["tags"] = lambda tags: ", ".join(f"`{key}={value}`" for key, value in tags.items())
-    environment.filters["filters"] = _filters
-    return environment
+    made = environment(Path(__file__).parent)
+    made.filters["tags"] = lambda tags: ", ".join(f"`{key}={value}`" for key, value in tags.items())
+    made.filters["filters"] = _filters
+    return made
 
 
 def _filters(tags: dict[str, str]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from compiler.emit.template import environment
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -35,14 +37,6 @@ def shell_quoted(value: object) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["shell"] = shell_quoted
-    return environment
+    made = environment(Path(__file__).parent)
+    made.filters["shell"] = shell_quoted
+    return made

@@ -1,0 +1,43 @@
+"""YAML inside of YAML: what is printed says what was meant, to both generations of readers."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from compiler.emit.block import block_yaml
+from compiler.emit.kueue import kueue
+from compiler.manifest import Values
+from tests.conftest import EXAMPLES, example
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=12) | st.sampled_from(
+    ["yes", "no", "1e3", "0x10", "~", "null", "- a", "a: b", "41m", "1.0", "on", "=", "<<", ":8081", "{}"]
+)
+DATA = st.recursive(
+    TEXTS | st.booleans() | st.integers(-(10**9), 10**9),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS.filter(bool), inner, max_size=4),
+)
+
+
+@given(DATA)
+def test_any_data_is_read_back_as_it_was(data: Any) -> None:
+    text = block_yaml(data)
+    assert yaml.load(text, Loader=yaml.SafeLoader) == data
+    assert YAML(typ="safe", pure=True).load(io.StringIO(text)) == data
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_values_say_is_embedded_is_what_the_text_says(name: str) -> None:
+    for values in kueue(example(name)):
+        if isinstance(values, Values):
+            for place, said in values.embedded.items():
+                text: Any = values.body
+                for step in place.split("."):
+                    text = text[step]
+                assert yaml.safe_load(text) == said
