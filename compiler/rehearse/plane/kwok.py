@@ -9,12 +9,11 @@ from compiler.rehearse.plane.settings import Settings
 from compiler.rehearse.plane.site import Site
 from compiler.rehearse.ports import LOOPBACK
 from compiler.rehearse.process import Process
+from compiler.rehearse.session import HOLD
 
 STAGE_API = "kwok.x-k8s.io/v1alpha1"
 FAKE_NODE = "kwok.x-k8s.io/node=fake"
 """Annotation of the nodes that kwok looks after."""
-HOLD = "gpuc.dev/rehearsal"
-"""Annotation of pods: with the value `hold` a Job's pod runs on instead of ending at once."""
 LEASE_SECONDS = 40
 
 
@@ -62,7 +61,7 @@ def _completed() -> Body:
         matches(".metadata.deletionTimestamp", "DoesNotExist"),
         matches(".status.phase", "In", "Running"),
         matches(".metadata.ownerReferences.[].kind", "In", "Job"),
-        matches(f'.metadata.annotations["{HOLD}"]', "NotIn", "hold"),
+        *(matches(f'.metadata.annotations["{key}"]', "NotIn", value) for key, value in HOLD.items()),
     ]
     return stage("pod-completed", "Pod", {"matchExpressions": running}, {"statusTemplate": _COMPLETED})
 
