@@ -97,6 +97,9 @@ class Stop(Exception):
         self.findings = tuple(findings)
         super().__init__(f"{len(self.findings)} findings")
 
+    def __reduce__(self) -> tuple[type[Stop], tuple[tuple[Finding, ...]]]:
+        return Stop, (self.findings,)
+
     def of(self, cluster: str) -> Stop:
         """The same stop, its findings under the cluster's name."""
         return Stop(replace(finding, cluster=cluster) for finding in self.findings)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from compiler.ahead import Reading
 from compiler.finding import Finding, Mark, Severity, Stop, fault
 from compiler.memo import Memo
 from compiler.printing import Printing, Send
@@ -14,7 +16,6 @@ from compiler.unpack import PackageMissingError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from compiler.catalog.policies import Policy
     from compiler.source import Source
 
 Progress = Callable[[str], None]
@@ -76,8 +77,11 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
     known = memo and memo.unchanged()
     if known:
         return Outcome((), tuple(known), unchanged=sum(known.values()))
-    with Printing.start(into, keep=True, at_once=_will_print(root, files, into)) as printing:
-        batch = _compile_all(root, files, progress, printing.send)
+    with (
+        Printing.start(into, keep=True, at_once=_will_print(root, files, into)) as printing,
+        closing(Reading.ahead(root, files)) as reading,
+    ):
+        batch = _compile_all(root, reading, progress, printing.send)
         if not batch.is_clean:
             return batch.outcome(root)
         from compiler.write import write
@@ -98,10 +102,15 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
 
 def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool, progress: Progress) -> Outcome:
     """Reports what a compile would report; with fresh also each file of out/ that is not what the specs compile to."""
-    if not fresh:
-        return _compile_all(root, files, progress, lambda name, artifacts, source: None).outcome(root)
+    with closing(Reading.ahead(root, files)) as reading:
+        if not fresh:
+            return _compile_all(root, reading, progress, lambda name, artifacts, source: None).outcome(root)
+        return _check_fresh(root, files, into, reading, progress)
+
+
+def _check_fresh(root: Path, files: Sequence[str] | None, into: Path, reading: Reading, progress: Progress) -> Outcome:
     with Printing.start(into, keep=False, at_once=True) as printing:
-        batch = _compile_all(root, files, progress, printing.send)
+        batch = _compile_all(root, reading, progress, printing.send)
         if batch.is_clean:
             from compiler.fresh import stale
 
@@ -111,7 +120,7 @@ def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool
     return batch.outcome(root)
 
 
-def compile_cluster(root: Path, file: str, send: Send) -> tuple[Compiled, list[Finding]]:
+def compile_cluster(root: Path, file: str, reading: Reading, send: Send) -> tuple[Compiled, list[Finding]]:
     """One cluster from its spec file to what was emitted, every stage reporting all that it sees.
 
     What was emitted goes to the printer before it is verified, so that both run at once.
@@ -119,41 +128,20 @@ def compile_cluster(root: Path, file: str, send: Send) -> tuple[Compiled, list[F
     Raises:
         Stop: when a stage finds errors; later stages then do not run.
     """
-    from compiler.catalog.own_policies import own_policies
-    from compiler.source import read
+    from compiler.stages import stages
 
-    source = read(root, file)
+    source = reading.source(file)
     name = Path(file).stem
     try:
-        findings = _stages(name, source, own_policies(root), send)
+        findings = stages(root, name, source, send)
     except Stop as stop:
         raise Stop(_located(stop.findings, source, name)) from None
     return Compiled(name, source), _located(findings, source, name)
 
 
-def _stages(name: str, source: Source, policies: Mapping[str, Policy], send: Send) -> list[Finding]:
-    from compiler.accept import accepted
-    from compiler.catalog import load
-    from compiler.emit import emit
-    from compiler.model import resolve
-    from compiler.rules import check
-    from compiler.spec.parse import parse
-    from compiler.verify import verify
-
-    cluster = resolve(parse(source), source.file, load(), policies)
-    findings = accepted([*source.remarks, *check(cluster)], source.tree)
-    if any(finding.is_error for finding in findings):
-        raise Stop(findings)
-    artifacts = emit(cluster)
-    send(name, artifacts, source)
-    return findings + verify(artifacts, cluster.spec.kubernetes, cluster.components)
-
-
-def _compile_all(root: Path, files: Sequence[str] | None, progress: Progress, send: Send) -> Batch:
-    from compiler.source import cluster_files
-
+def _compile_all(root: Path, reading: Reading, progress: Progress, send: Send) -> Batch:
     batch = Batch()
-    for file in cluster_files(root) if files is None else files:
+    for file in reading.files():
         name = Path(file).stem
         first = batch.names.setdefault(name, file)
         if first != file:
@@ -161,7 +149,7 @@ def _compile_all(root: Path, files: Sequence[str] | None, progress: Progress, se
             continue
         progress(f"compiling {file}")
         try:
-            one, found = compile_cluster(root, file, send)
+            one, found = compile_cluster(root, file, reading, send)
         except Stop as stop:
             batch.findings += stop.findings
         else:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from compiler.synth import Printer
@@ -11,14 +13,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from compiler.lock import Versions
+    from compiler.lock import Lock, Versions
     from compiler.manifest import Artifact
     from compiler.sheet import Sheet
     from compiler.source import Source
     from compiler.write import Output
 
 Send = Callable[[str, "Sequence[Artifact]", "Source"], None]
-"""Takes what was emitted for a cluster, by the cluster's name."""
+"""Takes what one emitter made for a cluster, by the cluster's name."""
+
+
+@dataclass
+class _Asked:
+    """What was sent of one cluster."""
+
+    index: Lock | None
+    """The index that stands in the tree, where texts may be kept."""
+    sheets: dict[str, Sheet] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
+    requests: int = 0
 
 
 class Printing:
@@ -28,8 +41,7 @@ class Printing:
         self._printer = printer
         self._into = into
         self._keep = keep
-        self._sheets: dict[str, dict[str, Sheet]] = {}
-        self._kept: dict[str, dict[str, str]] = {}
+        self._asked: dict[str, _Asked] = {}
 
     @classmethod
     def start(cls, into: Path, *, keep: bool, at_once: bool) -> Printing:
@@ -40,34 +52,50 @@ class Printing:
         return cls(Printer.start() if at_once else Printer(), into, keep)
 
     def send(self, name: str, artifacts: Sequence[Artifact], source: Source) -> None:
-        """Asks for the texts of a cluster that cannot be kept."""
+        """Asks for the texts of artifacts of a cluster that cannot be kept; a file's artifacts come at once."""
         from compiler.sheet import sheets
 
+        asked = self._asked.get(name) or self._begin(name)
         made = sheets(artifacts, source.file)
-        kept = self._unchanged(name, made) if self._keep else {}
-        self._sheets[name], self._kept[name] = made, kept
+        kept = self._unchanged(made, asked.index) if asked.index else {}
         self._printer.send(sheet for file, sheet in made.items() if file not in kept)
+        asked.sheets |= made
+        asked.kept |= kept
+        asked.requests += 1
 
     def output(self, name: str, source: Source) -> Output:
         """All texts of a cluster, and its index."""
         from compiler.lock import render
         from compiler.write import Output
 
-        printed = self._printer.texts() | self._kept[name]
-        made = self._sheets[name]
-        texts = {file: printed[file] for file in made}
-        return Output(name, texts, render(made, texts, _versions(), lambda path: source.locate(path).file))
+        asked = self._asked[name]
+        printed = dict(asked.kept)
+        for _ in range(asked.requests):
+            printed |= self._printer.texts()
+        texts = {file: printed[file] for file in asked.sheets}
+        return Output(name, texts, render(asked.sheets, texts, _versions(), lambda path: source.locate(path).file))
 
-    def _unchanged(self, name: str, made: dict[str, Sheet]) -> dict[str, str]:
-        from compiler.lock import lock_file, parse, unchanged
+    def _begin(self, name: str) -> _Asked:
+        from compiler.lock import lock_file, parse
+        from compiler.tree import RefusedError, Tree
+
+        asked = self._asked[name] = _Asked(None)
+        if self._keep:
+            # Whatever is wrong there, the writer says it.
+            with suppress(OSError, RefusedError, ValueError), Tree(self._into) as tree:
+                index = tree.read(lock_file(name))
+                asked.index = parse(index, name) if index else None
+        return asked
+
+    def _unchanged(self, made: dict[str, Sheet], index: Lock) -> dict[str, str]:
+        from compiler.lock import unchanged
         from compiler.tree import RefusedError, Tree
 
         try:
             with Tree(self._into) as tree:
-                index = tree.read(lock_file(name))
-                return unchanged(made.values(), parse(index, name), _versions(), tree.read) if index else {}
+                return unchanged(made.values(), index, _versions(), tree.read)
         except (OSError, RefusedError, ValueError):
-            return {}  # whatever is wrong there, the writer says it
+            return {}
 
     def __enter__(self) -> Printing:
         return self

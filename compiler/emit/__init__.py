@@ -30,6 +30,11 @@ EMITTERS: tuple[Callable[[Cluster], Iterator[Artifact]], ...] = (
 """In the order in which Argo CD syncs what they emit."""
 
 
+def emit_by_component(cluster: Cluster) -> Iterator[list[Artifact]]:
+    """What each emitter makes of a cluster, in their order; a file's artifacts all come from one of them."""
+    return (list(emitter(cluster)) for emitter in EMITTERS)
+
+
 def emit(cluster: Cluster) -> list[Artifact]:
     """All that is written for a cluster, in the order of the emitters."""
-    return [artifact for emitter in EMITTERS for artifact in emitter(cluster)]
+    return [artifact for artifacts in emit_by_component(cluster) for artifact in artifacts]
