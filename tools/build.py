@@ -166,7 +166,7 @@ def write(path: Path, content: bytes) -> None:
 def fault(program: Program, binary: Path) -> str | None:
     """Why a binary is not the pinned program, or None when it starts and prints the pinned version."""
     try:
-        run = subprocess.run((binary, program.argument), capture_output=True, text=True, timeout=60, check=False)
+        run = subprocess.run((str(binary), program.argument), capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{binary} does not start: {error}"
     printed = (run.stdout + run.stderr).strip()
