@@ -8,6 +8,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,20 @@ class Client:
         self._context.load_cert_chain(*map(str, certificate))
         self._thread = threading.local()
         self._resources: dict[str, dict[str, Resource]] = {}
+        self._caller: dict[str, str] = {}
+
+    def acting_as(self, user: str, group: str) -> Client:
+        """The same server, every request as a user of one group, whom the server judges by its own rules."""
+        acting = copy(self)
+        acting._thread = threading.local()
+        acting._caller = {"Impersonate-User": user, "Impersonate-Group": group}
+        return acting
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the server warned of in its last answer to this thread."""
+        told: tuple[str, ...] = getattr(self._thread, "warnings", ())
+        return told
 
     def apply(self, document: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Object:
         """Server-side apply with strict validation of fields; a field of another manager is a conflict.
@@ -75,6 +90,15 @@ class Client:
         query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
         namespace = document["metadata"].get("namespace", "")
         return self._request("POST", self.path(document["apiVersion"], document["kind"], namespace), document, query)
+
+    def update(self, document: Object, *, dry_run: bool = False) -> Object:
+        """Replaces an object, as `kubectl replace` does.
+
+        Raises:
+            ApiError: when the server, a policy or a webhook refuses it.
+        """
+        query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
+        return self._request("PUT", self._of(document), document, query)
 
     def get(self, api: str, kind: str, name: str, namespace: str = "") -> Object:
         """Raises: ApiError, with code 404 where there is none."""
@@ -194,7 +218,7 @@ class Client:
         Raises:
             ApiError: when the server answers with anything but success.
         """
-        headers = {"Content-Type": content_type, "Accept": "application/json"}
+        headers = {"Content-Type": content_type, "Accept": "application/json", **self._caller}
         try:
             code, read = self._exchange(verb, address, data, headers)
         except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
@@ -215,6 +239,8 @@ class Client:
         try:
             connection.request(verb, address, data, headers)
             answer = connection.getresponse()
+            told = answer.headers.get_all("Warning") or ()
+            self._thread.warnings = tuple(_warning_text(each) for each in told)
             return answer.status, answer.read()
         except BaseException:
             connection.close()
@@ -237,6 +263,11 @@ def conditions_text(document: Object) -> str:
     found = document.get("status", {}).get("conditions") or []
     told = (f"{row['type']}={row['status']} {row.get('reason', '')}: {row.get('message', '')}" for row in found)
     return "; ".join(told) or "no conditions"
+
+
+def _warning_text(header: str) -> str:
+    """The text of a header such as `299 - "what is wrong"`."""
+    return header.partition('"')[2].rpartition('"')[0].replace('\\"', '"')
 
 
 def _api_root(api: str) -> str:
