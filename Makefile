@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help compile test check format bench clean
+.PHONY: help compile test check tools format bench clean
 
 help:  ## Print the verbs.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ check: $(VENV)/.installed  ## Lint, types, import layers, and whether out/ is wh
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/gpuc check --fresh --strict
+
+tools: $(VENV)/.installed  ## Build the programs of the rehearsal into the user's cache (needs Go; half an hour once).
+	$(BIN)/python tools/build.py
 
 format: $(VENV)/.installed  ## Format the code.
 	$(BIN)/ruff check --fix-only --quiet .
