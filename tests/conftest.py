@@ -37,3 +37,15 @@ def shared() -> Path:
     if not folder:
         pytest.skip("GPUC_SHARED is not set: no reference data to compare with")
     return Path(folder)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says what random specs were made of, and how many tests had no reference data to compare with."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            if name == "distribution":
+                shares = ", ".join(f"{feature} {share:.0%}" for feature, share in value.items())
+                terminalreporter.write_line(f"random specs: {shares}")
+    without = [report for report in terminalreporter.stats.get("skipped", []) if "GPUC_SHARED" in str(report.longrepr)]
+    if without:
+        terminalreporter.write_line(f"{len(without)} tests skipped: GPUC_SHARED is not set")
