@@ -112,7 +112,11 @@ def _mig_manager(pools: tuple[Pool, ...]) -> Body:
         layouts[pool.layout_name] = _mig_layout(pool)
     text = block_yaml({"version": "v1", "mig-configs": layouts})
     config = {"create": True, "name": MIG_CONFIG, "default": "all-disabled", "data": {"config.yaml": text}}
-    return {"enabled": True, "config": config}
+    body: Body = {"enabled": True, "config": config}
+    if any(pool.gpu is not None and pool.gpu.architecture == "ampere" for pool in cut):
+        # On Ampere the mode waits for a GPU reset, which a virtual machine may not be able to make.
+        body["env"] = [{"name": "WITH_REBOOT", "value": "true"}]
+    return body
 
 
 def _mig_layout(pool: Pool) -> list[Body]:

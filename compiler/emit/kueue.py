@@ -128,14 +128,14 @@ def _topology_levels(pool: Pool) -> list[str]:
     return [level for level in LEVEL_LABELS if level in (pool.spec.topology or ())]
 
 
-def _topology_name(pool: Pool) -> str:
+def topology_name(pool: Pool) -> str:
     """The name says the levels, because levels are immutable: other levels are another object."""
     return "-".join(_topology_levels(pool))
 
 
 def _topologies(cluster: Cluster, pools: tuple[Pool, ...]) -> Iterator[Manifest]:
     """One per combination of levels, whichever pools use it."""
-    for name, pool in sorted({_topology_name(pool): pool for pool in reversed(pools) if pool.spec.topology}.items()):
+    for name, pool in sorted({topology_name(pool): pool for pool in reversed(pools) if pool.spec.topology}.items()):
         file = cluster.out(f"kueue/config/topologies/{name}.yaml")
         levels = [{"nodeLabel": LEVEL_LABELS[level]} for level in _topology_levels(pool)]
         body: Body = {"spec": {"levels": levels}}
@@ -148,7 +148,7 @@ def _flavor(cluster: Cluster, pool: Pool) -> Manifest:
     if pool.taints:
         spec["tolerations"] = [taint.toleration() for taint in pool.taints]
     if pool.spec.topology:
-        spec["topologyName"] = _topology_name(pool)
+        spec["topologyName"] = topology_name(pool)
     file = cluster.out(f"kueue/config/flavors/{pool.name}.yaml")
     return Manifest(file, pool.path, KUEUE_API, "ResourceFlavor", pool.name, {"spec": spec}, annotations=wave(0))
 

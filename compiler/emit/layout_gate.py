@@ -8,6 +8,7 @@ from compiler.emit.sync import wave
 from compiler.manifest import Body, Manifest
 from compiler.model import Cluster, Pool
 from compiler.model.names import POOL_LABEL
+from compiler.model.pool import LAYOUT_GATE_CPU_MILLI, LAYOUT_GATE_MEMORY_MIB
 
 NAMESPACE = "gpu-operator"
 NAME = "gpuc-layout-gate"
@@ -90,7 +91,7 @@ def _container(name: str, image: str) -> Body:
     return {
         "name": name,
         "image": image,
-        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}},
+        "resources": {"requests": {"cpu": f"{LAYOUT_GATE_CPU_MILLI}m", "memory": f"{LAYOUT_GATE_MEMORY_MIB}Mi"}},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},

@@ -10,6 +10,7 @@ from compiler.catalog.operations import Kubelet
 from compiler.catalog.records import Daemonset, Gpu, Image, InstanceType, MigProfileSet
 from compiler.finding import Path
 from compiler.model.names import (
+    CPU,
     EFA,
     GPU,
     GPU_TAINT_VALUE,
@@ -27,6 +28,8 @@ from compiler.model.sharing import Sharing
 from compiler.model.vector import GIB, MIB, Vector, smallest
 from compiler.spec.pools import Pool as PoolSpec
 
+LAYOUT_GATE_CPU_MILLI, LAYOUT_GATE_MEMORY_MIB = 10, 32
+"""What the gate asks for on each node whose MIG layout comes after it joined."""
 SYSTEM_CPU_MILLI = 1000
 """What training nodes keep for the system: pinned cores need whole ones beside them."""
 
@@ -166,8 +169,11 @@ class Pool:
         """What tenants' pods can have of a node of the type: allocatable less the daemonsets' requests."""
         vector = self.allocatable(instance)
         for daemonset in self.daemonsets:
-            vector["cpu"] -= daemonset.cpu_milli
+            vector[CPU] -= daemonset.cpu_milli
             vector[MEMORY] -= daemonset.memory_mib * MIB
+        if self.mig_by_operator:
+            vector[CPU] -= LAYOUT_GATE_CPU_MILLI
+            vector[MEMORY] -= LAYOUT_GATE_MEMORY_MIB * MIB
         return vector
 
     @cached_property

@@ -71,3 +71,10 @@ def test_nodes_that_cilium_connects_wait_for_its_agent() -> None:
     keys = {taint.key for pool in example("train-usw2").pools for taint in pool.startup_taints}
     assert keys == {"node.cilium.io/agent-not-ready"}
     assert all(not pool.startup_taints for pool in example("prod-use1").pools)
+
+
+def test_the_gate_of_late_layouts_is_paid_for_by_its_nodes() -> None:
+    models = pool(example("infer-euw1"), "models-a100")
+    instance = models.instances[0]
+    agents = sum(row.cpu_milli for row in models.daemonsets)
+    assert models.allocatable(instance)["cpu"] - models.left(instance)["cpu"] == agents + 10
