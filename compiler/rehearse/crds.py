@@ -30,7 +30,7 @@ _READ_ONLY = (
         {"type": "object"},
     ),
 )
-"""Kinds without which Kueue's integration of TrainJobs ends the whole controller."""
+"""Kinds without which Kueue's integration of TrainJobs ends the whole controller; upstream's are the largest of all."""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 
@@ -56,7 +56,8 @@ def definitions(programs: Programs, folder: Path | None, frameworks: Iterable[st
     own = {name: made for name, made in _from_tables() if name in brought or _group(name) in groups}
     given = dict(_files(_yaml_below(folder))) if folder else {}
     wanted: dict[str, bytes | Body] = {**own, **brought}
-    wanted |= {name: text for name, text in given.items() if name in wanted}
+    small = {f"{entry.plural}.{entry.group}" for entry in _READ_ONLY}
+    wanted |= {name: text for name, text in given.items() if name in wanted and name not in small}
     chosen = {name: made for name, made in {**wanted, **simulated}.items() if _group(name) not in _UNUSED_GROUPS}
     structural = tuple(name for name, made in chosen.items() if isinstance(made, dict))
     return Definitions(tuple(chosen.values()), len(chosen) - len(structural), structural)

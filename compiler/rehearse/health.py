@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from compiler.rehearse.client import Client, Object, WaitError, condition, condi
 
 CONSTRAINT_API = "constraints.gatekeeper.sh/v1beta1"
 ADMISSION_API = "admissionregistration.k8s.io/v1"
+BINDING = "ValidatingAdmissionPolicyBinding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,12 @@ class Sickness:
 
 def wait_healthy(client: Client, manifests: Iterable[Manifest], timeout_s: float) -> list[Sickness]:
     """Waits until every object is healthy; those that are not in time, with the controller's words."""
-    return [sick for each in manifests if (sick := _wait(client, each, timeout_s)) is not None]
+    deadline = time.monotonic() + timeout_s
+    return [sick for each in manifests if (sick := _wait(client, each, deadline - time.monotonic())) is not None]
 
 
 def _wait(client: Client, manifest: Manifest, timeout_s: float) -> Sickness | None:
-    check = CHECKS.get(manifest.kind)
+    check = _constraint if manifest.api == CONSTRAINT_API else CHECKS.get(manifest.kind)
     if check is None:
         return None
     try:
@@ -74,6 +77,18 @@ def _template(client: Client, found: Object) -> str:
     if not client.find(ADMISSION_API, "ValidatingAdmissionPolicy", f"gatekeeper-{name}"):
         return "its ValidatingAdmissionPolicy does not exist"
     return _type_warnings(client, name)
+
+
+def _constraint(client: Client, found: Object) -> str:
+    """Enforced by every pod of Gatekeeper, and bound to the policy of its template in the API server."""
+    pods = found.get("status", {}).get("byPod") or []
+    errors = [error["message"] for pod in pods for error in pod.get("errors") or []]
+    if errors or not pods or not all(pod.get("enforced") for pod in pods):
+        return "; ".join(errors) or "no pod of Gatekeeper enforces it"
+    name = f"gatekeeper-{found['metadata']['name']}"
+    if found["spec"].get("enforcementAction") == "dryrun" or client.find(ADMISSION_API, BINDING, name):
+        return ""
+    return f"its {BINDING} does not exist"
 
 
 def _type_warnings(client: Client, name: str) -> str:

@@ -89,6 +89,7 @@ class ControlPlane:
         started = time.monotonic()
         _install(self.client, settings.crds)
         kueue_port, gatekeeper_port = site.port(), site.port()
+        prepare_webhook(site, self.client, gatekeeper_port)
         prepare_webhooks(site, self.client, kueue_port)
         _wait_established(self.client)
         self._note(f"{len(settings.crds)} CustomResourceDefinitions", started)
@@ -98,7 +99,6 @@ class ControlPlane:
         mount_certificate(site, self.client, kueue)
         self._note("certificate of Kueue", started)
         self._timed("controllers", [*core, kueue, *late])
-        prepare_webhook(site, self.client, gatekeeper_port)
 
     def _timed(self, step: str, processes: Iterable[Process]) -> None:
         started = time.monotonic()

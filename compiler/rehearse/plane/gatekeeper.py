@@ -12,6 +12,7 @@ from compiler.rehearse.process import Process
 
 NAMESPACE = "gatekeeper-system"
 SERVICE = "gatekeeper-webhook-service"
+POD = "gatekeeper"
 IGNORE_LABEL = "admission.gatekeeper.sh/ignore"
 AUDIT_SECONDS = 5
 WEBHOOK_TIMEOUT_SECONDS = 10
@@ -27,7 +28,6 @@ def start_gatekeeper(site: Site, port: int) -> Process:
     key.rename(certificates / "tls.key")
     arguments = [
         *(f"--operation={duty}" for duty in ("webhook", "status", "generate", "audit")),
-        "--debug-use-fake-pod",
         "--disable-cert-rotation",
         f"--cert-dir={certificates}",
         f"--host={LOOPBACK}",
@@ -39,7 +39,7 @@ def start_gatekeeper(site: Site, port: int) -> Process:
         f"--prometheus-port={site.port()}",
         "--shutdown-delay=0",
     ]
-    environment = {"KUBECONFIG": str(site.kubeconfig), "POD_NAMESPACE": NAMESPACE, "POD_NAME": "no-pod"}
+    environment = {"KUBECONFIG": str(site.kubeconfig), "POD_NAMESPACE": NAMESPACE, "POD_NAME": POD}
     return site.run("gatekeeper", arguments, f"http://{LOOPBACK}:{health}/readyz", environment)
 
 
@@ -49,6 +49,7 @@ def prepare_webhook(site: Site, client: Client, port: int) -> None:
     metadata = {"name": SERVICE, "namespace": NAMESPACE}
     service = {"type": "ExternalName", "externalName": "localhost"}
     client.apply({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service})
+    client.create(_pod())
     client.create(
         {
             "apiVersion": "admissionregistration.k8s.io/v1",
@@ -57,6 +58,17 @@ def prepare_webhook(site: Site, client: Client, port: int) -> None:
             "webhooks": [_webhook(site, port)],
         }
     )
+
+
+def _pod() -> Body:
+    """The pod that the manager takes itself for: its statuses belong to it, and without it they count as garbage."""
+    container = {"name": "manager", "image": "gatekeeper"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": POD, "namespace": NAMESPACE},
+        "spec": {"schedulerName": "none", "containers": [container]},
+    }
 
 
 def _webhook(site: Site, port: int) -> Body:

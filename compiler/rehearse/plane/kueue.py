@@ -20,8 +20,16 @@ SERVICE = "kueue-webhook-service"
 SECRET = "kueue-webhook-server-cert"
 CONVERTED = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
 """Kinds whose older version is stored as the newer one: the CRD files lack what calls the conversion."""
-ADMISSION = "admissionregistration.k8s.io/v1"
 CERTIFICATE_SECONDS = 30
+_ELSEWHERE = {
+    "matchExpressions": [
+        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", NAMESPACE]}
+    ]
+}
+"""Work in these namespaces goes past Kueue, as its own installation has it.
+
+Source: kueue v0.19.2 config/components/webhook/kustomization.yaml
+"""
 
 
 def prepare_webhooks(site: Site, client: Client, port: int) -> None:
@@ -90,6 +98,8 @@ def _webhooks(site: Site, port: int) -> list[Object]:
         configuration["metadata"] = {"name": f"kueue-{configuration['metadata']['name']}"}
         for webhook in configuration["webhooks"]:
             webhook["clientConfig"]["service"] |= {"name": SERVICE, "namespace": NAMESPACE, "port": port}
+            if all(rule["apiGroups"] != ["kueue.x-k8s.io"] for rule in webhook["rules"]):
+                webhook["namespaceSelector"] = _ELSEWHERE
     return configurations
 
 
