@@ -32,54 +32,59 @@ def instance_types(cluster: Cluster) -> list[Body]:
 
 
 def reserves(cluster: Cluster) -> Iterator[Body]:
-    """A DaemonSet per pool and type: what the kubelet, the system and the daemonsets of the release set take there.
+    """A DaemonSet per pool and type whose nodes leave less to tenants than other pools' nodes of that type.
 
-    The provider knows one capacity per type and one overhead for all; pools differ. With these, Karpenter and the
-    scheduler have exactly as much left for tenants as the model predicts.
+    The provider knows one capacity per type; Karpenter takes off it what DaemonSets ask for, and so comes to what the
+    model says is left. No controller makes their pods: a node says by itself what it has.
     """
     for pool in cluster.pools:
         for instance in pool.instances:
-            yield _reserve(pool, instance, reserved(cluster, pool, instance))
-
-
-def node_capacity(cluster: Cluster, pool: Pool, instance: InstanceType) -> Vector:
-    """The size of a simulated node: what its device plugins advertise in the place of what the type could."""
-    capacity = _capacity(cluster, instance)
-    plugins = {name: 0 for name in (GPU, EFA) if name in capacity}
-    return capacity | plugins | pool.advertised(instance)
+            if amounts := _reserved(cluster, pool, instance):
+                yield _reserve(pool, instance, amounts)
 
 
 def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Vector:
-    """What a simulated node of a pool says that it has, before its reserve."""
-    capacity = node_capacity(cluster, pool, instance)
-    return {
-        **capacity,
-        CPU: capacity[CPU] - OVERHEAD_CPU_MILLI,
-        # Karpenter takes huge pages off memory by itself.
-        MEMORY: capacity[MEMORY] - OVERHEAD_MEMORY_BYTES - capacity.get(HUGEPAGES, 0),
-    }
+    """What a simulated node of a pool has for tenants: the model's `left`, and no piece of what it could advertise."""
+    plugins = {name: 0 for name in (GPU, EFA) if name in _capacity(cluster, instance)}
+    return plugins | pool.left(instance)
 
 
-def reserved(cluster: Cluster, pool: Pool, instance: InstanceType) -> Vector:
-    """What has to go from a simulated node until the model's `left` remains."""
-    has, left = node_allocatable(cluster, pool, instance), pool.left(instance)
-    return {name: has[name] - left[name] for name in (CPU, MEMORY, EPHEMERAL_STORAGE) if has[name] > left[name]}
+def node_capacity(cluster: Cluster, pool: Pool, instance: InstanceType) -> Vector:
+    """The size of a simulated node, by which limits count: EC2's figures, and what its device plugins advertise."""
+    size = {CPU: instance.vcpu * 1000, MEMORY: instance.memory_mib * MIB}
+    return node_allocatable(cluster, pool, instance) | size
+
+
+def _reserved(cluster: Cluster, pool: Pool, instance: InstanceType) -> Vector:
+    """What the provider believes to be left on a node of the pool beyond what the model says is."""
+    believed, left = _believed(cluster, instance), _left(pool, instance)
+    return {name: believed[name] - left[name] for name in believed if believed[name] > left[name]}
+
+
+def _left(pool: Pool, instance: InstanceType) -> Vector:
+    """What a node leaves to tenants, huge pages counted as memory: Karpenter takes them off by itself."""
+    left = pool.left(instance)
+    memory_bytes = left[MEMORY] + left.get(HUGEPAGES, 0)
+    return {CPU: left[CPU], MEMORY: memory_bytes, EPHEMERAL_STORAGE: left[EPHEMERAL_STORAGE]}
+
+
+def _believed(cluster: Cluster, instance: InstanceType) -> Vector:
+    """The most that a node of the type leaves in any pool."""
+    found = [_left(pool, instance) for pool in cluster.pools if instance in pool.instances]
+    return {name: max(left[name] for left in found) for name in found[0]}
+
+
+def _capacity(cluster: Cluster, instance: InstanceType) -> Vector:
+    """What the provider is told, so that its allocatable is what the model says is left."""
+    believed = _believed(cluster, instance)
+    believed[CPU] += OVERHEAD_CPU_MILLI
+    believed[MEMORY] += OVERHEAD_MEMORY_BYTES
+    pieces = {GPU: instance.gpu_count, EFA: instance.efa}
+    return believed | {name: count for name, count in pieces.items() if count}
 
 
 def _instances(cluster: Cluster) -> list[InstanceType]:
     return list({each.type: each for pool in cluster.pools for each in pool.instances}.values())
-
-
-def _capacity(cluster: Cluster, instance: InstanceType) -> Vector:
-    """What EC2 reports, and the largest disk that a pool gives the type."""
-    disks = [pool.left(instance)[EPHEMERAL_STORAGE] for pool in cluster.pools if instance in pool.instances]
-    pieces = {GPU: instance.gpu_count, EFA: instance.efa}
-    return {
-        CPU: instance.vcpu * 1000,
-        MEMORY: instance.memory_mib * MIB,
-        EPHEMERAL_STORAGE: max(disks),
-        **{name: count for name, count in pieces.items() if count},
-    }
 
 
 def _offered(cluster: Cluster, instance: InstanceType) -> Body:
@@ -138,7 +143,6 @@ def _reserve(pool: Pool, instance: InstanceType, amounts: Vector) -> Body:
         "spec": {
             "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}},
             "containers": [container],
-            "priorityClassName": "system-node-critical",
             "tolerations": [{"operator": "Exists"}],
         },
     }

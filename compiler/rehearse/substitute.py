@@ -59,8 +59,8 @@ def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
     said = [
         f"nodeClassRef of every NodePool names a {SIMULATED_CLASS}: EC2NodeClasses are applied and read by nobody.",
         "Instance types, prices and zones are those of gpuc's catalog; nodes are simulated and run nothing.",
-        "What a node keeps for itself and its agents is one DaemonSet pod per node, so that as much is left for "
-        "tenants as the compiler predicts.",
+        "Nodes and instance types have what the compiler predicts that a node leaves to tenants: no kubelet and no "
+        "agent takes its share, and DaemonSets start no pods.",
         "Webhooks are reached by Services of type ExternalName; Kueue's visibility server is off.",
         "Applications, the AppProject and monitoring objects are applied and read by nobody.",
     ]

@@ -65,6 +65,8 @@ def start_controller_manager(site: Site) -> Process:
     arguments = [
         *_logins(site, port),
         "--leader-elect=false",
+        # Nodes say by themselves what is left beside their agents, and the pods of agents would come too late.
+        "--controllers=*,-daemonset-controller",
         f"--service-account-private-key-file={site.certificates / 'service-accounts.key'}",
         f"--root-ca-file={site.authority.file}",
         "--use-service-account-credentials=false",
