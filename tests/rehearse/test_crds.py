@@ -1,0 +1,60 @@
+"""Definitions made from our tables are ones that an API server takes: structural, open, with a status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiler.catalog.schemas import CONSTRAINTS, custom_kinds, table
+from compiler.rehearse.crds import definitions, structural_definition
+from compiler.rehearse.programs import Programs
+
+KINDS = [each for each in custom_kinds() if each[0] != CONSTRAINTS]
+FORBIDDEN = {"$ref", "$defs", "allOf", "anyOf", "oneOf", "not", "uniqueItems", "propertyNames", "const"}
+
+
+def _schemas(schema: Any) -> Iterator[Any]:
+    yield schema
+    for child in (*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")):
+        if isinstance(child, dict):
+            yield from _schemas(child)
+
+
+@pytest.mark.parametrize(("api", "kind"), KINDS)
+def test_a_definition_is_structural(api: str, kind: str) -> None:
+    known = table(api, kind, "")
+    assert known is not None
+    (version,) = structural_definition(known)["spec"]["versions"]
+    for schema in _schemas(version["schema"]["openAPIV3Schema"]):
+        assert not FORBIDDEN & schema.keys()
+        assert schema.get("additionalProperties") is not False
+        typed = isinstance(schema.get("type"), str)
+        assert typed or any(key.startswith("x-kubernetes-") for key in schema)
+    assert version["subresources"] == {"status": {}}
+
+
+CRD = """apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  annotations: {{}}
+  name: {name}
+spec: {{}}
+"""
+
+
+def test_given_files_go_before_brought_ones_and_tables_fill_the_rest(tmp_path: Path) -> None:
+    brought, given = tmp_path / "tools" / "data" / "kueue-crds", tmp_path / "given" / "kueue" / "v1"
+    brought.mkdir(parents=True)
+    given.mkdir(parents=True)
+    (brought / "a.yaml").write_text(CRD.format(name="workloads.kueue.x-k8s.io"))
+    (given / "a.yaml").write_text(CRD.format(name="applications.argoproj.io"))
+    (given / "b.yaml").write_text(CRD.format(name="unrelated.example.com"))
+    found = definitions(Programs(tmp_path / "tools"), tmp_path / "given", ["batch/job"])
+    assert found.upstream == 2
+    assert b"unrelated" not in b"".join(each for each in found.crds if isinstance(each, bytes))
+    assert "appprojects.argoproj.io" in found.structural
+    assert "applications.argoproj.io" not in found.structural
+    assert "jobsets.jobset.x-k8s.io" not in found.structural

@@ -1,0 +1,97 @@
+"""Nothing of a run is left: its programs end with it, and the next run removes what a killed one left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from compiler.rehearse.process import ProgramError, start, stop
+from compiler.rehearse.run_folder import remember, run_folder
+
+RUN = """
+import sys, time
+from pathlib import Path
+from compiler.rehearse.process import start
+from compiler.rehearse.run_folder import remember, run_folder
+with run_folder(Path(sys.argv[1])) as folder:
+    process = start(Path("/bin/sleep"), ["60"], folder / "log", lambda: True, {})
+    remember(folder, process.child.pid)
+    print(process.child.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+def _until(holds: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 10
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return holds()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc and the parent-death signal of Linux")
+
+
+@linux
+def test_programs_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", RUN, str(tmp_path)], stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        pid = int(run.stdout.readline())
+        assert _until(lambda: b"sleep" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0])
+        run.kill()
+    assert _until(lambda: not _runs(pid))
+
+
+@linux
+def test_the_next_run_ends_programs_that_are_left_and_removes_the_folder(tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    left.mkdir()
+    (left / "lock").touch()
+    with subprocess.Popen(["/bin/sleep", "60"], start_new_session=True) as program:
+        remember(left, program.pid)
+        with run_folder(tmp_path) as folder:
+            assert not left.exists()
+            assert folder.is_dir()
+        assert program.wait(timeout=10) == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) == []
+
+
+@linux
+def test_a_number_that_now_belongs_to_another_program_is_let_alone(tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    left.mkdir()
+    (left / "lock").touch()
+    (left / "pids").write_text(f"{os.getpid()} 1\n")
+    with run_folder(tmp_path):
+        assert not left.exists()
+
+
+def test_a_living_run_keeps_its_folder(tmp_path: Path) -> None:
+    with run_folder(tmp_path) as first, run_folder(tmp_path) as second:
+        assert first.is_dir()
+        assert second.is_dir()
+
+
+def test_a_program_that_ends_at_once_says_what_it_said(tmp_path: Path) -> None:
+    process = start(Path("/bin/sh"), ["-c", "echo no such flag; exit 3"], tmp_path / "log", lambda: False, {})
+    with pytest.raises(ProgramError, match=r"sh ended with code 3:\nno such flag"):
+        process.wait_ready(10)
+
+
+def test_stopping_ends_a_program(tmp_path: Path) -> None:
+    process = start(Path("/bin/sleep"), ["60"], tmp_path / "log", lambda: True, {})
+    stop([process])
+    assert process.child.returncode == -signal.SIGKILL

@@ -1,0 +1,54 @@
+"""The order of applying is the one that the emitted Applications state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from compiler.rehearse.compiled import CompiledSpec, compiled_spec
+from compiler.rehearse.waves import namespaces, steps
+from tests.conftest import EXAMPLES, ROOT
+
+
+@pytest.fixture(scope="module", params=EXAMPLES)
+def spec(request: pytest.FixtureRequest) -> CompiledSpec:
+    return compiled_spec(ROOT, f"specs/{request.param}.yaml")
+
+
+def test_every_object_is_applied_once(spec: CompiledSpec) -> None:
+    applied = [str(each) + each.api for step in steps(spec.synced) for each in step.manifests]
+    assert sorted(applied) == sorted(str(each) + each.api for each in spec.synced)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("AppProject", "Application"),
+        ("ConstraintTemplate", "NodePool"),
+        ("EC2NodeClass", "NodePool"),
+        ("NodeOverlay", "NodePool"),
+        ("ResourceFlavor", "ClusterQueue"),
+        ("ClusterQueue", "LocalQueue"),
+        ("Namespace", "ResourceQuota"),
+        ("Namespace", "NetworkPolicy"),
+    ],
+)
+def test_what_is_needed_comes_first(spec: CompiledSpec, first: str, then: str) -> None:
+    kinds = [each.kind for step in steps(spec.synced) for each in step.manifests]
+    last_of_first = len(kinds) - 1 - kinds[::-1].index(first)
+    assert last_of_first < kinds.index(then)
+
+
+def test_a_folder_that_no_application_syncs_is_found(spec: CompiledSpec) -> None:
+    lost = [replace(each, file=f"out/{spec.cluster.name}/lost/a.yaml") for each in spec.synced if each.kind == "Cohort"]
+    if not lost:
+        lost = [replace(each, file=f"out/{spec.cluster.name}/lost/a.yaml") for each in spec.synced[:1]]
+    with pytest.raises(ValueError, match=r"lost/a\.yaml"):
+        steps([*spec.synced, *lost])
+
+
+def test_namespaces_of_applications_have_the_labels_that_argo_cd_gives_them(spec: CompiledSpec) -> None:
+    made = {each["metadata"]["name"]: each["metadata"]["labels"] for each in namespaces(spec.synced)}
+    assert made["gpu-operator"]["pod-security.kubernetes.io/enforce"] == "privileged"
+    assert made["argocd"] == {}
