@@ -91,15 +91,6 @@ class Client:
         namespace = document["metadata"].get("namespace", "")
         return self._request("POST", self.path(document["apiVersion"], document["kind"], namespace), document, query)
 
-    def update(self, document: Object, *, dry_run: bool = False) -> Object:
-        """Replaces an object, as `kubectl replace` does.
-
-        Raises:
-            ApiError: when the server, a policy or a webhook refuses it.
-        """
-        query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
-        return self._request("PUT", self._of(document), document, query)
-
     def get(self, api: str, kind: str, name: str, namespace: str = "") -> Object:
         """Raises: ApiError, with code 404 where there is none."""
         return self._request("GET", self.path(api, kind, namespace, name))
@@ -120,10 +111,23 @@ class Client:
         return [{"apiVersion": api, "kind": kind, **item} for item in items]
 
     def patch(
-        self, api: str, kind: str, name: str, changes: Object, namespace: str = "", subresource: str = ""
+        self,
+        api: str,
+        kind: str,
+        name: str,
+        changes: Object,
+        namespace: str = "",
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
     ) -> Object:
-        """A JSON merge patch."""
-        return self._request("PATCH", self.path(api, kind, namespace, name, subresource), changes, {}, MERGE_PATCH)
+        """A JSON merge patch.
+
+        Raises:
+            ApiError: when the server, a policy or a webhook refuses it.
+        """
+        query = {"fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
+        return self._request("PATCH", self.path(api, kind, namespace, name, subresource), changes, query, MERGE_PATCH)
 
     def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
         """Deletes an object and what it owns, without grace unless now is off; nothing happens where it is gone."""
