@@ -1,4 +1,4 @@
-"""Where a tenant's members work, and work as it should be: every policy and every level of Pod Security lets it pass."""
+"""Where a tenant's members work, and work as it should be: every policy and level of Pod Security lets it pass."""
 
 from __future__ import annotations
 
@@ -132,79 +132,6 @@ def permitted(desk: Desk) -> Iterator[Attempt]:
     yield Attempt(
         "", "NetworkPolicy for its own", network_policy(desk, namespaces_labelled(TENANT_KEY, desk.tenant.name))
     )
-
-
-def _network_policy_fence(desk: Desk) -> Iterator[Attempt]:
-    yield Attempt("network-policy-fence", "ingress from everybody", _network_policy(desk, None))
-    other = next((each.name for each in desk.cluster.tenants if each is not desk.tenant), "another")
-    document = _network_policy(desk, _namespaces(TENANT_KEY, other))
-    yield Attempt("network-policy-fence", f"ingress from tenant {other}", document)
-    document = _network_policy(desk, {"ipBlock": {"cidr": "0.0.0.0/0"}})
-    rule = document["spec"].pop("ingress")[0]
-    document["spec"] |= {"policyTypes": ["Egress"], "egress": [{"to": rule["from"]}]}
-    yield Attempt("network-policy-fence", "egress to every address", document)
-
-
-def _pool_selector(desk: Desk) -> Iterator[Attempt]:
-    parts = [part for queue in desk.tenant.queues for part in queue.cluster_queues]
-    offers = [name for part in parts for pool in part.pools for name in dict.fromkeys(pool.gpu_resource_names)]
-    shared = {
-        name
-        for name in offers
-        if any(sum(name in pool.gpu_resource_names for pool in part.pools) > 1 for part in parts)
-    }
-    for resource in sorted(shared):
-        asks = {resource: 1}
-        yield Attempt("pool-selector", f"{resource} without a pool", desk.pod("open", None, asks), asks=asks)
-    for pool in desk.cluster.pools:
-        if pool not in desk.tenant.pools:
-            pod = desk.pod("foreign")
-            pod["spec"]["nodeSelector"] = {POOL_LABEL: pool.name}
-            yield Attempt("pool-selector", f"pool {pool.name} of others", pod, pool=pool.name)
-
-
-def _queue_required(desk: Desk) -> Iterator[Attempt]:
-    yield Attempt("queue-required", "Job without a queue", desk.job(desk.any_pod("unqueued"), ""))
-    for other in desk.cluster.tenants:
-        foreign = [name for name in other.local_queues if name not in desk.tenant.local_queues]
-        for queue in foreign[:1]:
-            document = desk.job(desk.any_pod("stray"), queue)
-            yield Attempt("queue-required", f"Job in queue {queue} of tenant {other.name}", document)
-
-
-def _toleration_fence(desk: Desk) -> Iterator[Attempt]:
-    other = next((each.name for each in desk.cluster.tenants if each is not desk.tenant), "another")
-    for name, toleration in (
-        ("every mode tolerated", {"key": MODE_KEY, "operator": "Exists"}),
-        (f"nodes of tenant {other} tolerated", {"key": TENANT_KEY, "operator": "Equal", "value": other}),
-    ):
-        pod = desk.any_pod("tolerates")
-        pod["spec"]["tolerations"] = [*pod["spec"].get("tolerations", []), toleration]
-        yield Attempt("toleration-fence", name, pod)
-    pod = desk.any_pod("placed")
-    pod["spec"]["nodeName"] = "ip-10-0-0-1.ec2.internal"
-    yield Attempt("toleration-fence", "node by its name", pod)
-
-
-def _visible_devices(desk: Desk) -> Iterator[Attempt]:
-    pod = desk.any_pod("sees")
-    pod["spec"]["containers"][0]["env"] = [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]
-    yield Attempt("visible-devices", "GPUs by environment", pod)
-    pod = desk.any_pod("runtime")
-    pod["spec"]["runtimeClassName"] = "nvidia"
-    yield Attempt("visible-devices", "runtime class", pod)
-    pod = desk.any_pod("cdi")
-    pod["metadata"]["annotations"] = {"cdi.k8s.io/gpu": "nvidia.com/gpu=all"}
-    yield Attempt("visible-devices", "GPUs by annotation", pod)
-    data = {"NVIDIA_VISIBLE_DEVICES": "all"}
-    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": desk.metadata("devices"), "data": data}
-    yield Attempt("visible-devices", "GPUs by ConfigMap", settings)
-
-
-def _cost_label(desk: Desk) -> Iterator[Attempt]:
-    pod = desk.any_pod("billed")
-    pod["metadata"]["labels"] = {COST_LABEL: "of-somebody-else"}
-    yield Attempt("cost-label", "another cost centre", pod)
 
 
 def network_policy(desk: Desk, peer: Object | None) -> Object:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import BoundedSemaphore
 
 from compiler.rehearse.client import ApiError, Client
 from compiler.rehearse.scenes import Judge, Outcome
 
 SILENCE = "nobody objects"
 """Words of a request that was taken without a warning."""
+_REQUESTS = BoundedSemaphore(8)
+"""Requests at the same time: each goes through two webhooks, which give up where too many wait."""
 _POLICY = ("ValidatingAdmissionPolicy 'gatekeeper-", "validation.gatekeeper.sh", "Validation failed for Validating")
 _FAILED = ("resulted in error", "no such key", "no such overload")
 
@@ -16,7 +19,8 @@ _FAILED = ("resulted in error", "no such key", "no such overload")
 def judged(client: Client, request: Callable[[], object]) -> Outcome:
     """Sends a request and says what came back: admitted, or refused by whom."""
     try:
-        request()
+        with _REQUESTS:
+            request()
     except ApiError as error:
         return Outcome("refused", by=refuser(error.message), words=error.message)
     words = "; ".join(client.warnings)
