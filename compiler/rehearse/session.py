@@ -69,6 +69,10 @@ class Rehearsal:
         """Nodes of a pool, or of all pools."""
         return self.client.list_all("v1", "Node", labels=f"{POOL_LABEL}={pool}" if pool else POOL_LABEL)
 
+    def events_of(self, document: Object) -> list[tuple[str, str]]:
+        """(reason, message) of every event about an object."""
+        return self.client.events(document)
+
     def until(self, what: str, holds: Callable[[], bool], timeout_s: float) -> None:
         """Waits until something holds.
 

@@ -1,19 +1,36 @@
 """Scenes: what is tried on the rehearsed cluster, each with what the model expects of it; one module per family.
 
-A family is a module with `scenes(cluster) -> Iterator[Scene]`. It reads the model alone: what a scene expects is computed
-here, never taken from a run. Scenes of one act have no influence on one another and play at the same time; acts play one
-after the other, in the order of FAMILIES, and what an act made is cleared before the next.
+A family is a module with `scenes(cluster) -> Iterator[Scene]`. It reads the model alone: what a scene expects is
+computed here, never taken from a run. Scenes of one act, of whichever family, have no influence on one another and play
+at the same time; acts play one after the other, and what an act made is cleared before the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from compiler.finding import Path
 from compiler.model import Cluster
 from compiler.rehearse.session import Rehearsal
+
+FAMILIES = (
+    "smallest",
+    "full_node",
+    "efa",
+    "shares",
+    "gangs",
+    "borrowing",
+    "preemption",
+    "reclaim",
+    "topology",
+    "policies",
+    "fences",
+)
+"""Modules of this package, in the order in which they play."""
+NODES_ACT = "nodes"
+"""The act of scenes that need a node each and do not care who else is on it."""
 
 Judge = Literal["API server", "policy", "quota", "Kueue", "scheduler", "Karpenter", "job controller"]
 """Who takes or refuses."""
@@ -23,7 +40,7 @@ Judge = Literal["API server", "policy", "quota", "Kueue", "scheduler", "Karpente
 class Outcome:
     """What became of a scene's work, or what is expected to."""
 
-    verdict: Literal["complete", "bound", "admitted", "refused", "pending", "preempted"]
+    verdict: Literal["complete", "bound", "admitted", "refused", "pending", "preempted", "unanswered"]
     by: Judge | Literal[""] = ""
     """Who refused it, or keeps it waiting."""
     flavor: str = ""
@@ -31,8 +48,8 @@ class Outcome:
     instance_types: tuple[str, ...] = ()
     """Instance types that its nodes may have; seen: those that they have."""
     nodes: int | None = None
-    borrowed: tuple[tuple[str, str], ...] = ()
-    """Borrowed amount by resource, as Kueue prints it."""
+    borrowed: tuple[tuple[str, str], ...] | None = None
+    """Borrowed amount by resource, as Kueue prints it; empty where nothing is, None where nobody looked."""
     words: str = ""
     """Expected: what has to stand in the refusal. Seen: what was said."""
 
@@ -54,7 +71,7 @@ class Scene:
     request: str = ""
     """What is asked for, in words: with family, queue and pool it makes a scene distinct."""
     act: str = ""
-    """Scenes of one family and act play at the same time; empty for one act of the whole family."""
+    """Scenes of one act play at the same time; empty for an act of the family's own."""
     labels: tuple[str, ...] = field(default=())
     """Ids of pitfalls that it stands for."""
 
@@ -71,6 +88,15 @@ class Family(Protocol):
         ...
 
 
+def all_scenes(cluster: Cluster, families: Iterable[str] = FAMILIES) -> Iterator[Scene]:
+    """All scenes that a spec gives rise to, family by family."""
+    from importlib import import_module
+
+    for name in families:
+        family: Family = import_module(f"{__name__}.{name}")
+        yield from family.scenes(cluster)
+
+
 def agrees(expected: Outcome, seen: Outcome) -> bool:
     """Whether what was seen is what was expected: each field that an expectation names."""
     return (
@@ -80,6 +106,6 @@ def agrees(expected: Outcome, seen: Outcome) -> bool:
         and (not expected.pool or seen.pool == expected.pool)
         and (not expected.instance_types or set(seen.instance_types) <= set(expected.instance_types))
         and (expected.nodes is None or seen.nodes == expected.nodes)
-        and (not expected.borrowed or set(expected.borrowed) <= set(seen.borrowed))
+        and (expected.borrowed is None or set(expected.borrowed) == set(seen.borrowed or ()))
         and expected.words in seen.words
     )

@@ -1,0 +1,54 @@
+"""A queue takes what others lend, up to its limit, and its status says how much; a unit more is refused by gangs.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from compiler.model import Cluster, ClusterQueue, Share
+from compiler.model.names import CPU
+from compiler.model.vector import texts
+from compiler.rehearse.expectation import Request, cluster_queues, expect
+from compiler.rehearse.quota import Quota
+from compiler.rehearse.scenes import Outcome, Scene
+from compiler.rehearse.scenes.gangs import gangs
+from compiler.rehearse.scenes.jobs import Work
+from compiler.rehearse.scenes.observe import borrowing
+
+
+def scenes(cluster: Cluster) -> Iterator[Scene]:
+    """Per queue and pool: all that it can have at once, and one pod more than its own where it may not borrow."""
+    turns: dict[str, int] = {}
+    for queue in cluster_queues(cluster):
+        for share in queue.shares:
+            for resource, own in gangs(share).items():
+                request = largest(cluster, queue, share, own)
+                if request.pods > own.pods:
+                    turn = turns[share.pool.name] = turns.get(share.pool.name, 0) + 1
+                    yield _scene(cluster, queue, share, resource or CPU, request, f"borrowing {turn}")
+
+
+def largest(cluster: Cluster, queue: ClusterQueue, share: Share, own: Request) -> Request:
+    """The largest gang of such pods that a queue can ever have, with what others lend."""
+    quota = Quota(cluster)
+    most = min(quota.capacity(queue, share.pool.name, name) // amount for name, amount in own.asked.items() if amount)
+    return replace(own, pods=most)
+
+
+def _scene(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request, act: str) -> Scene:
+    pool = share.pool.name
+    answer = expect(cluster, queue, request)
+    what = f"{request.pods} pods with {texts(request.pod)[resource]} {resource}"
+    work = Work(f"borrowing {queue.name} {pool} {what}", queue, request, podless=True)
+    return Scene(
+        family="borrowing",
+        name=f"{queue.name} {pool} {what}",
+        origin=(*share.path, "borrow"),
+        expected=Outcome("admitted", flavor=answer.flavor, borrowed=answer.borrowed),
+        play=partial(borrowing, work=work),
+        queue=queue.name,
+        pool=pool,
+        request=what,
+        act=act,
+    )

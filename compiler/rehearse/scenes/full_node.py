@@ -1,0 +1,88 @@
+"""A pod that takes all that a node leaves to tenants is bound; one that asks for a step more waits for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from compiler.catalog.records import InstanceType
+from compiler.model import Cluster, ClusterQueue, Pool
+from compiler.model.names import CPU, EPHEMERAL_STORAGE, HUGEPAGES, MEMORY, SHARED_GPU
+from compiler.model.vector import MIB, Vector
+from compiler.rehearse.expectation import Request, cluster_queues, expect
+from compiler.rehearse.scenes import NODES_ACT, Scene
+from compiler.rehearse.scenes.jobs import Work
+from compiler.rehearse.scenes.observe import run
+
+STEPS = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
+"""The smallest step by resource that a prediction is right about: the rest is counted in pieces and bound by policy."""
+NO_NODE = "no instance type has enough resources"
+"""Karpenter's words where a pod fits no type of its pool."""
+
+
+def scenes(cluster: Cluster) -> Iterator[Scene]:
+    """For every pool and instance type, from the first queue that has room for so large a pod."""
+    for pool in cluster.pools:
+        taken = 0
+        for instance in pool.instances:
+            full = _full(pool, instance)
+            queue = _queue(cluster, pool, full)
+            if queue is None:
+                continue
+            act = NODES_ACT if taken < pool.nodes_max - 1 else f"full nodes {taken}"
+            taken += 1
+            yield _bound(cluster, queue, pool, instance, full, act)
+            if instance is max(pool.instances, key=lambda each: pool.left(each)[CPU]):
+                yield from _beyond(cluster, queue, pool, full)
+
+
+def _full(pool: Pool, instance: InstanceType) -> Vector:
+    """All that the node leaves; of shares one, because a second share of a GPU is no more of it."""
+    return {name: 1 if name == SHARED_GPU else amount for name, amount in pool.left(instance).items()}
+
+
+def _queue(cluster: Cluster, pool: Pool, full: Vector) -> ClusterQueue | None:
+    for queue in cluster_queues(cluster):
+        if pool in queue.pools and expect(cluster, queue, Request(full, pool=pool.name)).verdict == "admitted":
+            return queue
+    return None
+
+
+def _bound(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: InstanceType, full: Vector, act: str) -> Scene:
+    request = Request(full, pool=pool.name)
+    what = f"a full {instance.type}"
+    work = Work(f"full node {queue.name} {pool.name} {what}", queue, request, holds=True)
+    return Scene(
+        family="full node",
+        name=f"{queue.name} {pool.name} {what}",
+        origin=(*pool.path, "instances"),
+        expected=replace(expect(cluster, queue, request), verdict="bound", borrowed=None),
+        play=partial(run, work=work),
+        queue=queue.name,
+        pool=pool.name,
+        request=what,
+        act=act,
+    )
+
+
+def _beyond(cluster: Cluster, queue: ClusterQueue, pool: Pool, full: Vector) -> Iterator[Scene]:
+    """A step more than the largest type has, of each resource; huge pages are left out, so nothing else is short."""
+    for resource, step in STEPS.items():
+        asked = {name: amount for name, amount in full.items() if name != HUGEPAGES}
+        request = Request(asked | {resource: asked[resource] + step}, pool=pool.name)
+        expected = replace(expect(cluster, queue, request), borrowed=None)
+        if expected.verdict == "pending" and expected.by == "Karpenter":
+            expected = replace(expected, words=NO_NODE)
+        what = f"a node and a little {resource}"
+        yield Scene(
+            family="full node",
+            name=f"{queue.name} {pool.name} {what}",
+            origin=(*pool.path, "instances"),
+            expected=expected,
+            play=partial(run, work=Work(f"full node {queue.name} {pool.name} {what}", queue, request)),
+            queue=queue.name,
+            pool=pool.name,
+            request=what,
+            act=NODES_ACT,
+        )

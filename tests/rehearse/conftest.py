@@ -1,0 +1,36 @@
+"""The reference cluster, and clusters that differ from it in one thing."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiler.catalog import load
+from compiler.model import Cluster, resolve
+from compiler.source import read
+from compiler.spec.cluster import ClusterSpec
+
+ROOT = Path(__file__).parents[2]
+FILE = "specs/prod-use1.yaml"
+
+Change = Callable[[dict[str, Any]], object]
+"""Changes the part under `spec` of a merged tree, in place."""
+
+
+@pytest.fixture(scope="session")
+def tree() -> dict[str, Any]:
+    return read(ROOT, FILE).tree
+
+
+@pytest.fixture
+def variant(tree: dict[str, Any]) -> Callable[[Change], Cluster]:
+    def changed(change: Change) -> Cluster:
+        other = copy.deepcopy(tree)
+        change(other["spec"])
+        return resolve(ClusterSpec.model_validate(other), FILE, load())
+
+    return changed
