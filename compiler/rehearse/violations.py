@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 
-from compiler.model.names import GPU, GPU_TAINT_VALUE
-from compiler.rehearse.desk import Attempt, Desk, most
+from compiler.model.names import COST_LABEL, GPU, GPU_TAINT_VALUE, MODE_KEY, POOL_LABEL, TENANT_KEY
+from compiler.rehearse.desk import Attempt, Desk, most, namespaces_labelled, network_policy
 
 GANG_LABEL = "jobset.sigs.k8s.io/jobset-name"
 STRANGE_IMAGE = "docker.io/library/python:3"
