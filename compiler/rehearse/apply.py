@@ -15,7 +15,7 @@ from compiler.rehearse.substitute import rehearsed
 from compiler.rehearse.waves import Step, namespaces, steps
 
 THREADS = 4
-HEALTH_SECONDS = 30
+HEALTH_SECONDS = 60
 ARGO_CD = "argocd"
 ATTEMPTS = 3
 """A controller may write between our look and our second apply; one that always does is a quarrel."""
@@ -45,15 +45,22 @@ class Applied:
 
 
 def apply_tree(
-    client: Client, synced: Sequence[Manifest], stand_ins: Iterable[Object], progress: Callable[[str], None]
+    client: Client,
+    synced: Sequence[Manifest],
+    stand_ins: Iterable[Object],
+    progress: Callable[[str], None],
+    health_s: float = HEALTH_SECONDS,
 ) -> Applied:
-    """Applies everything in the order of the waves, again, and reads it back."""
+    """Applies everything in the order of the waves, again, and reads it back.
+
+    health_s is how long a wave may take to become healthy before the next one comes anyway.
+    """
     result = Applied()
     in_order = steps(synced)
     for document in (*namespaces(synced), *stand_ins):
         client.apply(document, manager=ARGO_CD)
     with ThreadPoolExecutor(THREADS) as pool:
-        _timed(result, "apply", lambda: _first(client, in_order, result, pool, progress))
+        _timed(result, "apply", lambda: _first(client, in_order, result, pool, progress, health_s))
         refused = {id(refusal.manifest) for refusal in result.refusals}
         taken = [each for each in synced if id(each) not in refused]
         _timed(result, "second apply", lambda: _second(client, taken, result, pool))
@@ -67,6 +74,7 @@ def _first(
     result: Applied,
     pool: ThreadPoolExecutor,
     progress: Callable[[str], None],
+    health_s: float,
 ) -> None:
     for step in in_order:
         progress(f"{step.application}, wave {step.wave}: {len(step.manifests)} objects")
@@ -75,7 +83,7 @@ def _first(
         result.objects += len(answers) - len(refused)
         result.refusals += refused
         names = {id(refusal.manifest) for refusal in refused}
-        result.sick += wait_healthy(client, [each for each in step.manifests if id(each) not in names], HEALTH_SECONDS)
+        result.sick += wait_healthy(client, [each for each in step.manifests if id(each) not in names], health_s)
 
 
 def _apply(client: Client, manifest: Manifest) -> Refusal | None:
