@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from compiler.report import FORMATS
-from compiler.usage import SUMMARIES, UsageError, nearest
+from compiler.usage import REHEARSAL_FORMATS, SUMMARIES, UsageError, nearest
 
 _EXIT_CODES = """exit codes:
   0  no findings of severity error (with --strict: of warning neither)
   1  findings
   2  the command line cannot be carried out
   3  gpuc itself failed"""
+
+_REHEARSAL_EXIT_CODES = """exit codes:
+  0  everything was applied, is healthy, and every scene went as the model expects
+  1  something did not
+  2  the command line cannot be carried out, or programs are missing
+  3  gpuc itself or a program of the control plane failed"""
 
 
 class Parser(argparse.ArgumentParser):
@@ -56,6 +63,8 @@ def parser_of(command: str) -> Parser:
             parser.add_argument("directory", metavar="DIR", help="where to; no file is ever overwritten")
         case "schema":
             parser = Parser(command)
+        case "rehearse":
+            parser = _rehearsal_parser()
         case _:
             parser = _run_parser(command)
     return parser
@@ -64,21 +73,9 @@ def parser_of(command: str) -> Parser:
 def _run_parser(command: str) -> Parser:
     """The parser of compile and check, whose defaults are those of Options."""
     parser = Parser(command, _EXIT_CODES)
-    parser.add_argument(
-        "specs",
-        nargs="*",
-        metavar="SPEC",
-        help="a spec file or the name of its cluster (default: all of specs/)",
-    )
+    _add_specs(parser)
     parser.add_argument("--into", type=_folder, metavar="DIR", help="put out/ and clusters/ beneath DIR")
-    parser.add_argument("--format", choices=FORMATS, help="what to print (default: text)")
-    parser.add_argument(
-        "--output",
-        action="append",
-        type=_target,
-        metavar="FORMAT=FILE",
-        help="write a report to a file too; may be repeated",
-    )
+    _add_formats(parser, FORMATS)
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
     if command == "check":
         parser.add_argument(
@@ -89,6 +86,51 @@ def _run_parser(command: str) -> Parser:
     return parser
 
 
+def _rehearsal_parser() -> Parser:
+    """The parser of rehearse, whose defaults are those of RehearsalOptions."""
+    parser = Parser("rehearse", _REHEARSAL_EXIT_CODES)
+    _add_specs(parser)
+    parser.add_argument(
+        "--crds", type=_existing_folder, metavar="DIR", help="CustomResourceDefinitions to use before the programs' own"
+    )
+    parser.add_argument(
+        "--scene",
+        action="append",
+        metavar="PATTERN",
+        help="play only scenes whose 'family/name' matches: a glob, or a part of it; may be repeated",
+    )
+    parser.add_argument("--keep", action="store_true", help="leave the control plane up until Ctrl-C, for kubectl")
+    _add_formats(parser, REHEARSAL_FORMATS)
+    return parser
+
+
+def _add_specs(parser: Parser) -> None:
+    parser.add_argument(
+        "specs",
+        nargs="*",
+        metavar="SPEC",
+        help="a spec file or the name of its cluster (default: all of specs/)",
+    )
+
+
+def _add_formats(parser: Parser, formats: Sequence[str]) -> None:
+    parser.add_argument("--format", choices=formats, help=f"what to print (default: {formats[0]})")
+    parser.add_argument(
+        "--output",
+        action="append",
+        type=partial(_target, formats),
+        metavar="FORMAT=FILE",
+        help="write a report to a file too; may be repeated",
+    )
+
+
+def _existing_folder(word: str) -> Path:
+    path = Path(word)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{word} is not a folder")
+    return path.absolute()
+
+
 def _folder(word: str) -> Path:
     path = Path(word)
     if path.exists() and not path.is_dir():
@@ -96,9 +138,9 @@ def _folder(word: str) -> Path:
     return path.absolute()
 
 
-def _target(word: str) -> tuple[str, str]:
+def _target(formats: Sequence[str], word: str) -> tuple[str, str]:
     """(format, file)"""
     format, _, file = word.partition("=")  # noqa: A001
-    if format not in FORMATS or not file:
-        raise argparse.ArgumentTypeError(f"{word} is not FORMAT=FILE with one of {', '.join(FORMATS)}")
+    if format not in formats or not file:
+        raise argparse.ArgumentTypeError(f"{word} is not FORMAT=FILE with one of {', '.join(formats)}")
     return format, file

@@ -58,6 +58,10 @@ def _dispatch(words: list[str]) -> int:
         return 0
     if command in {"compile", "check"}:
         return _run(command, rest)
+    if command == "rehearse":
+        from compiler.rehearse.command import run_rehearsal
+
+        return run_rehearsal(rest)
     {"schema": _schema, "explain": _explain, "init": _init}[command](rest)
     return 0
 

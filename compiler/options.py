@@ -1,4 +1,4 @@
-"""What the user asks of compile and check."""
+"""What the user asks of compile, check and rehearse."""
 
 from __future__ import annotations
 
@@ -20,6 +20,24 @@ class Options:
 
     def __init__(self) -> None:
         self.output = []
+
+
+class RehearsalOptions:
+    """The options of a rehearsal, with what holds where one is not given."""
+
+    specs: list[str]
+    """Spec files and cluster names; none stand for all of specs/."""
+    scene: list[str]
+    """Patterns of scenes; none stand for all."""
+    output: list[tuple[str, str]]
+    """Reports that go to files, as (format, file)."""
+    crds: Path | None = None
+    """A folder of CustomResourceDefinitions that go before those of the programs."""
+    format: str = "text"
+    keep: bool = False
+
+    def __init__(self) -> None:
+        self.scene, self.output = [], []
 
 
 def read_options(command: str, words: list[str]) -> Options:

@@ -7,11 +7,15 @@ from collections.abc import Iterable
 SUMMARIES = {
     "compile": "Write out/ and clusters/ from the specs.",
     "check": "Report what compile would report, and write nothing.",
+    "rehearse": "Apply what compile would write to a real control plane on this machine, and try it.",
     "schema": "Print the JSON Schema of the spec language, for editors.",
     "explain": "Tell what a fault is and why it matters; without an id, list all faults.",
     "init": "Write a small fleet repository to start from.",
 }
 """What each command does, in the order of the overview."""
+
+REHEARSAL_FORMATS = ("text", "json", "markdown")
+"""How a rehearsal can be reported."""
 
 
 class UsageError(Exception):

@@ -44,7 +44,7 @@ def _of_wish(desk: Desk, wish: Wish) -> Scene:
         return judged(member, lambda: wish.send(member))
 
     name = f"member of {tenant.name} ({tenant.spec.members.role}) in {space}: {wish.verb} {wish.name}"
-    return Scene(FAMILY, name, (*tenant.path, "members"), expected, play, request=name, act="members")
+    return Scene(FAMILY, name, (*tenant.path, "members"), expected, play, request=name, act="fences: members")
 
 
 def _of_quota(desk: Desk) -> Iterator[Scene]:
@@ -61,7 +61,15 @@ def _of_quota(desk: Desk) -> Iterator[Scene]:
             amounts = [*(size for _ in range(ceiling // size)), *([ceiling % size] if ceiling % size else []), 1]
             play = _filling(one_at_a_time, [_gated(desk, pool, resource, *each) for each in enumerate(amounts)])
             path = desk.tenant.path
-            yield Scene(FAMILY, title, path, expected, play, pool=pool.name, request=title, act="quota")
+            yield Scene(FAMILY, title, path, expected, play, pool=pool.name, request=title, act="fences: quota")
+
+
+def unfilled(cluster: Cluster) -> list[str]:
+    """Devices whose quota is not filled: it takes too many pods, or there is none."""
+    devices = {name for pool in cluster.gpu_pools for name in pool.gpu_resource_names}
+    desks = (Desk(cluster, tenant, space) for tenant in cluster.tenants for space in tenant.namespaces[:1])
+    asked = {scene.request.partition(" and ")[0].rpartition(" ")[2] for desk in desks for scene in _of_quota(desk)}
+    return sorted(devices - asked)
 
 
 def _filling(one_at_a_time: Lock, pods: list[Object]) -> Callable[[Rehearsal], Outcome]:
@@ -97,7 +105,7 @@ def _of_taints(desk: Desk) -> Iterator[Scene]:
         expected = by_scheduler if pool.is_static else by_karpenter
         path = (*pool.path, "sharing")
         play = _waiting(pod, pool)
-        yield Scene(FAMILY, name, path, expected, play, pool=pool.name, request="no toleration", act="taints")
+        yield Scene(FAMILY, name, path, expected, play, pool=pool.name, request="no toleration", act="fences: nodes")
 
 
 def _waiting(pod: Object, pool: Pool) -> Callable[[Rehearsal], Outcome]:
@@ -140,7 +148,9 @@ def _of_strays(desk: Desk) -> Iterator[Scene]:
         job = desk.job(desk.pod("stray"), queue)
         job["metadata"]["name"] += f"-{queue or 'none'}"
         del job["spec"]["suspend"]
-        yield Scene(FAMILY, name, desk.tenant.path, expected, _unadmitted(job), queue=queue, request=name, act="taints")
+        yield Scene(
+            FAMILY, name, desk.tenant.path, expected, _unadmitted(job), queue=queue, request=name, act="fences: nodes"
+        )
 
 
 def _unadmitted(job: Object) -> Callable[[Rehearsal], Outcome]:
