@@ -85,7 +85,7 @@ def _constraint(client: Client, found: Object) -> str:
     errors = [error["message"] for pod in pods for error in pod.get("errors") or []]
     if errors or not pods or not all(pod.get("enforced") for pod in pods):
         return "; ".join(errors) or "no pod of Gatekeeper enforces it"
-    name = f"gatekeeper-{found['metadata']['name']}"
+    name = f"gatekeeper-{found['kind'].lower()}-{found['metadata']['name']}"
     if found["spec"].get("enforcementAction") == "dryrun" or client.find(ADMISSION_API, BINDING, name):
         return ""
     return f"its {BINDING} does not exist"
