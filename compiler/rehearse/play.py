@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from compiler.rehearse.client import ApiError, WaitError
 from compiler.rehearse.lister import SharedRehearsal, shared
+from compiler.rehearse.programme import programme
 from compiler.rehearse.scenes import Outcome, Scene, agrees
 from compiler.rehearse.session import Rehearsal
 
@@ -32,13 +33,10 @@ class Played:
 
 def play(rehearsal: Rehearsal, scenes: Iterable[Scene], progress: Callable[[Played], None]) -> list[Played]:
     """Plays all scenes and clears away what they made; progress hears of each as soon as it is over."""
-    acts: dict[str, list[Scene]] = {}
-    for scene in scenes:
-        acts.setdefault(scene.act or scene.family, []).append(scene)
     stage = shared(rehearsal)
     played: list[Played] = []
     with ThreadPoolExecutor(TOGETHER) as pool:
-        for act in acts.values():
+        for act in programme(rehearsal.cluster, scenes):
             played += pool.map(lambda scene: _played(stage, scene, progress), act)
             stage.clear(nodes=bool(_started(stage)))
     return played

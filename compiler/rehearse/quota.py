@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from compiler.model import Cluster, ClusterQueue, Cohort, Queue, Share
 
@@ -74,20 +75,34 @@ class Quota:
     def _used(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
         return self.held.get((queue.name, flavor, resource), 0)
 
+    @cached_property
+    def _paths(self) -> dict[str, list[Cohort]]:
+        """The cohorts above each ClusterQueue, its own first."""
+        cohorts = {each.name: each for each in self.cluster.cohorts}
+        paths: dict[str, list[Cohort]] = {}
+        for queue in self.cluster.queues:
+            path, name = [], queue.spec.cohort
+            while name is not None:
+                path.append(cohorts[name])
+                name = cohorts[name].spec.parent
+            paths |= {part.name: path for part in queue.cluster_queues}
+        return paths
+
+    @cached_property
+    def _parts(self) -> dict[str, list[ClusterQueue]]:
+        """The ClusterQueues of each cohort and of all cohorts below it."""
+        found: dict[str, list[ClusterQueue]] = {}
+        for queue in self.cluster.queues:
+            for part in queue.cluster_queues:
+                for cohort in self._paths[part.name]:
+                    found.setdefault(cohort.name, []).append(part)
+        return found
+
     def _path(self, queue: ClusterQueue) -> list[Cohort]:
-        """The cohorts above a queue, its own first."""
-        owner = next(each for each in self.cluster.queues if queue in each.cluster_queues)
-        path: list[Cohort] = []
-        name = owner.spec.cohort
-        while name is not None:
-            cohort = next(each for each in self.cluster.cohorts if each.name == name)
-            path.append(cohort)
-            name = cohort.spec.parent
-        return path
+        return self._paths[queue.name]
 
     def _below(self, cohort: Cohort) -> list[ClusterQueue]:
-        """The ClusterQueues of a cohort and of all cohorts below it."""
-        return [part for queue in self.cluster.queues for part in queue.cluster_queues if cohort in self._path(part)]
+        return self._parts.get(cohort.name, [])
 
     def _common(self, cohort: Cohort, flavor: str, resource: str) -> int:
         """What its queues bring into a cohort."""

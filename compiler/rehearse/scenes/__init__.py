@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from compiler.finding import Path
 from compiler.model import Cluster
 from compiler.rehearse.session import Rehearsal
+
+if TYPE_CHECKING:
+    from compiler.rehearse.expectation import Request
 
 FAMILIES = (
     "smallest",
@@ -72,6 +75,8 @@ class Scene:
     """What is asked for, in words: with family, queue and pool it makes a scene distinct."""
     act: str = ""
     """Scenes of one act play at the same time; empty for an act of the family's own."""
+    takes: Request | None = None
+    """What its work takes of quota and nodes: scenes that do not fit beside one another get acts of their own."""
     labels: tuple[str, ...] = field(default=())
     """Ids of pitfalls that it stands for."""
 

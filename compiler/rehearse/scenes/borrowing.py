@@ -19,14 +19,12 @@ from compiler.rehearse.scenes.observe import borrowing
 
 def scenes(cluster: Cluster) -> Iterator[Scene]:
     """Per queue and pool: all that it can have at once, and one pod more than its own where it may not borrow."""
-    turns: dict[str, int] = {}
     for queue in cluster_queues(cluster):
         for share in queue.shares:
             for resource, own in gangs(share).items():
                 request = largest(cluster, queue, share, own)
                 if request.pods > own.pods:
-                    turn = turns[share.pool.name] = turns.get(share.pool.name, 0) + 1
-                    yield _scene(cluster, queue, share, resource or CPU, request, f"borrowing {turn}")
+                    yield _scene(cluster, queue, share, resource or CPU, request)
 
 
 def largest(cluster: Cluster, queue: ClusterQueue, share: Share, own: Request) -> Request:
@@ -36,7 +34,7 @@ def largest(cluster: Cluster, queue: ClusterQueue, share: Share, own: Request) -
     return replace(own, pods=most)
 
 
-def _scene(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request, act: str) -> Scene:
+def _scene(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request) -> Scene:
     pool = share.pool.name
     answer = expect(cluster, queue, request)
     what = f"{request.pods} pods with {texts(request.pod)[resource]} {resource}"
@@ -50,5 +48,6 @@ def _scene(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, r
         queue=queue.name,
         pool=pool,
         request=what,
-        act=act,
+        act="borrowing",
+        takes=request,
     )

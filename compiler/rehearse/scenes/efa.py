@@ -51,6 +51,7 @@ def _scene(cluster: Cluster, queue: ClusterQueue, pool: Pool, pod: Vector, what:
         pool=pool.name,
         request=what,
         act=NODES_ACT,
+        takes=request,
     )
 
 

@@ -8,11 +8,11 @@ from functools import partial
 
 from compiler.catalog.records import InstanceType
 from compiler.model import Cluster, ClusterQueue, Pool
-from compiler.model.names import CPU, EPHEMERAL_STORAGE, HUGEPAGES, MEMORY, SHARED_GPU
+from compiler.model.names import CPU, EPHEMERAL_STORAGE, MEMORY, SHARED_GPU
 from compiler.model.vector import MIB, Vector
 from compiler.rehearse.expectation import Request, cluster_queues, expect
 from compiler.rehearse.scenes import NODES_ACT, Scene
-from compiler.rehearse.scenes.jobs import Work
+from compiler.rehearse.scenes.jobs import SMALL, Work
 from compiler.rehearse.scenes.observe import run
 
 STEPS = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
@@ -24,15 +24,12 @@ NO_NODE = "no instance type has enough resources"
 def scenes(cluster: Cluster) -> Iterator[Scene]:
     """For every pool and instance type, from the first queue that has room for so large a pod."""
     for pool in cluster.pools:
-        taken = 0
         for instance in pool.instances:
             full = _full(pool, instance)
             queue = _queue(cluster, pool, full)
             if queue is None:
                 continue
-            act = NODES_ACT if taken < pool.nodes_max - 1 else f"full nodes {taken}"
-            taken += 1
-            yield _bound(cluster, queue, pool, instance, full, act)
+            yield _bound(cluster, queue, pool, instance, full)
             if instance is max(pool.instances, key=lambda each: pool.left(each)[CPU]):
                 yield from _beyond(cluster, queue, pool, full)
 
@@ -49,7 +46,7 @@ def _queue(cluster: Cluster, pool: Pool, full: Vector) -> ClusterQueue | None:
     return None
 
 
-def _bound(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: InstanceType, full: Vector, act: str) -> Scene:
+def _bound(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: InstanceType, full: Vector) -> Scene:
     request = Request(full, pool=pool.name)
     what = f"a full {instance.type}"
     work = Work(f"full node {queue.name} {pool.name} {what}", queue, request, holds=True)
@@ -62,15 +59,16 @@ def _bound(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: Instance
         queue=queue.name,
         pool=pool.name,
         request=what,
-        act=act,
+        act=NODES_ACT,
+        takes=request,
     )
 
 
 def _beyond(cluster: Cluster, queue: ClusterQueue, pool: Pool, full: Vector) -> Iterator[Scene]:
-    """A step more than the largest type has, of each resource; huge pages are left out, so nothing else is short."""
+    """A step more than the largest type has of one resource, and little of all others."""
     for resource, step in STEPS.items():
-        asked = {name: amount for name, amount in full.items() if name != HUGEPAGES}
-        request = Request(asked | {resource: asked[resource] + step}, pool=pool.name)
+        piece = dict.fromkeys(pool.gpu_resource_names[:1], 1)
+        request = Request(SMALL | piece | {resource: full[resource] + step}, pool=pool.name)
         expected = replace(expect(cluster, queue, request), borrowed=None)
         if expected.verdict == "pending" and expected.by == "Karpenter":
             expected = replace(expected, words=NO_NODE)
@@ -85,4 +83,5 @@ def _beyond(cluster: Cluster, queue: ClusterQueue, pool: Pool, full: Vector) -> 
             pool=pool.name,
             request=what,
             act=NODES_ACT,
+            takes=request,
         )

@@ -10,7 +10,7 @@ from compiler.model import Cluster, ClusterQueue, Share
 from compiler.model.names import CPU, EFA, EPHEMERAL_STORAGE, HUGEPAGES, MEMORY, is_gpu_resource
 from compiler.model.vector import MIB, Vector, quantity_text
 from compiler.rehearse.expectation import Request, cluster_queues, expect, portions
-from compiler.rehearse.quota import Quota, owner
+from compiler.rehearse.quota import Quota
 from compiler.rehearse.scenes import Scene
 from compiler.rehearse.scenes.jobs import Work
 from compiler.rehearse.scenes.observe import admission, borrowing
@@ -24,15 +24,12 @@ PAGE = 2 * MIB
 def scenes(cluster: Cluster) -> Iterator[Scene]:
     """Per queue and pool the gang that fits, and per resource one that does not; none borrows from another."""
     for queue in cluster_queues(cluster):
-        strict = owner(cluster, queue).spec.strategy == "strict"
         for share in queue.shares:
             for resource, gang in gangs(share).items():
                 yield _fits(cluster, queue, share, resource, gang)
             for resource in share.nominal:
-                # What a strict queue cannot admit stands in the way of all that comes behind it.
-                act = f"quota of {queue.name}, {share.pool.name} {resource}" if strict else ACT
                 if (request := beyond(cluster, queue, share, resource)) is not None:
-                    yield _refused(cluster, queue, share, resource, request, act)
+                    yield _refused(cluster, queue, share, resource, request)
 
 
 def gangs(share: Share) -> dict[str, Request]:
@@ -90,10 +87,11 @@ def _fits(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, re
         pool=pool,
         request=what,
         act=ACT,
+        takes=request,
     )
 
 
-def _refused(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request, act: str) -> Scene:
+def _refused(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request) -> Scene:
     pool = share.pool.name
     what = f"{quantity_text(resource, request.total[resource])} {resource}, more than it can have"
     work = Work(f"gangs {queue.name} {pool} {what}", queue, request, podless=True)
@@ -106,7 +104,8 @@ def _refused(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str,
         queue=queue.name,
         pool=pool,
         request=what,
-        act=act,
+        act=ACT,
+        takes=request,
     )
 
 

@@ -44,4 +44,5 @@ def _scene(cluster: Cluster, queue: ClusterQueue, pool: Pool, resource: str, req
         pool=pool.name,
         request=what,
         act=act,
+        takes=request,
     )

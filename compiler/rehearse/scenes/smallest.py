@@ -42,4 +42,5 @@ def _scene(cluster: Cluster, queue: ClusterQueue, pool: Pool, resource: str) -> 
         pool=pool.name,
         request=what,
         act=NODES_ACT,
+        takes=request,
     )

@@ -44,4 +44,5 @@ def _scene(cluster: Cluster, queue: ClusterQueue, pool: Pool, request: Request, 
         pool=pool.name,
         request=what,
         act=f"topology {turn}",
+        takes=request,
     )

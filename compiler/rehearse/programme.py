@@ -1,0 +1,70 @@
+"""Which scenes play together: those that the model says do not notice one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from compiler.model import Cluster, ClusterQueue, Pool
+from compiler.model.vector import Vector, total
+from compiler.rehearse.expectation import Request, cluster_queues, expect
+from compiler.rehearse.quota import Quota, owner
+from compiler.rehearse.scenes import Scene
+
+
+@dataclass
+class Act:
+    """Scenes that play at the same time, and what they take together."""
+
+    quota: Quota
+    scenes: list[Scene] = field(default_factory=list)
+    work: dict[str, Vector] = field(default_factory=dict)
+    """What is asked of the nodes of each pool."""
+    blocked: set[str] = field(default_factory=set)
+    """Strict queues whose head is refused: nothing behind it is looked at."""
+    present: set[str] = field(default_factory=set)
+
+    def takes(self, cluster: Cluster, scene: Scene) -> bool:
+        """Adds a scene where it does the same as it does alone; says whether it did."""
+        if scene.takes is not None:
+            queue = next(each for each in cluster_queues(cluster) if each.name == scene.queue)
+            if not self._has_room(cluster, queue, scene.takes):
+                return False
+        self.scenes.append(scene)
+        return True
+
+    def _has_room(self, cluster: Cluster, queue: ClusterQueue, request: Request) -> bool:
+        alone = expect(cluster, queue, request)
+        strict = owner(cluster, queue).spec.strategy == "strict"
+        refused = alone.verdict == "refused"
+        if queue.name in self.blocked or (strict and refused and queue.name in self.present):
+            return False
+        if not refused:
+            pool = next(each for each in queue.pools if each.name == alone.flavor)
+            asked = total([self.work.get(pool.name, {}), request.total])
+            if expect(cluster, queue, request, self.quota) != alone:
+                return False
+            if pool.name in self.work and _nodes(pool, asked) > pool.nodes_max:
+                return False
+            self.work[pool.name] = asked
+            self.quota.hold(queue.name, pool.name, request.total)
+        elif strict:
+            self.blocked.add(queue.name)
+        self.present.add(queue.name)
+        return True
+
+
+def programme(cluster: Cluster, scenes: Iterable[Scene]) -> list[list[Scene]]:
+    """Acts in the order of play: scenes of one name together, but for those that would notice one another."""
+    acts: dict[str, list[Act]] = {}
+    for scene in scenes:
+        named = acts.setdefault(scene.act or scene.family, [])
+        if not any(act.takes(cluster, scene) for act in named):
+            named.append(Act(Quota(cluster)))
+            named[-1].takes(cluster, scene)
+    return [act.scenes for named in acts.values() for act in named]
+
+
+def _nodes(pool: Pool, asked: Vector) -> float:
+    """How many nodes' worth of a pool some work is."""
+    return max(amount / pool.node[name] for name, amount in asked.items() if pool.node.get(name))
