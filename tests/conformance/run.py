@@ -1,0 +1,73 @@
+"""The conformance lane: real programs judge what gpuc writes. `make conformance` runs it, `make test` never does."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from compiler.rehearse.compiled import compiled_spec
+from compiler.rehearse.programs import MissingProgramsError, Programs, find_programs
+from tests.conformance import core_kinds, gator
+from tests.conformance.outcome import Check
+from tests.conformance.rehearsals import rehearse
+from tests.conftest import EXAMPLES, ROOT, example
+
+JUDGES = ("gator", "kubeconform")
+
+
+def main() -> int:
+    """Runs every check; 1 where one fails or a judge is missing."""
+    try:
+        programs = find_programs()
+        _require_judges(programs)
+    except MissingProgramsError as error:
+        print(f"make conformance cannot judge anything: {error}", file=sys.stderr)
+        return 1
+    say = partial(print, flush=True)
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for check in _checks(programs, Path(folder), _crds()):
+            failed, passed = failed + bool(check.problem), passed + (not check.problem)
+            say(f"{'FAILED' if check.problem else 'passed'}  {check.name}" + (f" ({check.note})" if check.note else ""))
+            if check.problem:
+                say("    " + check.problem.replace("\n", "\n    "))
+    say(f"{passed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+def _checks(programs: Programs, folder: Path, crds: Path | None) -> Iterator[Check]:
+    suites = folder / "suites"
+    yield from gator.verify(programs.path("gator"), suites, example("prod-use1"))
+    for name in EXAMPLES:
+        yield from gator.judge(programs.path("gator"), folder, example(name))
+    if lacking := core_kinds.missing():
+        yield Check("kubeconform", lacking)
+    else:
+        for name in EXAMPLES:
+            spec = compiled_spec(ROOT, f"specs/{name}.yaml")
+            yield from core_kinds.judge(programs.path("kubeconform"), folder / "schemas", spec)
+    for name in EXAMPLES:
+        yield from rehearse(name, crds, folder)
+
+
+def _crds() -> Path | None:
+    """Upstream's own CustomResourceDefinitions; without them those that the programs bring, which is said aloud."""
+    shared = os.environ.get("GPUC_SHARED")
+    if shared:
+        return Path(shared) / "upstream" / "crds"
+    print("GPUC_SHARED is not set: kinds that no program brings get definitions from gpuc's own tables", flush=True)
+    return None
+
+
+def _require_judges(programs: Programs) -> None:
+    lacking = [name for name in JUDGES if not os.access(programs.path(name), os.X_OK)]
+    if lacking:
+        raise MissingProgramsError(f"{', '.join(lacking)} is not in {programs.folder}; `make tools` builds it.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
