@@ -17,7 +17,7 @@ VERSION = 1
 """Of the JSON report; it grows when a key changes its meaning or goes."""
 LISTED = 40
 """Up to so many scenes are listed one by one on a terminal; more are counted by line and family."""
-_WORDS = 200
+_WORDS = 120
 
 
 def render(form: str, results: Sequence[Result], *, colour: bool = False) -> str:
