@@ -1,0 +1,168 @@
+"""A control plane that is kept for many specs: a start costs more than most of what is asked of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from compiler.catalog import load
+from compiler.emit import emit
+from compiler.model import resolve
+from compiler.rehearse.client import Client, Object
+from compiler.rehearse.compiled import CompiledSpec
+from compiler.rehearse.crds import Definitions, definitions
+from compiler.rehearse.fabric import place_static_nodes
+from compiler.rehearse.health import wait_healthy
+from compiler.rehearse.plane import ControlPlane
+from compiler.rehearse.plane.karpenter import start_karpenter
+from compiler.rehearse.plane.kueue import start_kueue
+from compiler.rehearse.plane.kwok import start_kwok
+from compiler.rehearse.plane.settings import Settings
+from compiler.rehearse.ports import free_ports
+from compiler.rehearse.process import stop
+from compiler.rehearse.programs import find_programs
+from compiler.rehearse.session import Rehearsal
+from compiler.rehearse.substitute import rehearsed, settings, stand_ins
+from compiler.spec.parse import parse
+from tests.pipeline.memory import source
+
+Tree = dict[str, object]
+KINDS = (
+    "Namespace", "LimitRange", "ResourceQuota", "Topology", "ResourceFlavor", "Cohort", "WorkloadPriorityClass",
+    "ClusterQueue", "NodeOverlay", "NodePool", "LocalQueue",
+)  # fmt: skip
+"""What Kueue, the scheduler, Karpenter and the namespace's quota decide by, in the order of their need."""
+KEPT_KINDS = ("Namespace", "LimitRange", "ResourceQuota")
+"""Kinds that the next spec writes over: random specs use the same names, and a Namespace takes long to go."""
+READY_SECONDS = 60
+HEALTH_SECONDS = 60
+THREADS = 4
+PORTS = 8
+_NODE_CLASS = "KWOKNodeClass"
+
+
+def compiled(tree: Tree, name: str = "prod-use1") -> CompiledSpec:
+    """A spec tree in the place of an example's, compiled; random specs were checked where they are made."""
+    changed = replace(source(name), tree=tree, raw={})
+    cluster = resolve(parse(changed), changed.file, load())
+    return CompiledSpec(changed, cluster, tuple(emit(cluster)), ())
+
+
+def upstream_crds() -> Path | None:
+    """The reference data's CustomResourceDefinitions; None where there are none."""
+    shared = os.environ.get("GPUC_SHARED")
+    return Path(shared) / "upstream" / "crds" if shared else None
+
+
+class Lane:
+    """One control plane, and the spec that it has now."""
+
+    def __init__(self, plane: ControlPlane, crds: Definitions, first: Settings) -> None:
+        self.plane = plane
+        self.client: Client = plane.client
+        self._crds = crds
+        self.settings = first
+        """What its programs were started with."""
+        self._rehearsal: Rehearsal | None = None
+
+    def rehearse(self, spec: CompiledSpec) -> Rehearsal:
+        """Takes away the spec that the lane has and applies what decides about work of another."""
+        self.empty()
+        self.restart(settings(spec, self._crds))
+        for document in stand_ins(spec.cluster):
+            self.client.apply(document)
+        wanted = [each for each in spec.synced if each.kind in KINDS]
+        for kind in KINDS:
+            self.apply_all(rehearsed(each) for each in wanted if each.kind == kind)
+        if sick := wait_healthy(self.client, wanted, HEALTH_SECONDS):
+            raise AssertionError("; ".join(map(str, sick)))
+        place_static_nodes(self.client, spec.cluster, READY_SECONDS)
+        self._rehearsal = Rehearsal(spec, self.client)
+        return self._rehearsal
+
+    def restart(self, wanted: Settings) -> None:
+        """Starts the programs anew that read at their start what differs between specs; the API server stays."""
+        site = self.plane._site
+        site._ports = iter(free_ports(PORTS))
+        changed = [
+            name
+            for name, differs in (
+                ("kueue", wanted.kueue_configuration != self.settings.kueue_configuration),
+                ("kwok", wanted.node_stages != self.settings.node_stages),
+                ("karpenter-kwok", _provider(wanted) != _provider(self.settings)),
+            )
+            if differs
+        ]
+        stop(each for each in site.processes if each.name in changed)
+        site.processes[:] = [each for each in site.processes if each.name not in changed]
+        port = json.loads((site.folder / "kueue.json").read_text())["webhook"]["port"]
+        starts: Mapping[str, Callable[[], object]] = {
+            "kueue": lambda: start_kueue(site, wanted, port),
+            "kwok": lambda: start_kwok(site, wanted),
+            "karpenter-kwok": lambda: start_karpenter(site, wanted),
+        }
+        for name in changed:
+            starts[name]()
+        for process in site.processes:
+            process.wait_ready(READY_SECONDS)
+        self.settings = wanted
+
+    def empty(self) -> None:
+        """Removes what a spec has put there, nodes of static pools included."""
+        if self._rehearsal is None:
+            return
+        self._rehearsal.clear()
+        documents = [rehearsed(each) for each in self._rehearsal.spec.synced if each.kind in KINDS]
+        documents += stand_ins(self._rehearsal.cluster)
+        leaving = [each for each in documents if each["kind"] not in KEPT_KINDS]
+        for kind in (*reversed(KINDS), "DaemonSet", _NODE_CLASS):
+            of_kind = [each for each in leaving if each["kind"] == kind]
+            with ThreadPoolExecutor(THREADS) as pool:
+                list(pool.map(self.remove, of_kind))
+            self.wait_gone(of_kind)
+            if kind == "NodePool":
+                self._rehearsal.until("nodes are gone", lambda: not self._claims(), READY_SECONDS)
+        self._rehearsal = None
+
+    def apply_all(self, documents: Iterable[Object]) -> None:
+        """Applies documents that do not need one another."""
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(self.client.apply, documents))
+
+    def remove(self, document: Object) -> None:
+        """Deletes an object."""
+        metadata = document["metadata"]
+        self.client.delete(document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", ""))
+
+    def wait_gone(self, documents: Iterable[Object]) -> None:
+        """Raises: AssertionError when one of them is still there after a minute."""
+        deadline = time.monotonic() + READY_SECONDS
+        for each in documents:
+            metadata = each["metadata"]
+            place = each["apiVersion"], each["kind"], metadata["name"], metadata.get("namespace", "")
+            while self.client.find(*place) is not None:
+                assert time.monotonic() < deadline, f"{place} does not go"
+                time.sleep(0.05)
+
+    def _claims(self) -> list[Object]:
+        return self.client.list_all("karpenter.sh/v1", "NodeClaim")
+
+
+def _provider(given: Settings) -> tuple[object, object]:
+    return given.instance_types, given.karpenter_gates
+
+
+@contextmanager
+def lane(first: CompiledSpec, progress: Callable[[str], None]) -> Iterator[Lane]:
+    """A running control plane with upstream's definitions, for specs that need no more frameworks than the first."""
+    programs = find_programs()
+    crds = definitions(programs, upstream_crds(), first.cluster.spec.kueue.frameworks)
+    given = settings(first, crds)
+    with ControlPlane(programs, given, progress) as plane:
+        yield Lane(plane, crds, given)

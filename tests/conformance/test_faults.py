@@ -1,0 +1,44 @@
+"""The table of planted faults: each changes one place, and each scene that it names exists and would pass."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+
+from compiler.rehearse.compiled import CompiledSpec, compiled_spec
+from compiler.rehearse.scenes import all_scenes
+from compiler.rehearse.substitute import rehearsed
+from tests.conformance.breaking import Documents
+from tests.conformance.fault_run import EXAMPLE
+from tests.conformance.faults import FAULTS, Fault
+from tests.conftest import ROOT
+
+MOST_OBJECTS = 3
+"""A fault is in one place: one object, and perhaps what it refers to."""
+
+
+@pytest.fixture(scope="module")
+def spec() -> CompiledSpec:
+    return compiled_spec(ROOT, EXAMPLE)
+
+
+@pytest.fixture(scope="module")
+def whole(spec: CompiledSpec) -> Documents:
+    return {(each.kind, each.namespace, each.name): rehearsed(each) for each in spec.synced}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.what)
+def test_a_fault_changes_one_place(fault: Fault, whole: Documents) -> None:
+    if fault.breaks is None:
+        assert fault.settings or fault.pitfall == "ARG-001"
+        return
+    broken = deepcopy(whole)
+    fault.breaks(broken)
+    differing = {place for place in {*whole, *broken} if whole.get(place) != broken.get(place)}
+    assert 0 < len(differing) <= MOST_OBJECTS
+
+
+def test_the_scenes_of_the_table_exist(spec: CompiledSpec) -> None:
+    scenes = list(all_scenes(spec.cluster, {fault.step for fault in FAULTS if fault.scene}))
+    assert [fault.what for fault in FAULTS if fault.scene and not any(map(fault.names, scenes))] == []
