@@ -59,8 +59,8 @@ def definitions(programs: Programs, folder: Path | None, frameworks: Iterable[st
     small = {f"{entry.plural}.{entry.group}" for entry in _READ_ONLY}
     wanted |= {name: text for name, text in given.items() if name in wanted and name not in small}
     chosen = {name: made for name, made in {**wanted, **simulated}.items() if _group(name) not in _UNUSED_GROUPS}
-    structural = tuple(name for name, made in chosen.items() if isinstance(made, dict))
-    return Definitions(tuple(chosen.values()), len(chosen) - len(structural), structural)
+    structural = tuple(name for name, made in chosen.items() if isinstance(made, dict) and name not in small)
+    return Definitions(tuple(chosen.values()), sum(isinstance(made, bytes) for made in chosen.values()), structural)
 
 
 def structural_definition(entry: Table) -> Body:

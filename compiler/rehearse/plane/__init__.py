@@ -24,7 +24,7 @@ from compiler.rehearse.process import Process, stop
 from compiler.rehearse.programs import Programs, cache_root
 from compiler.rehearse.run_folder import run_folder
 
-READY_SECONDS = 60
+READY_SECONDS = 120
 CRD_API = "apiextensions.k8s.io/v1"
 CRD_KIND = "CustomResourceDefinition"
 CRD_THREADS = 4
