@@ -90,6 +90,8 @@ def placed(rehearsal: Rehearsal, made: Object, work: Work, decided: Outcome) -> 
     """Where the pods of an admitted Job went, or who keeps them from a node."""
     refusal = ""
     pods: list[Object] = []
+    # Nodes of a static pool are there: what the scheduler says of them is the last word.
+    static = any(pool.is_static for pool in rehearsal.cluster.pools if pool.name == decided.flavor)
 
     def settled() -> bool:
         nonlocal pods, refusal
@@ -99,13 +101,15 @@ def placed(rehearsal: Rehearsal, made: Object, work: Work, decided: Outcome) -> 
         waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
         if not waiting:
             return work.holds or all(pod.get("status", {}).get("phase") == "Succeeded" for pod in pods)
-        refusal = _refusal(rehearsal, waiting[0])
+        refusal = (
+            condition(waiting[0], "PodScheduled").get("message", "") if static else _refusal(rehearsal, waiting[0])
+        )
         return bool(refusal)
 
     what = f"nodes for {made['metadata']['name']}"
     rehearsal.until(what, settled, rehearsal.timeouts.node_s)
     if refusal:
-        return replace(decided, verdict="pending", by="Karpenter", words=refusal)
+        return replace(decided, verdict="pending", by="scheduler" if static else "Karpenter", words=refusal)
     if not work.holds:
         rehearsal.client.wait_for(
             "batch/v1",
