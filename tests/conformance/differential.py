@@ -130,16 +130,22 @@ def run(
 
 
 def run_cases(cases: Sequence[Case], progress: Callable[[str], None]) -> Result:
-    """All cases on one control plane."""
+    """All cases on one control plane, those of one configuration of Kueue after one another."""
     started = time.monotonic()
     result = Result()
-    with lane(compiled(cases[0].tree), progress) as kept:
-        for case in cases:
+    in_order = sorted(cases, key=_shares_fairly)
+    with lane(compiled(in_order[0].tree), progress) as kept:
+        for case in in_order:
             _one(kept, case, result)
             result.seconds = time.monotonic() - started
             progress(f"{case.name}: {result.summary()}")
         kept.plane.require_alive()
     return result
+
+
+def _shares_fairly(case: Case) -> bool:
+    spec: Any = case.tree["spec"]
+    return bool(spec["queueing"]["fairSharing"])
 
 
 def _one(kept: Lane, case: Case, result: Result) -> None:
@@ -164,10 +170,10 @@ def _resolved(spec: CompiledSpec, work: Iterable[tuple[str, Request]]) -> list[t
 
 
 def _told(case: Case, each: Judged) -> str:
-    pools: Any = case.tree["spec"]["pools"]  # type: ignore[index]
+    spec: Any = case.tree["spec"]
     return "\n  ".join((
         f"case {case.name}, queue {each.queue}: {each.request}",
-        f"after {each.after}", f"pools {json.dumps(pools)}",
+        f"after {each.after}", f"pools {json.dumps(spec['pools'])}",
         f"expected {_line(each.expected)}", f"seen     {_line(each.seen)}",
     ))  # fmt: skip
 

@@ -31,7 +31,7 @@ from tests.conftest import ROOT
 EXAMPLE = "specs/prod-use1.yaml"
 PATIENCE_SECONDS = 12
 """Controllers see a change a moment after it: a scene that still passes is played again."""
-TIMEOUTS = Timeouts(admission_s=15, node_s=25)
+TIMEOUTS = Timeouts(admission_s=20, node_s=40)
 HEALTH_SECONDS = 20
 
 

@@ -36,9 +36,9 @@ TOPOLOGY = {
 GROUP = "spec resourceGroups 0 flavors"
 
 
-def _with_topology(name: str) -> Object:
+def _with_topology(pool: str, name: str) -> Object:
     """The flavor of a dynamic pool, but with a topology, which a flavor that exists cannot be given and keep."""
-    spec = {"nodeLabels": {POOL_LABEL: "train-h100"}, "topologyName": name}
+    spec = {"nodeLabels": {POOL_LABEL: pool}, "topologyName": name}
     return {"apiVersion": KUEUE_API, "kind": "ResourceFlavor", "metadata": {"name": "near"}, "spec": spec}
 
 
@@ -117,7 +117,7 @@ FAULTS = (
     Fault("KUE-003", "a queue names a flavor that is not there", "health", "Kueue", "FlavorNotFound",
           other_flavor("research", "train-h100", "h200")),
     Fault("KUE-003", "a flavor names a topology that is not there", "health", "Kueue", "TopologyNotFound",
-          both(added(_with_topology("racks")), other_flavor("research", "train-h100", "near"))),
+          both(added(_with_topology("train-h100", "racks")), other_flavor("research", "train-h100", "near"))),
     Fault("KUE-003", "a queue was left stopped", "health", "Kueue", "Stopped",
           value("ClusterQueue", "search", "spec stopPolicy", "Hold")),
     Fault("KUE-004", "a flavor lacks a toleration", "smallest", "Karpenter", "did not tolerate taint",
@@ -127,10 +127,14 @@ FAULTS = (
           scene="research-cpu general a little cpu"),
     Fault("KUE-005", "topology-aware scheduling on a pool that starts from nothing", "smallest", "Kueue",
           "no topology domains at level",
-          both(added(TOPOLOGY), added(_with_topology("zone-host")), other_flavor("research", "train-h100", "near")),
+          both(added(TOPOLOGY), added(_with_topology("embed-l40s", "zone-host")),
+               other_flavor("platform-ml", "embed-l40s", "near")),
+          scene="platform-ml embed-l40s"),
+    Fault("KUE-005", "topology-aware and other flavors stand in one queue", "smallest", "Kueue",
+          "supports only TopologyAwareScheduling",
+          both(added(TOPOLOGY), added(_with_topology("train-h100", "zone-host")),
+               other_flavor("research", "train-h100", "near")),
           scene="research train-h100 one nvidia"),
-    Fault("KUE-006", "admitted work has less time than its node takes", "smallest", "", "nodes for",
-          settings=_impatient, scene="search serve-a100 one nvidia.com/mig-1g.10gb", verdict="unanswered"),
     Fault("KUE-007", "a limit of borrowing without a cohort", "apply", "API server", "borrowingLimit",
           value("ClusterQueue", "platform-ml", f"{GROUP} 0 resources 0 borrowingLimit", "1")),
     Fault("KUE-008", "nothing is lent", "borrowing", "Kueue", "insufficient quota for",
@@ -173,6 +177,8 @@ FAULTS = (
           value("ConstraintTemplate", "gpucgpulimits",
                 "spec targets 0 code 0 source validations 0 expression", "object.spec.no.such == params.x && params")),
     Fault("ARG-001", "constraints are synced before their templates", "apply", "API server", "GpucGpuLimits"),
+    Fault("KUE-006", "admitted work has less time than its node takes", "smallest", "", "nodes for",
+          settings=_impatient, scene="search serve-a100 one nvidia.com/mig-1g.10gb", verdict="unanswered"),
 )  # fmt: skip
 
 INVISIBLE = {

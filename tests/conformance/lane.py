@@ -40,7 +40,7 @@ KINDS = (
 """What Kueue, the scheduler, Karpenter and the namespace's quota decide by, in the order of their need."""
 KEPT_KINDS = ("Namespace", "LimitRange", "ResourceQuota")
 """Kinds that the next spec writes over: random specs use the same names, and a Namespace takes long to go."""
-READY_SECONDS = 60
+READY_SECONDS = 180
 HEALTH_SECONDS = 60
 THREADS = 4
 PORTS = 8
@@ -74,7 +74,10 @@ class Lane:
     def rehearse(self, spec: CompiledSpec) -> Rehearsal:
         """Takes away the spec that the lane has and applies what decides about work of another."""
         self.empty()
-        self.restart(settings(spec, self._crds))
+        given = settings(spec, self._crds)
+        # Kueue takes long to start anew: how patient it is makes no difference to work whose nodes come in seconds.
+        patience = {"waitForPodsReady": self.settings.kueue_configuration["waitForPodsReady"]}
+        self.restart(replace(given, kueue_configuration={**given.kueue_configuration, **patience}))
         for document in stand_ins(spec.cluster):
             self.client.apply(document)
         wanted = [each for each in spec.synced if each.kind in KINDS]
