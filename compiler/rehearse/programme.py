@@ -9,7 +9,7 @@ from compiler.model import Cluster, ClusterQueue, Pool
 from compiler.model.vector import Vector, total
 from compiler.rehearse.expectation import Request, cluster_queues, expect
 from compiler.rehearse.quota import Quota, owner
-from compiler.rehearse.scenes import Scene
+from compiler.rehearse.scenes import Outcome, Scene
 
 
 @dataclass
@@ -20,6 +20,8 @@ class Act:
     scenes: list[Scene] = field(default_factory=list)
     work: dict[str, Vector] = field(default_factory=dict)
     """What is asked of the nodes of each pool."""
+    refused: list[tuple[ClusterQueue, Request, Outcome]] = field(default_factory=list)
+    """What Kueue is to refuse, whatever else it has admitted."""
     blocked: set[str] = field(default_factory=set)
     """Strict queues whose head is refused: nothing behind it is looked at."""
     present: set[str] = field(default_factory=set)
@@ -35,22 +37,26 @@ class Act:
 
     def _has_room(self, cluster: Cluster, queue: ClusterQueue, request: Request) -> bool:
         alone = expect(cluster, queue, request)
-        strict = owner(cluster, queue).spec.strategy == "strict"
         refused = alone.verdict == "refused"
+        strict = owner(cluster, queue).spec.strategy == "strict"
         if queue.name in self.blocked or (strict and refused and queue.name in self.present):
             return False
+        quota, work = Quota(cluster, dict(self.quota.held)), dict(self.work)
         if not refused:
             pool = next(each for each in queue.pools if each.name == alone.flavor)
-            asked = total([self.work.get(pool.name, {}), request.total])
-            if expect(cluster, queue, request, self.quota) != alone:
+            work[pool.name] = total([self.work.get(pool.name, {}), request.total])
+            if pool.name in self.work and _nodes(pool, work[pool.name]) > pool.nodes_max:
                 return False
-            if pool.name in self.work and _nodes(pool, asked) > pool.nodes_max:
-                return False
-            self.work[pool.name] = asked
-            self.quota.hold(queue.name, pool.name, request.total)
-        elif strict:
-            self.blocked.add(queue.name)
+            quota.hold(queue.name, pool.name, request.total)
+        asked = [*self.refused, (queue, request, alone)] if refused else self.refused
+        if not refused and expect(cluster, queue, request, self.quota) != alone:
+            return False
+        if any(expect(cluster, one, what, quota) != answer for one, what, answer in asked):
+            return False
+        self.quota, self.work, self.refused = quota, work, asked
         self.present.add(queue.name)
+        if strict and refused:
+            self.blocked.add(queue.name)
         return True
 
 

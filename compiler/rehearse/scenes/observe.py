@@ -14,6 +14,8 @@ from compiler.rehearse.scenes.jobs import Work, job
 from compiler.rehearse.session import Rehearsal
 from compiler.rehearse.verdict import refuser
 
+KUEUE_REFUSAL = "Pending"
+"""The reason of Kueue's events about work that it does not admit."""
 KARPENTER_REFUSAL = "FailedScheduling"
 KARPENTER_WORDS = "Failed to schedule pod"
 """How Karpenter's events begin; the scheduler's have the same reason."""
@@ -55,8 +57,20 @@ def answer(rehearsal: Rehearsal, made: Object) -> Outcome:
 
     rehearsal.until(f"answer of Kueue to {made['metadata']['name']}", answered, rehearsal.timeouts.admission_s)
     if condition(found, "QuotaReserved").get("status") != "True":
-        return Outcome("refused", by="Kueue", words=condition(found, "QuotaReserved").get("message", ""))
+        return Outcome("refused", by="Kueue", words=_reasons(rehearsal, found))
     return Outcome("admitted", flavor=_flavor(found))
+
+
+def _reasons(rehearsal: Rehearsal, workload: Object) -> str:
+    """Everything that Kueue said: it tries one flavor after the other, and each time replaces what it said before."""
+    rehearsal.until("words of Kueue", lambda: _told(rehearsal, workload) != [], rehearsal.timeouts.admission_s)
+    return "; ".join(
+        dict.fromkeys([condition(workload, "QuotaReserved").get("message", ""), *_told(rehearsal, workload)])
+    )
+
+
+def _told(rehearsal: Rehearsal, workload: Object) -> list[str]:
+    return [message for reason, message in rehearsal.events_of(workload) if reason == KUEUE_REFUSAL]
 
 
 def borrowing(rehearsal: Rehearsal, work: Work) -> Outcome:
@@ -101,9 +115,7 @@ def placed(rehearsal: Rehearsal, made: Object, work: Work, decided: Outcome) -> 
         waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
         if not waiting:
             return work.holds or all(pod.get("status", {}).get("phase") == "Succeeded" for pod in pods)
-        refusal = (
-            condition(waiting[0], "PodScheduled").get("message", "") if static else _refusal(rehearsal, waiting[0])
-        )
+        refusal = _refusal(rehearsal, waiting[0], static)
         return bool(refusal)
 
     what = f"nodes for {made['metadata']['name']}"
@@ -130,11 +142,13 @@ def placed(rehearsal: Rehearsal, made: Object, work: Work, decided: Outcome) -> 
     )
 
 
-def _refusal(rehearsal: Rehearsal, pod: Object) -> str:
-    """Karpenter's words about a pod that nothing can carry; empty until it has spoken."""
+def _refusal(rehearsal: Rehearsal, pod: Object, static: bool) -> str:
+    """The scheduler's words about nodes that are there, else Karpenter's; empty until they have spoken."""
     scheduled = condition(pod, "PodScheduled")
     if scheduled.get("reason") != "Unschedulable":
         return ""
+    if static:
+        return str(scheduled.get("message", ""))
     for reason, message in rehearsal.events_of(pod):
         if reason == KARPENTER_REFUSAL and message.startswith(KARPENTER_WORDS):
             return message
