@@ -18,7 +18,7 @@ from compiler.rehearse.verdict import judged
 LABEL = "gpuc.dev/rehearsal"
 RUNTIME_CLASS = "nvidia"
 _FRAMEWORKS = {"JobSet": "jobset.x-k8s.io/jobset", "TrainJob": "trainer.kubeflow.org/trainjob"}
-ENFORCED_SECONDS = 30
+ENFORCED_SECONDS = 60
 REFRESH_SECONDS = 1
 _THREADS = 4
 
@@ -30,6 +30,7 @@ class SampleNamespaces:
         self._cluster = cluster
         self._lock = Lock()
         self._ready = False
+        self._failure = ""
 
     @property
     def emitted(self) -> list[str]:
@@ -55,12 +56,17 @@ class SampleNamespaces:
         """Makes them, once, and waits until every constraint of the cluster is enforced.
 
         Raises:
-            WaitError: when one is not in time.
+            WaitError: when one is not in time; the same for every scene.
         """
         with self._lock:
             if not self._ready:
-                self._make(rehearsal.client)
                 self._ready = True
+                try:
+                    self._make(rehearsal.client)
+                except WaitError as error:
+                    self._failure = str(error)
+        if self._failure:
+            raise WaitError(self._failure)
 
     def send(self, client: Client, example: Example) -> None:
         """Tries an example, as a dry run.
