@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from compiler.ahead import Reading
 from compiler.manifest import Artifact, Manifest
 from compiler.pipeline import compile_cluster
 from compiler.source import Source
@@ -40,7 +41,7 @@ def emit_objects(root: Path, file: str) -> Objects:
             if isinstance(artifact, Manifest):
                 by_file.setdefault(artifact.file, []).append(artifact.document())
 
-    compiled, _ = compile_cluster(root, file, take)
+    compiled, _ = compile_cluster(root, file, Reading(root, [file]), take)
     return Objects(by_file, compiled.source.tree["spec"]["kubernetes"])
 
 

@@ -73,14 +73,15 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
     files are spec files relative to the root; None stands for every cluster, and then clusters whose spec is gone
     lose their files.
     """
-    memo = _memo(root, files, into)
-    known = memo and memo.unchanged()
-    if known:
+    will_print = _will_print(root, files, into)
+    memo = None if will_print else _memo(root, files, into)
+    if memo and (known := memo.unchanged()):
         return Outcome((), tuple(known), unchanged=sum(known.values()))
     with (
-        Printing.start(into, keep=True, at_once=_will_print(root, files, into)) as printing,
+        Printing.start(into, keep=True, at_once=will_print) as printing,
         closing(Reading.ahead(root, files)) as reading,
     ):
+        memo = memo or _memo(root, files, into)
         batch = _compile_all(root, reading, progress, printing.send)
         if not batch.is_clean:
             return batch.outcome(root)
