@@ -125,7 +125,7 @@ def moved_containers() -> Iterator[Any]:
             yield pytest.param(policy, moved, id=f"{policy.name}: {name}: {comment}")
 
 
-@pytest.mark.parametrize(("policy", "document"), moved_containers())
+@pytest.mark.parametrize(("policy", "document"), list(moved_containers()))
 def test_a_container_is_refused_in_whichever_list_it_stands(policy: Policy, document: Object) -> None:
     assert refusals(policy, document)
 

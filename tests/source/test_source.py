@@ -81,7 +81,7 @@ def test_what_was_not_written_is_located_at_its_nearest_ancestor(reference: Sour
     pool = ("spec", "pools", "train-h100")
     assert reference.locate((*pool, "sharing", "mig", "every")) == reference.marks[(*pool, "sharing")]
     assert reference.locate(pool, on_key=True) == reference.keys[pool]
-    assert reference.locate(("nothing", 3)) == Mark("specs/prod-use1.yaml", 1, 1)
+    assert reference.locate(("nothing", 3)) == Mark("specs/prod-use1.yaml", 2, 1)
 
 
 TRAPS = {
