@@ -228,6 +228,8 @@ class Client:
         except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
             self._thread.connection.close()  # the server closed an idle one; every verb here can be repeated
             code, read = self._exchange(verb, address, data, headers)
+        except TimeoutError:
+            raise ApiError(504, f"no answer within {REQUEST_TIMEOUT_SECONDS} s", "Timeout") from None
         answer: Object = _decoded(read)
         if code >= 300:
             raise ApiError(code, answer.get("message", ""), answer.get("reason", ""))
