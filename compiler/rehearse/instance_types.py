@@ -8,7 +8,8 @@ from compiler.catalog.records import InstanceType
 from compiler.manifest import Body
 from compiler.model import Cluster, Pool
 from compiler.model.names import CPU, EFA, EPHEMERAL_STORAGE, GPU, HUGEPAGES, MEMORY, POOL_LABEL
-from compiler.model.vector import MIB, Vector, texts
+from compiler.model.pool import LAYOUT_GATE_CPU_MILLI, LAYOUT_GATE_MEMORY_MIB
+from compiler.model.vector import MIB, Vector, texts, total
 
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 ZONE_LABEL = "topology.kubernetes.io/zone"
@@ -23,6 +24,8 @@ Source: sigs.k8s.io/karpenter v1.14.1 kwok/cloudprovider/helpers.go
 """
 USD_PER_VCPU_HOUR = 0.05
 """The price of a type whose price nobody published: only the order of prices counts."""
+_GATE: Vector = {CPU: LAYOUT_GATE_CPU_MILLI, MEMORY: LAYOUT_GATE_MEMORY_MIB * MIB}
+"""What the layout gate asks for, the one DaemonSet that is part of a cluster's tree."""
 _PRICE_SHARE = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
 
 
@@ -62,10 +65,11 @@ def _reserved(cluster: Cluster, pool: Pool, instance: InstanceType) -> Vector:
 
 
 def _left(pool: Pool, instance: InstanceType) -> Vector:
-    """What a node leaves to tenants, huge pages counted as memory: Karpenter takes them off by itself."""
+    """What a node leaves to tenants, and what Karpenter takes off by itself: huge pages, and our own DaemonSet."""
     left = pool.left(instance)
     memory_bytes = left[MEMORY] + left.get(HUGEPAGES, 0)
-    return {CPU: left[CPU], MEMORY: memory_bytes, EPHEMERAL_STORAGE: left[EPHEMERAL_STORAGE]}
+    vector = {CPU: left[CPU], MEMORY: memory_bytes, EPHEMERAL_STORAGE: left[EPHEMERAL_STORAGE]}
+    return total([vector, _GATE]) if pool.mig_by_operator else vector
 
 
 def _believed(cluster: Cluster, instance: InstanceType) -> Vector:
