@@ -75,7 +75,7 @@ class Lane:
         """Takes away the spec that the lane has and applies what decides about work of another."""
         self.empty()
         given = settings(spec, self._crds)
-        # Kueue takes long to start anew: how patient it is makes no difference to work whose nodes come in seconds.
+        # Kueue starts for all specs: how patient it is makes no difference to work whose nodes come in seconds.
         patience = {"waitForPodsReady": self.settings.kueue_configuration["waitForPodsReady"]}
         self.restart(replace(given, kueue_configuration={**given.kueue_configuration, **patience}))
         for document in stand_ins(spec.cluster):

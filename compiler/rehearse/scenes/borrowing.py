@@ -18,13 +18,16 @@ from compiler.rehearse.scenes.observe import borrowing
 
 
 def scenes(cluster: Cluster) -> Iterator[Scene]:
-    """Per queue and pool: all that it can have at once, and one pod more than its own where it may not borrow."""
+    """Per queue, pool and kind of piece: all that it can have at once, where that is more than its own.
+
+    A queue's status adds up what is borrowed, so each kind has an act.
+    """
     for queue in cluster_queues(cluster):
         for share in queue.shares:
-            for resource, own in gangs(share).items():
+            for kind, (resource, own) in enumerate(gangs(share).items(), 1):
                 request = largest(cluster, queue, share, own)
                 if request.pods > own.pods:
-                    yield _scene(cluster, queue, share, resource or CPU, request)
+                    yield _scene(cluster, queue, share, resource or CPU, request, f"borrowing {kind}")
 
 
 def largest(cluster: Cluster, queue: ClusterQueue, share: Share, own: Request) -> Request:
@@ -34,7 +37,7 @@ def largest(cluster: Cluster, queue: ClusterQueue, share: Share, own: Request) -
     return replace(own, pods=most)
 
 
-def _scene(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request) -> Scene:
+def _scene(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request, act: str) -> Scene:
     pool = share.pool.name
     answer = expect(cluster, queue, request)
     what = f"{request.pods} pods with {texts(request.pod)[resource]} {resource}"
@@ -48,6 +51,6 @@ def _scene(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, r
         queue=queue.name,
         pool=pool,
         request=what,
-        act="borrowing",
+        act=act,
         takes=request,
     )
