@@ -66,9 +66,12 @@ def admission(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Qu
     """
     covered = {name: amount for name, amount in request.total.items() if name in queue.covered_resources}
     unknown = [name for name, amount in request.total.items() if amount and name not in covered]
-    reasons, best = [], (0, "")
+    reasons: list[str] = []
+    best = (0, "")
     for pool in queue.pools:
-        if request.pool and request.pool != pool.name:
+        if mismatch := topology_mismatch(queue, pool, request):
+            reasons.insert(0, mismatch)
+        elif request.pool and request.pool != pool.name:
             reasons.append(f"flavor {pool.name} doesn't match node affinity")
         elif reason := _obstacle(queue, pool.name, covered, quota):
             reasons.insert(0, reason)
@@ -86,6 +89,22 @@ def admission(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Qu
         return _refused(obstacle)
     borrowed = quota.borrowed(queue, flavor, covered)
     return Outcome("admitted", flavor=flavor, borrowed=tuple((n, quantity_text(n, a)) for n, a in borrowed.items()))
+
+
+def topology_mismatch(queue: ClusterQueue, pool: Pool, request: Request) -> str:
+    """Kueue's words where a flavor is not for work that is, or is not, placed by topology; empty where it is.
+
+    Work that says nothing is placed by topology where all flavors of the queue are.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/tas_flavorassigner.go
+    """
+    levels = pool.spec.topology or ()
+    if request.one_block and "block" not in levels:
+        lacks = "does not contain the requested level" if levels else "does not support TopologyAwareScheduling"
+        return f'Flavor "{pool.name}" {lacks}'
+    if levels and not request.one_block and not all(each.spec.topology for each in queue.pools):
+        return f'Flavor "{pool.name}" supports only TopologyAwareScheduling'
+    return ""
 
 
 def topology_obstacle(pool: Pool, request: Request) -> str:

@@ -12,7 +12,7 @@ from compiler.rehearse.expectation import Request, admission, expect
 from compiler.rehearse.quota import Quota, owner
 from compiler.rehearse.scenes import Outcome, agrees
 from compiler.rehearse.scenes.jobs import Work
-from compiler.rehearse.scenes.observe import answer, run, submit
+from compiler.rehearse.scenes.observe import answer, placed, submit
 from compiler.rehearse.session import Rehearsal
 
 Asked = tuple[ClusterQueue, Request]
@@ -59,22 +59,46 @@ def judge_nodes(rehearsal: Rehearsal, work: Sequence[Asked]) -> list[Judged]:
             continue
         decided = admission(rehearsal.cluster, queue, request, quota)
         if decided.verdict == "admitted" and decided.flavor not in chosen and not decided.borrowed:
-            chosen[decided.flavor] = (queue, request), expect(rehearsal.cluster, queue, request)
+            chosen[decided.flavor] = (queue, request), expect(rehearsal.cluster, queue, request, quota)
             quota.hold(queue.name, decided.flavor, request.total)
+    submitted = [_submitted(rehearsal, number, *asked) for number, (asked, _) in enumerate(chosen.values())]
     with ThreadPoolExecutor(max(1, len(chosen))) as pool:
-        return list(pool.map(lambda each: _walk(rehearsal, *each), enumerate(chosen.values())))
+        seen = list(pool.map(lambda each: _walked(rehearsal, *each), submitted))
+    return [
+        Judged(queue.name, request, _bound(expected), outcome)
+        for ((queue, request), expected), outcome in zip(chosen.values(), seen, strict=True)
+    ]
 
 
-def _walk(rehearsal: Rehearsal, number: int, chosen: tuple[Asked, Outcome]) -> Judged:
-    (queue, request), expected = chosen
-    if expected.verdict == "admitted":
-        expected = replace(expected, verdict="bound", borrowed=())
+def _bound(expected: Outcome) -> Outcome:
+    """What is expected of pods that stay where they are."""
+    return replace(expected, verdict="bound", borrowed=()) if expected.verdict == "admitted" else expected
+
+
+def _submitted(
+    rehearsal: Rehearsal, number: int, queue: ClusterQueue, request: Request
+) -> tuple[Work, Object, Outcome]:
+    """A gang and Kueue's answer to it: the next one comes after that, because what it gets depends on it."""
     work = Work(f"walk {number}", queue, request, holds=True)
+    made = submit(rehearsal, work)
+    return (work, {}, made) if isinstance(made, Outcome) else (work, made, _answer(rehearsal, made))
+
+
+def _walked(rehearsal: Rehearsal, work: Work, made: Object, decided: Outcome) -> Outcome:
+    """Where its pods are, once it is admitted."""
+    if decided.verdict != "admitted":
+        return decided
     try:
-        seen = run(rehearsal, work)
+        return placed(rehearsal, made, work, decided)
     except WaitError as error:
-        seen = Outcome("unanswered", words=str(error))
-    return Judged(queue.name, request, expected, seen)
+        return Outcome("unanswered", words=str(error))
+
+
+def _answer(rehearsal: Rehearsal, made: Object) -> Outcome:
+    try:
+        return answer(rehearsal, made)
+    except WaitError as error:
+        return Outcome("unanswered", words=str(error))
 
 
 def _tree(cluster: Cluster, queue: ClusterQueue) -> str:
@@ -108,10 +132,7 @@ class _Queueing:
         made = submit(self._rehearsal, Work(f"asked {number}", queue, request, podless=True))
         if isinstance(made, Outcome):
             return Judged(queue.name, request, expected, made, after)
-        try:
-            seen = answer(self._rehearsal, made)
-        except WaitError as error:
-            seen = Outcome("unanswered", words=str(error))
+        seen = _answer(self._rehearsal, made)
         if seen.verdict == "admitted":
             self._hold(queue, request, seen.flavor, made)
         else:
