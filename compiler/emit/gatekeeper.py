@@ -66,7 +66,13 @@ def _values(cluster: Cluster) -> Values:
 
 
 def _config(cluster: Cluster) -> Manifest:
-    match = [{"processes": ["*"], "excludedNamespaces": list(cluster.platform_namespaces)}]
+    # Gatekeeper writes what its webhook excludes into every ValidatingAdmissionPolicy, in an order of chance: with more
+    # than one entry it rewrites them all, again and again. The platform's other namespaces carry its label instead.
+    # Source: gatekeeper v3.23.0 pkg/controller/config/process/excluder.go, GetExcludedNamespaces
+    match = [
+        {"processes": ["audit"], "excludedNamespaces": list(cluster.platform_namespaces)},
+        {"processes": ["webhook"], "excludedNamespaces": ["kube-system"]},
+    ]
     return Manifest(
         file=cluster.out("policies/templates/config.yaml"),
         origin=_origin(cluster),
@@ -120,10 +126,12 @@ def _template(cluster: Cluster, policy: Policy) -> Manifest:
                         "validation": {"openAPIV3Schema": {"type": "object", "properties": parameters}},
                     }
                 },
+                # Without operations they are the webhook's, CREATE and UPDATE. Two that a template names itself come in
+                # an order of chance, and Gatekeeper rewrites its ValidatingAdmissionPolicy for as long as they do.
+                # Source: gatekeeper v3.23.0 pkg/drivers/k8scel/transform/make_vap_objects.go, UnsortedList
                 "targets": [
                     {
                         "target": "admission.k8s.gatekeeper.sh",
-                        "operations": ["CREATE", "UPDATE"],
                         "code": [{"engine": "K8sNativeValidation", "source": source}],
                     }
                 ],
@@ -144,10 +152,9 @@ def _constraints(cluster: Cluster, policy: Policy) -> Iterator[Manifest]:
 
 
 def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, parameters: Body) -> Manifest:
-    match: Body = {"scope": "Namespaced", "kinds": list(policy.kinds), "namespaceSelector": selector}
     # The kind exists only once Gatekeeper has read the template.
     skip = {OPTIONS: "SkipDryRunOnMissingResource=true"}
-    spec: Body = {"enforcementAction": cluster.policy_stage(policy.name), "match": match}
+    spec: Body = {"enforcementAction": cluster.policy_stage(policy.name), "match": matched(policy, selector)}
     if parameters:
         spec["parameters"] = parameters
     return Manifest(
@@ -159,6 +166,16 @@ def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, par
         annotations=wave(CONSTRAINT_WAVE) | skip | {WHY: policy.why},
         body={"spec": spec},
     )
+
+
+def matched(policy: Policy, selector: Body) -> Body:
+    """What a constraint of a policy judges in the namespaces that a selector finds."""
+    match: Body = {"scope": "Namespaced", "kinds": list(policy.kinds), "namespaceSelector": selector}
+    kinds = {kind for entry in policy.kinds for kind in entry["kinds"]}
+    if {"Pod", "Job"} <= kinds:
+        # It reads pod templates itself, and there knows what was before; an expanded pod always counts as new.
+        match["source"] = "Original"
+    return match
 
 
 def _parameters(cluster: Cluster, policy: Policy, tenant: Tenant) -> Body:

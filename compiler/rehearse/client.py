@@ -138,6 +138,22 @@ class Client:
             if error.code != 404:
                 raise
 
+    def delete_all(self, api: str, kind: str, namespace: str = "", labels: str = "") -> None:
+        """Deletes all objects of a kind without grace, and what they own."""
+        options = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
+        query = {"labelSelector": labels} if labels else None
+        self._request("DELETE", self.path(api, kind, namespace), options, query=query)
+
+    def release(self, document: Object) -> None:
+        """Takes all finalizers off an object: nobody is waited for; nothing happens where it is gone."""
+        metadata = document["metadata"]
+        place = document["apiVersion"], document["kind"], metadata["name"]
+        try:
+            self.patch(*place, {"metadata": {"finalizers": None}}, metadata.get("namespace", ""))
+        except ApiError as error:
+            if error.code != 404:
+                raise
+
     def events(self, document: Object) -> list[tuple[str, str]]:
         """(reason, message) of every event about an object, oldest first."""
         uid, namespace = document["metadata"]["uid"], document["metadata"].get("namespace", "default")

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
 from compiler.catalog.policies import policies
+from compiler.emit.gatekeeper import matched
 from compiler.model import Cluster
 from compiler.rehearse.client import POLL_SECONDS, Client, Object, WaitError
 from compiler.rehearse.examples import Example, changes, examples, moved
@@ -113,8 +114,7 @@ def _make_one(client: Client, policy: str, found: list[Example]) -> None:
 
 def _constraint(policy: str, namespaces: dict[str, str]) -> Object:
     known = policies()[policy]
-    selector = {"matchLabels": {LABEL: policy}}
-    match = {"scope": "Namespaced", "kinds": list(known.kinds), "namespaceSelector": selector}
+    match = matched(known, {"matchLabels": {LABEL: policy}})
     spec = {"enforcementAction": "deny", "match": match, "parameters": moved(known.sample, namespaces)}
     return {
         "apiVersion": CONSTRAINT_API,

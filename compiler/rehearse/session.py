@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from compiler.model import Cluster
@@ -14,8 +14,9 @@ from compiler.rehearse.compiled import CompiledSpec
 HOLD = {"gpuc.dev/rehearsal": "hold"}
 """Annotation of a pod: it runs until it is deleted. Without it a Job's pod ends as soon as it has started."""
 _WORK = (("batch/v1", "Job"), ("jobset.x-k8s.io/v1alpha2", "JobSet"), ("v1", "Pod"))
-_WORKLOAD_API = "kueue.x-k8s.io/v1beta2"
-_KARPENTER_API = "karpenter.sh/v1"
+_WORKLOAD = ("kueue.x-k8s.io/v1beta2", "Workload")
+_NODES = (("karpenter.sh/v1", "NodeClaim"), ("v1", "Node"))
+_OF_A_POOL = "karpenter.sh/nodepool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Rehearsal:
     def workload_of(self, owner: Object) -> Object | None:
         """The Workload that Kueue made for a Job, a JobSet or a Pod; None until it has."""
         uid = owner["metadata"]["uid"]
-        for workload in self.client.list_all(_WORKLOAD_API, "Workload", owner["metadata"]["namespace"]):
+        for workload in self.client.list_all(*_WORKLOAD, owner["metadata"]["namespace"]):
             if any(each["uid"] == uid for each in workload["metadata"].get("ownerReferences", ())):
                 return workload
         return None
@@ -91,35 +92,30 @@ class Rehearsal:
         Raises:
             WaitError: when something does not go.
         """
-        self._delete_each(self._work)
-        self._delete_each(self._workloads)
+        self._empty([kind for kind in _WORK if self.client.serves(*kind)])
+        self._empty([_WORKLOAD])
         if nodes:
-            self._delete_each(self._claims)
-            static = {pool.name for pool in self.cluster.pools if pool.is_static}
-            self.until("nodes are gone", lambda: not self._pool_names() - static, self.timeouts.removal_s)
+            self._remove_nodes()
 
-    def _delete_each(self, found: Callable[[], list[Object]]) -> None:
-        for each in found():
-            metadata = each["metadata"]
-            self.client.delete(each["apiVersion"], each["kind"], metadata["name"], metadata.get("namespace", ""))
-        self.until("work is gone", lambda: not found(), self.timeouts.removal_s)
+    def _empty(self, kinds: list[tuple[str, str]]) -> None:
+        for kind in kinds:
+            for namespace in {each["metadata"]["namespace"] for each in self._in_namespaces(kind)}:
+                self.client.delete_all(*kind, namespace)
+        self.until("work is gone", lambda: not any(map(self._in_namespaces, kinds)), self.timeouts.removal_s)
 
-    def _work(self) -> list[Object]:
-        return list(self._in_namespaces([kind for kind in _WORK if self.client.serves(*kind)]))
+    def _in_namespaces(self, kind: tuple[str, str]) -> list[Object]:
+        return [each for each in self.client.list_all(*kind) if each["metadata"]["namespace"] in self.namespaces]
 
-    def _workloads(self) -> list[Object]:
-        return list(self._in_namespaces([(_WORKLOAD_API, "Workload")]))
+    def _remove_nodes(self) -> None:
+        """Nobody is on them: Karpenter's orderly end of a node would only take time."""
+        static = ",".join(sorted(pool.name for pool in self.cluster.pools if pool.is_static))
+        mortal = _OF_A_POOL + (f",{_OF_A_POOL} notin ({static})" if static else "")
 
-    def _in_namespaces(self, kinds: list[tuple[str, str]]) -> Iterator[Object]:
-        for api, kind in kinds:
-            yield from (
-                each for each in self.client.list_all(api, kind) if each["metadata"]["namespace"] in self.namespaces
-            )
+        def left() -> list[Object]:
+            return [each for kind in _NODES for each in self.client.list_all(*kind, labels=mortal)]
 
-    def _claims(self) -> list[Object]:
-        static = {pool.name for pool in self.cluster.pools if pool.is_static}
-        claims = self.client.list_all(_KARPENTER_API, "NodeClaim")
-        return [each for each in claims if each["metadata"]["labels"]["karpenter.sh/nodepool"] not in static]
-
-    def _pool_names(self) -> set[str]:
-        return {node["metadata"]["labels"][POOL_LABEL] for node in self.nodes()}
+        for kind in _NODES:
+            self.client.delete_all(*kind, labels=mortal)
+        for each in left():
+            self.client.release(each)
+        self.until("nodes are gone", lambda: not left(), self.timeouts.removal_s)

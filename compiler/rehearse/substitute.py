@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -28,7 +28,21 @@ def settings(spec: CompiledSpec, definitions: Definitions) -> Settings:
         instance_types=instance_types(spec.cluster),
         karpenter_gates=_gates(spec.values("karpenter")),
         node_stages=tuple(node_stages(spec.cluster)),
+        judged=judged(spec.synced),
     )
+
+
+def judged(synced: Iterable[Manifest]) -> tuple[tuple[str, str], ...]:
+    """API group and resource of every kind that a constraint matches, or that is expanded to one."""
+    found = set()
+    for each in synced:
+        if each.api.startswith("constraints.gatekeeper.sh/"):
+            entries = each.body["spec"]["match"]["kinds"]
+            found |= {(group, kind) for entry in entries for group in entry["apiGroups"] for kind in entry["kinds"]}
+        elif each.kind == "ExpansionTemplate":
+            entries = each.body["spec"]["applyTo"]
+            found |= {(group, kind) for entry in entries for group in entry["groups"] for kind in entry["kinds"]}
+    return tuple((group, _plural(kind)) for group, kind in sorted(found))
 
 
 def rehearsed(manifest: Manifest) -> Object:
@@ -62,6 +76,7 @@ def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
         "Nodes and instance types have what the compiler predicts that a node leaves to tenants: no kubelet and no "
         "agent takes its share, and DaemonSets start no pods.",
         "Webhooks are reached by Services of type ExternalName; Kueue's visibility server is off.",
+        "Gatekeeper's webhook, and so its policies in the API server, are asked about kinds that a constraint names.",
         "Applications, the AppProject and monitoring objects are applied and read by nobody.",
     ]
     if _gates(spec.values("karpenter")) != _installed_gates(spec.values("karpenter")):
@@ -77,6 +92,12 @@ def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
             "defaults: --crds DIR installs upstream's own."
         )
     return said
+
+
+def _plural(kind: str) -> str:
+    """Of the kinds that policies judge; the API server's webhooks go by resource, constraints by kind."""
+    name = kind.lower()
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
 def _gates(values: Mapping[str, Any]) -> dict[str, bool]:

@@ -172,7 +172,7 @@ FAULTS = (
     Fault("GKP-001", "a constraint selects nothing, and the platform is not excluded", "policies", "policy",
           "host-network",
           both(value("GpucHostNetwork", "host-network", "spec match namespaceSelector", None),
-               value("Config", "config", "spec match 0 excludedNamespaces", ["argocd"], "gatekeeper-system")),
+               value("Config", "config", "spec match 1 excludedNamespaces", ["argocd"], "gatekeeper-system")),
           scene="kube-system host-network"),
     Fault("GKP-001", "a tenant's constraint selects nothing and catches another tenant", "policies", "policy",
           "queue-required-search",

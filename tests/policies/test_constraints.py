@@ -66,10 +66,22 @@ def test_constraints_reach_every_tenant_namespace_and_no_other(prod: Cluster) ->
 def test_no_tenant_is_exempt(prod: Cluster) -> None:
     (config,) = emitted(prod, "config.gatekeeper.sh/")
     (values,) = (one for one in gatekeeper(prod) if isinstance(one, Values))
-    exempt = set(config.body["spec"]["match"][0]["excludedNamespaces"])
+    audit, webhook = config.body["spec"]["match"]
+    exempt = set(audit["excludedNamespaces"])
+    assert set(webhook["excludedNamespaces"]) < exempt
     assert exempt == set(values.body["controllerManager"]["exemptNamespaces"])
     assert not exempt & set(prod.tenant_namespaces)
     assert {"kube-system", "gatekeeper-system", "karpenter", "argocd"} <= exempt
+
+
+def test_nothing_that_gatekeeper_writes_down_in_an_order_of_chance_has_two_entries(prod: Cluster) -> None:
+    (config,) = emitted(prod, "config.gatekeeper.sh/")
+    excluded = [
+        entry["excludedNamespaces"] for entry in config.body["spec"]["match"] if "audit" not in entry["processes"]
+    ]
+    assert [len(names) for names in excluded] == [1]
+    for template in emitted(prod, "templates.gatekeeper.sh/"):
+        assert "operations" not in template.body["spec"]["targets"][0]
 
 
 def test_kinds_are_named(prod: Cluster) -> None:

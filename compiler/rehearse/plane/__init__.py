@@ -89,7 +89,7 @@ class ControlPlane:
         started = time.monotonic()
         _install(self.client, settings.crds)
         kueue_port, gatekeeper_port = site.port(), site.port()
-        prepare_webhook(site, self.client, gatekeeper_port)
+        prepare_webhook(site, self.client, settings, gatekeeper_port)
         prepare_webhooks(site, self.client, kueue_port)
         _wait_established(self.client)
         self._note(f"{len(settings.crds)} CustomResourceDefinitions", started)

@@ -9,6 +9,8 @@ from compiler.rehearse.plane.site import Site
 from compiler.rehearse.ports import LOOPBACK
 from compiler.rehearse.process import Process
 
+BATCH_MAX_DURATION = "2s"
+
 
 def start_karpenter(site: Site, settings: Settings) -> Process:
     """Karpenter's own controllers and scheduler, over instance types from a file and nodes that kwok plays."""
@@ -20,6 +22,8 @@ def start_karpenter(site: Site, settings: Settings) -> Process:
         "KUBECONFIG": str(site.kubeconfig),
         "DISABLE_LEADER_ELECTION": "true",
         "FEATURE_GATES": gates,
+        # It waits until no more pods come; scenes send theirs without a pause.
+        "BATCH_MAX_DURATION": BATCH_MAX_DURATION,
         "INSTANCE_TYPES_FILE_PATH": str(types),
         "METRICS_PORT": str(site.port()),
         "HEALTH_PROBE_PORT": str(health),

@@ -9,6 +9,8 @@ from compiler.rehearse.process import Process
 
 SERVICE_ACCOUNT_ISSUER = "https://kubernetes.default.svc"
 SERVICE_RANGE = "10.0.0.0/24"
+COLLECTOR = {"GOGC": "400", "GOMEMLIMIT": "850MiB"}
+"""Go's garbage collector took a fifth of the API server's time: it runs less often, until memory is short."""
 
 
 def start_api_server(site: Site, etcd_url: str) -> Process:
@@ -49,7 +51,7 @@ def start_api_server(site: Site, etcd_url: str) -> Process:
         "--max-requests-inflight=0",
         "--max-mutating-requests-inflight=0",
     ]
-    return site.run("kube-apiserver", arguments, f"{site.url}/readyz")
+    return site.run("kube-apiserver", arguments, f"{site.url}/readyz", COLLECTOR)
 
 
 def start_scheduler(site: Site) -> Process:

@@ -23,3 +23,5 @@ class Settings:
     """Feature gates of Karpenter by name: NodeOverlay, ReservedCapacity, StaticCapacity..."""
     node_stages: Sequence[Body]
     """What the fake kubelet does with nodes: kwok Stages."""
+    judged: Sequence[tuple[str, str]]
+    """API group and resource that policies judge: Gatekeeper is asked about no other."""

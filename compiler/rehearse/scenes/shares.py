@@ -8,9 +8,10 @@ from functools import partial
 
 from compiler.model import Cluster, ClusterQueue, Pool
 from compiler.rehearse.expectation import Request, cluster_queues, expect, portions
-from compiler.rehearse.scenes import Scene
+from compiler.rehearse.scenes import Outcome, Scene
 from compiler.rehearse.scenes.jobs import Work
-from compiler.rehearse.scenes.observe import run
+from compiler.rehearse.scenes.observe import answer, placed, run, submit
+from compiler.rehearse.session import Rehearsal
 
 FULL, BEYOND = "one node of shares", "two nodes of shares"
 """All kinds of a pool at once: a node has room for the full count of each."""
@@ -23,26 +24,68 @@ def scenes(cluster: Cluster) -> Iterator[Scene]:
         if queue is None:
             continue
         for resource, pod in portions(pool).items():
-            for count, act in ((pool.node[resource], FULL), (pool.node[resource] + 1, BEYOND)):
-                yield _scene(cluster, queue, pool, resource, Request(pod, count, pool.name), act)
+            full, beyond = (Request(pod, pool.node[resource] + more, pool.name) for more in (0, 1))
+            if all(expect(cluster, queue, each).verdict == "admitted" for each in (full, beyond)):
+                yield _scene(cluster, queue, pool, resource, beyond, FULL, full)
+            else:
+                yield _scene(cluster, queue, pool, resource, full, FULL)
+                yield _scene(cluster, queue, pool, resource, beyond, BEYOND)
 
 
-def _scene(cluster: Cluster, queue: ClusterQueue, pool: Pool, resource: str, request: Request, act: str) -> Scene:
-    answer = expect(cluster, queue, request)
-    what = f"{request.pods} pods with one {resource}"
-    work = Work(f"shares {queue.name} {pool.name} {what}", queue, request, holds=True)
-    if answer.verdict == "admitted":
+def _scene(
+    cluster: Cluster,
+    queue: ClusterQueue,
+    pool: Pool,
+    resource: str,
+    request: Request,
+    act: str,
+    first: Request | None = None,
+) -> Scene:
+    """All pods of a request; where some of them are named, those come first and the rest when they have their node."""
+    expected = expect(cluster, queue, request)
+    if expected.verdict == "admitted":
         # On the nodes of a static pool, which are there already, pods may spread.
-        answer = replace(answer, verdict="bound", borrowed=None, nodes=None if pool.is_static else answer.nodes)
+        expected = replace(expected, verdict="bound", borrowed=None, nodes=None if pool.is_static else expected.nodes)
+    if first is None:
+        what = f"{request.pods} pods with one {resource}"
+        play = partial(run, work=Work(f"shares {queue.name} {pool.name} {what}", queue, request, holds=True))
+    else:
+        what = f"{first.pods} pods with one {resource}, and one more"
+        name = f"shares {queue.name} {pool.name} {what}"
+        rest = replace(first, pods=request.pods - first.pods)
+        works = [Work(f"{name} {turn}", queue, each, holds=True) for turn, each in enumerate((first, rest))]
+        play = partial(fill, works=works, nodes=None if pool.is_static else 1)
     return Scene(
         family="shares",
         name=f"{queue.name} {pool.name} {what}",
         origin=(*pool.path, "sharing"),
-        expected=answer,
-        play=partial(run, work=work),
+        expected=expected,
+        play=play,
         queue=queue.name,
         pool=pool.name,
         request=what,
         act=act,
         takes=request,
     )
+
+
+def fill(rehearsal: Rehearsal, works: list[Work], nodes: int | None) -> Outcome:
+    """Submits work after work, each when the pods of the one before are bound, and counts the nodes of all.
+
+    nodes is how many the first may take; None where nobody counts.
+    """
+    names: set[str] = set()
+    for work in works:
+        made = submit(rehearsal, work)
+        if isinstance(made, Outcome):
+            return made
+        decided = answer(rehearsal, made)
+        if decided.verdict != "admitted":
+            return decided
+        seen = placed(rehearsal, made, work, decided)
+        if seen.verdict != "bound":
+            return seen
+        names |= {pod["spec"]["nodeName"] for pod in rehearsal.pods_of(made)}
+        if work is works[0] and nodes not in (None, len(names)):
+            return replace(seen, verdict="unanswered", words=f"the first {work.request.pods} took {len(names)} nodes")
+    return replace(seen, nodes=len(names))
