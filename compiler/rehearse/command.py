@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from compiler.report.output import OutputFile
 
 Say = Callable[[str], None]
+STATIC_NODES_SECONDS = 60
 
 
 def run_rehearsal(words: list[str]) -> int:
@@ -94,6 +95,8 @@ def _rehearsed(
     from compiler.rehearse.apply import apply_tree
     from compiler.rehearse.compiled import compiled_spec
     from compiler.rehearse.crds import definitions
+    from compiler.rehearse.fabric import place_static_nodes
+    from compiler.rehearse.health import Sickness
     from compiler.rehearse.plane import ControlPlane
     from compiler.rehearse.play import Played, play
     from compiler.rehearse.session import Rehearsal
@@ -111,6 +114,15 @@ def _rehearsed(
         seconds = {"start": time.monotonic() - started}
         applied = apply_tree(plane.client, spec.synced, stand_ins(spec.cluster), say)
         seconds |= applied.seconds
+        say("nodes of static pools")
+        started = time.monotonic()
+        lacking = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)
+        applied.sick += [
+            Sickness(each, lacking[each.name])
+            for each in spec.synced
+            if each.kind == "NodePool" and each.name in lacking
+        ]
+        seconds["static nodes"] = time.monotonic() - started
         started, done, bad = time.monotonic(), 0, 0
 
         def count(each: Played) -> None:

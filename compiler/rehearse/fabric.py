@@ -7,33 +7,31 @@ import time
 from compiler.emit.kueue import LEVEL_LABELS
 from compiler.model import Cluster, Pool
 from compiler.model.names import POOL_LABEL
-from compiler.rehearse.client import POLL_SECONDS, Client, Object, WaitError
+from compiler.rehearse.client import POLL_SECONDS, Client, Object
 
 BLOCK_NODES = 8
 """Nodes of one block: EC2 says which nodes share a network layer only once they run, so the rehearsal decides."""
 
 
-def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> dict[str, int]:
+def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> dict[str, str]:
     """Waits for the nodes of static pools and labels them by block, as the cloud controller manager does.
 
-    The number of nodes by pool.
-
-    Raises:
-        WaitError: when a pool has not all of its nodes in time.
+    What is wrong by pool: those that have not all of their nodes in time.
     """
     static = [pool for pool in cluster.pools if pool.is_static]
     deadline = time.monotonic() + timeout_s
+    lacking = {}
     for pool in static:
         nodes = _wait(client, pool, deadline)
+        if len(nodes) < pool.nodes_max:
+            lacking[pool.name] = f"{len(nodes)} of {pool.nodes_max} nodes after {timeout_s:.0f} s"
         if "block" in (pool.spec.topology or ()):
             _label(client, pool, nodes)
-    return {pool.name: pool.nodes_max for pool in static}
+    return lacking
 
 
 def _wait(client: Client, pool: Pool, deadline: float) -> list[Object]:
-    while len(nodes := _ready(client, pool)) < pool.nodes_max:
-        if time.monotonic() > deadline:
-            raise WaitError(f"static pool {pool.name} has {len(nodes)} of {pool.nodes_max} nodes")
+    while len(nodes := _ready(client, pool)) < pool.nodes_max and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
     return nodes
 

@@ -85,7 +85,8 @@ class Lane:
             self.apply_all(rehearsed(each) for each in wanted if each.kind == kind)
         if sick := wait_healthy(self.client, wanted, HEALTH_SECONDS):
             raise AssertionError("; ".join(map(str, sick)))
-        place_static_nodes(self.client, spec.cluster, READY_SECONDS)
+        if lacking := place_static_nodes(self.client, spec.cluster, READY_SECONDS):
+            raise AssertionError(f"static pools: {lacking}")
         self._rehearsal = Rehearsal(spec, self.client)
         return self._rehearsal
 
