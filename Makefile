@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help compile test check tools format bench clean
+.PHONY: help compile test check tools conformance format bench clean
 
 help:  ## Print the verbs.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -29,6 +29,13 @@ check: $(VENV)/.installed  ## Lint, types, import layers, and whether out/ is wh
 
 tools: $(VENV)/.installed  ## Build the programs of the rehearsal into the user's cache (needs Go; half an hour once).
 	$(BIN)/python tools/build.py
+
+$(VENV)/.conformance: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[conformance]'
+	@touch $@
+
+conformance: tools $(VENV)/.conformance  ## Let the real programs judge the examples: gator, kubeconform, rehearsals, random work, planted faults.
+	$(BIN)/python -m tests.conformance.run
 
 format: $(VENV)/.installed  ## Format the code.
 	$(BIN)/ruff check --fix-only --quiet .

@@ -75,11 +75,16 @@ def peak_mib(contestant: Contestant, environment: dict[str, str]) -> float | Non
         return None
     contestant.before()
     process = _start(contestant, environment, subprocess.DEVNULL)
-    peak = 0
+    peak = 0.0
     while process.poll() is None:
-        peak = max(peak, sum(_resident_bytes(pid) for pid in _tree(process.pid)))
+        peak = max(peak, tree_mib(process.pid))
         sleep(SAMPLE_SECONDS)
-    return peak / _MIB
+    return peak
+
+
+def tree_mib(pid: int) -> float:
+    """Resident memory of a process and all of its descendants now, pages that they share counted in each."""
+    return sum(_resident_bytes(each) for each in _tree(pid)) / _MIB
 
 
 def _start(contestant: Contestant, environment: dict[str, str], output: int) -> subprocess.Popen[bytes]:

@@ -24,9 +24,9 @@ def render(field: Field, table: Table, machine: Sequence[str], date: str) -> str
         f"{objects}; whole processes, median of {rounds} alternating rounds. README.md says how this is measured.",
         "\n".join(f"- {line}" for line in machine),
         "## Targets",
-        _rows(("", "target", "measured", ""), map(_target, targets(table))),
+        rows(("", "target", "measured", ""), map(_target, targets(table))),
         "## Figures",
-        _rows(
+        rows(
             ("", "wall ms", "user CPU ms", "peak MiB", "in cold compiles", "in floors", "ms at the reference", "does"),
             (_row(contestant.name, contestant.does, table) for contestant in field.contestants),
         ),
@@ -58,7 +58,7 @@ def _spread(figures: Figures) -> str:
     return f"{min(figures.wall_ms):.0f}-{max(figures.wall_ms):.0f}"
 
 
-def _rows(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def rows(head: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
+    """A table of Markdown."""
     columns = list(head)
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in (columns, ["---"] * len(columns), *lines))

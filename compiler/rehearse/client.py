@@ -22,6 +22,10 @@ POLL_SECONDS = 0.1
 MERGE_PATCH = "application/merge-patch+json"
 
 
+CONFLICTS = 5
+"""How often a write is repeated that met another one."""
+
+
 class ApiError(Exception):
     """The API server refused a request."""
 
@@ -89,7 +93,15 @@ class Client:
         """
         query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
         namespace = document["metadata"].get("namespace", "")
-        return self._request("POST", self.path(document["apiVersion"], document["kind"], namespace), document, query)
+        path = self.path(document["apiVersion"], document["kind"], namespace)
+        for _ in range(CONFLICTS):
+            try:
+                return self._request("POST", path, document, query)
+            except ApiError as error:
+                # Others count against the same ResourceQuota at this moment: no answer, an invitation to ask again.
+                if error.reason != "Conflict":
+                    raise
+        return self._request("POST", path, document, query)
 
     def get(self, api: str, kind: str, name: str, namespace: str = "") -> Object:
         """Raises: ApiError, with code 404 where there is none."""

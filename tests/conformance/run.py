@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
 from compiler.rehearse.compiled import compiled_spec
 from compiler.rehearse.programs import MissingProgramsError, Programs, find_programs
-from tests.conformance import core_kinds, gator
+from tests.conformance import core_kinds, differential, fault_run, gator
+from tests.conformance.endings import endings
 from tests.conformance.outcome import Check
 from tests.conformance.rehearsals import rehearse
 from tests.conftest import EXAMPLES, ROOT, example
@@ -52,6 +54,22 @@ def _checks(programs: Programs, folder: Path, crds: Path | None) -> Iterator[Che
             yield from core_kinds.judge(programs.path("kubeconform"), folder / "schemas", spec)
     for name in EXAMPLES:
         yield from rehearse(name, crds, folder)
+    yield from _tried("rehearsals ended in the middle", endings)
+    yield from _tried("random work on random specs", lambda: [differential.run(progress=_said).check()])
+    yield from _tried("planted faults", lambda: fault_run.run(progress=_said).checks())
+
+
+def _tried(name: str, action: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+    """The checks of a long run; one that failed itself where it did not come to its end."""
+    try:
+        yield from action()
+    except Exception:
+        yield Check(name, traceback.format_exc())
+
+
+def _said(line: str) -> None:
+    """Progress of what takes minutes."""
+    print(f"    {line}", file=sys.stderr, flush=True)
 
 
 def _crds() -> Path | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from compiler.rehearse.programs import DATA, NAMES, MissingProgramsError, find_programs
+from tests.conftest import ROOT
 
 
 def test_an_empty_folder_lacks_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,3 +27,12 @@ def test_a_complete_folder_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (tmp_path / "data" / name).mkdir(parents=True)
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
     assert find_programs().path("etcd") == tmp_path / "bin" / "etcd"
+
+
+def test_without_go_the_build_says_so_in_one_sentence(tmp_path: Path) -> None:
+    environment = {"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    command = [sys.executable, str(ROOT / "tools" / "build.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    (sentence,) = done.stderr.splitlines()
+    assert "Go, which is not installed" in sentence

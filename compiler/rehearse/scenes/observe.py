@@ -7,7 +7,7 @@ from dataclasses import replace
 from compiler.emit.queues import KUEUE_API
 from compiler.model.names import CPU, POOL_LABEL
 from compiler.quantity import parse_quantity
-from compiler.rehearse.client import ApiError, Object, condition
+from compiler.rehearse.client import ApiError, Object, WaitError, condition
 from compiler.rehearse.instance_types import INSTANCE_TYPE_LABEL
 from compiler.rehearse.scenes import Outcome
 from compiler.rehearse.scenes.jobs import Work, job
@@ -17,6 +17,8 @@ from compiler.rehearse.verdict import refuser
 KUEUE_REFUSAL = "Pending"
 """The reason of Kueue's events about work that it does not admit."""
 KARPENTER_REFUSAL = "FailedScheduling"
+EVENT_SECONDS = 5
+"""Events come a moment after the condition; of a queue that does not exist there are none."""
 KARPENTER_WORDS = "Failed to schedule pod"
 """How Karpenter's events begin; the scheduler's have the same reason."""
 
@@ -63,10 +65,13 @@ def answer(rehearsal: Rehearsal, made: Object) -> Outcome:
 
 def _reasons(rehearsal: Rehearsal, workload: Object) -> str:
     """Everything that Kueue said: it tries one flavor after the other, and each time replaces what it said before."""
-    rehearsal.until("words of Kueue", lambda: _told(rehearsal, workload) != [], rehearsal.timeouts.admission_s)
-    return "; ".join(
-        dict.fromkeys([condition(workload, "QuotaReserved").get("message", ""), *_told(rehearsal, workload)])
-    )
+    said = str(condition(workload, "QuotaReserved").get("message", ""))
+    try:
+        rehearsal.until("words of Kueue", lambda: _told(rehearsal, workload) != [], EVENT_SECONDS)
+    except WaitError:
+        if not said:
+            raise
+    return "; ".join(dict.fromkeys([said, *_told(rehearsal, workload)]))
 
 
 def _told(rehearsal: Rehearsal, workload: Object) -> list[str]:
