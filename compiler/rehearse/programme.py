@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import ceil
 
 from compiler.model import Cluster, ClusterQueue, Pool
 from compiler.model.vector import Vector, total
 from compiler.rehearse.expectation import Request, cluster_queues, expect
 from compiler.rehearse.quota import Quota, owner
 from compiler.rehearse.scenes import Outcome, Scene
+
+HALF = 0.5
 
 
 @dataclass
@@ -18,7 +21,7 @@ class Act:
 
     quota: Quota
     scenes: list[Scene] = field(default_factory=list)
-    work: dict[str, Vector] = field(default_factory=dict)
+    work: dict[str, tuple[Request, ...]] = field(default_factory=dict)
     """What is asked of the nodes of each pool."""
     refused: list[tuple[ClusterQueue, Request, Outcome]] = field(default_factory=list)
     """What Kueue is to refuse, whatever else it has admitted."""
@@ -44,8 +47,9 @@ class Act:
         quota, work = Quota(cluster, dict(self.quota.held)), dict(self.work)
         if not refused:
             pool = next(each for each in queue.pools if each.name == alone.flavor)
-            work[pool.name] = total([self.work.get(pool.name, {}), request.total])
-            if pool.name in self.work and _nodes(pool, work[pool.name]) > pool.nodes_max:
+            if alone.verdict != "pending":
+                work[pool.name] = (*self.work.get(pool.name, ()), request)
+            if pool.name in self.work and _nodes(pool, work.get(pool.name, ())) > pool.nodes_max:
                 return False
             quota.hold(queue.name, pool.name, request.total)
         asked = [*self.refused, (queue, request, alone)] if refused else self.refused
@@ -71,6 +75,18 @@ def programme(cluster: Cluster, scenes: Iterable[Scene]) -> list[list[Scene]]:
     return [act.scenes for named in acts.values() for act in named]
 
 
-def _nodes(pool: Pool, asked: Vector) -> float:
-    """How many nodes' worth of a pool some work is."""
-    return max(amount / pool.node[name] for name, amount in asked.items() if pool.node.get(name))
+def _nodes(pool: Pool, asked: Iterable[Request]) -> int:
+    """How many nodes of a pool some work may take: a pod of more than half a node has one, smaller ones share theirs.
+
+    Beside large pods small ones may lie on one more: Karpenter starts nodes for pods as they come.
+    """
+    requests = list(asked)
+    large = [request for request in requests if _part(pool, request.pod) > HALF]
+    small = total(request.total for request in requests if request not in large)
+    spread = 1 if large and small else 0
+    return sum(request.pods for request in large) + ceil(_part(pool, small)) + spread
+
+
+def _part(pool: Pool, amounts: Vector) -> float:
+    """How much of a node amounts are, by the resource that they take most of."""
+    return max((amount / pool.node[name] for name, amount in amounts.items() if pool.node.get(name)), default=0)
