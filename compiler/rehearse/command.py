@@ -23,6 +23,7 @@ from compiler.report.terminal import wants_colour
 from compiler.usage import UsageError
 
 if TYPE_CHECKING:
+    from compiler.rehearse.apply import Applied
     from compiler.rehearse.plane import ControlPlane
     from compiler.rehearse.programs import Programs
     from compiler.report.output import OutputFile
@@ -92,15 +93,12 @@ def _rehearsed(
     root: Path, file: str, programs: Programs, options: RehearsalOptions, progress: Progress
 ) -> Iterator[Result]:
     """A rehearsal of one spec; its control plane is up as long as the block runs."""
-    from compiler.rehearse.apply import apply_tree
     from compiler.rehearse.compiled import compiled_spec
     from compiler.rehearse.crds import definitions
-    from compiler.rehearse.fabric import place_static_nodes
-    from compiler.rehearse.health import Sickness
     from compiler.rehearse.plane import ControlPlane
     from compiler.rehearse.play import Played, play
     from compiler.rehearse.session import Rehearsal
-    from compiler.rehearse.substitute import settings, stand_ins, substitutions
+    from compiler.rehearse.substitute import settings, substitutions
     from compiler.rehearse.unjudged import unjudged
 
     spec = compiled_spec(root, file)
@@ -112,17 +110,8 @@ def _rehearsed(
     say("starting the control plane")
     with ControlPlane(programs, settings(spec, crds), say) as plane, _interruptible(plane):
         seconds = {"start": time.monotonic() - started}
-        applied = apply_tree(plane.client, spec.synced, stand_ins(spec.cluster), say)
+        applied = _applied(plane, spec, say)
         seconds |= applied.seconds
-        say("nodes of static pools")
-        started = time.monotonic()
-        lacking = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)
-        applied.sick += [
-            Sickness(each, lacking[each.name])
-            for each in spec.synced
-            if each.kind == "NodePool" and each.name in lacking
-        ]
-        seconds["static nodes"] = time.monotonic() - started
         started, done, bad = time.monotonic(), 0, 0
 
         def count(each: Played) -> None:
@@ -145,6 +134,23 @@ def _rehearsed(
             memory_mib=sum(plane.memory_mib().values()),
             kubeconfig=plane.kubeconfig,
         )
+
+
+def _applied(plane: ControlPlane, spec: CompiledSpec, say: Say) -> Applied:
+    """The tree, and the nodes that stand before any work comes."""
+    from compiler.rehearse.apply import apply_tree
+    from compiler.rehearse.fabric import place_static_nodes
+    from compiler.rehearse.health import Sickness
+    from compiler.rehearse.substitute import stand_ins
+
+    applied = apply_tree(plane.client, spec.synced, stand_ins(spec.cluster), say)
+    say("nodes of static pools")
+    started = time.monotonic()
+    lacking = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)
+    pools = [each for each in spec.synced if each.kind == "NodePool" and each.name in lacking]
+    applied.sick += [Sickness(each, lacking[each.name]) for each in pools]
+    applied.seconds["static nodes"] = time.monotonic() - started
+    return applied
 
 
 def _chosen(spec: CompiledSpec, patterns: list[str]) -> list[Scene]:
