@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from compiler.report import FORMATS
-from compiler.usage import REHEARSAL_FORMATS, SUMMARIES, UsageError, nearest
+from compiler.usage import LINT_FORMATS, REHEARSAL_FORMATS, SUMMARIES, UsageError, nearest
 
 _EXIT_CODES = """exit codes:
   0  no findings of severity error (with --strict: of warning neither)
@@ -63,6 +63,8 @@ def parser_of(command: str) -> Parser:
             parser.add_argument("directory", metavar="DIR", help="where to; no file is ever overwritten")
         case "schema":
             parser = Parser(command)
+        case "lint":
+            parser = _lint_parser()
         case "rehearse":
             parser = _rehearsal_parser()
         case _:
@@ -102,6 +104,32 @@ def _rehearsal_parser() -> Parser:
     parser.add_argument("--keep", action="store_true", help="leave the control plane up until Ctrl-C, for kubectl")
     _add_formats(parser, REHEARSAL_FORMATS)
     return parser
+
+
+def _lint_parser() -> Parser:
+    """The parser of lint, whose defaults are those of LintOptions."""
+    parser = Parser("lint", _EXIT_CODES)
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a YAML file, or a folder of them")
+    parser.add_argument("--kubernetes", metavar="VERSION", help="minor version of the cluster (default: 1.35)")
+    parser.add_argument(
+        "--chart", type=_chart, metavar="NAME=VERSION", help="take maps that are no objects for values of this chart"
+    )
+    parser.add_argument("--format", choices=LINT_FORMATS, help="what to print (default: text)")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
+    return parser
+
+
+def _chart(word: str) -> str:
+    """The name of a chart, if its values are known in that version."""
+    from compiler.catalog import load
+    from compiler.catalog.schemas import chart
+
+    name, _, version = word.partition("=")
+    rows = [row for rows in load().releases.values() for row in rows.values() if chart(row.component) is not None]
+    if not any(row.component == name and version in ("", row.version) for row in rows):
+        known = ", ".join(sorted({f"{row.component}={row.version}" for row in rows}))
+        raise argparse.ArgumentTypeError(f"no values of {word} are known: {known}")
+    return name
 
 
 def _add_specs(parser: Parser) -> None:

@@ -58,6 +58,10 @@ def _dispatch(words: list[str]) -> int:
         return 0
     if command in {"compile", "check"}:
         return _run(command, rest)
+    if command == "lint":
+        from compiler.lint.command import run_lint
+
+        return run_lint(rest)
     if command == "rehearse":
         from compiler.rehearse.command import run_rehearsal
 

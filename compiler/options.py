@@ -40,6 +40,18 @@ class RehearsalOptions:
         self.scene, self.output = [], []
 
 
+class LintOptions:
+    """The options of lint, with what holds where one is not given."""
+
+    paths: list[str]
+    """Files and folders."""
+    kubernetes: str = "1.35"
+    chart: str | None = None
+    """The chart whose values the maps are that are no objects."""
+    format: str = "text"
+    strict: bool = False
+
+
 def read_options(command: str, words: list[str]) -> Options:
     """The options that the words after compile or check mean.
 

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 SUMMARIES = {
     "compile": "Write out/ and clusters/ from the specs.",
     "check": "Report what compile would report, and write nothing.",
+    "lint": "Judge Kubernetes YAML that gpuc did not write: files, folders, cluster dumps, Helm values.",
+    "trace": "Walk one pod through admission, quota, flavor, node pool and node, before there is one.",
+    "isolation": "Prove for every pair of tenants that no pod of one reaches a pod of the other.",
     "rehearse": "Apply what compile would write to a real control plane on this machine, and try it.",
     "schema": "Print the JSON Schema of the spec language, for editors.",
     "explain": "Tell what a fault is and why it matters; without an id, list all faults.",
@@ -14,6 +17,8 @@ SUMMARIES = {
 }
 """What each command does, in the order of the overview."""
 
+LINT_FORMATS = ("text", "json")
+"""How a lint can be reported."""
 REHEARSAL_FORMATS = ("text", "json", "markdown")
 """How a rehearsal can be reported."""
 

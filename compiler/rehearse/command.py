@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compiler.compiled import CompiledSpec
 from compiler.options import RehearsalOptions
-from compiler.rehearse.compiled import CompiledSpec
 from compiler.rehearse.report import render
 from compiler.rehearse.result import Result, tried, troubles
 from compiler.rehearse.scenes import Scene
@@ -93,7 +93,7 @@ def _rehearsed(
     root: Path, file: str, programs: Programs, options: RehearsalOptions, progress: Progress
 ) -> Iterator[Result]:
     """A rehearsal of one spec; its control plane is up as long as the block runs."""
-    from compiler.rehearse.compiled import compiled_spec
+    from compiler.compiled import compiled_spec
     from compiler.rehearse.crds import definitions
     from compiler.rehearse.plane import ControlPlane
     from compiler.rehearse.play import Played, play

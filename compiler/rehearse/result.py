@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from compiler.compiled import CompiledSpec
 from compiler.finding import Mark
 from compiler.rehearse.apply import Applied
-from compiler.rehearse.compiled import CompiledSpec
 from compiler.rehearse.play import Played
 
 

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from compiler.compiled import CompiledSpec
 from compiler.model import Cluster
 from compiler.model.names import POOL_LABEL
 from compiler.rehearse.client import POLL_SECONDS, Client, Object, WaitError
-from compiler.rehearse.compiled import CompiledSpec
 
 HOLD = {"gpuc.dev/rehearsal": "hold"}
 """Annotation of a pod: it runs until it is deleted. Without it a Job's pod ends as soon as it has started."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
+from compiler.compiled import CompiledSpec
 from compiler.manifest import Body, Manifest
 from compiler.model import Cluster
 from compiler.rehearse.client import Object
-from compiler.rehearse.compiled import CompiledSpec
 from compiler.rehearse.crds import Definitions
 from compiler.rehearse.instance_types import instance_types, reserves
 from compiler.rehearse.node_stages import node_stages

@@ -6,7 +6,7 @@ where nothing is certain.
 
     {"version": 1, "gpuc": "0.1.0", "clusters": ["prod-use1"],
      "files": {"written": [], "removed": [], "unchanged": 142},
-     "counts": {"error": 1, "warning": 0, "info": 0},
+     "counts": {"error": 1, "warning": 0, "info": 0}, "unjudged": [],
      "findings": [{"id": "KUE004", "severity": "error", "message": "...",
                    "file": "specs/prod-use1.yaml", "line": 41, "column": 9,
                    "path": ["spec", "queues", "research"], "clusters": ["prod-use1"], "fix": null}]}
@@ -36,6 +36,7 @@ def render(report: Report) -> str:
             "unchanged": report.unchanged,
         },
         "counts": {severity.value: report.count(severity) for severity in Severity},
+        "unjudged": list(report.unjudged),
         "findings": [_finding(each) for each in report.diagnostics],
     }
     return json.dumps(document, indent=2) + "\n"

@@ -40,6 +40,10 @@ class Report:
     """The source line at a mark, without its line break; None where it is not known."""
     seconds: float | None = None
     """How long the run took; None keeps it out, so that the text depends on the specs alone."""
+    objects: int | None = None
+    """How many objects were judged, where no spec was compiled."""
+    unjudged: tuple[str, ...] = ()
+    """What could not be judged, one sentence each."""
     repository_prefix: str = ""
     """Where the root lies in its repository, for formats read there: "" or "infra/fleet/"."""
 

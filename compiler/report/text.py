@@ -14,7 +14,7 @@ def render(report: Report, colour: bool) -> str:
     """The report as text; control characters of quoted input are shown, never sent."""
     paint = Paint(colour)
     blocks = [_diagnostic(each, report, paint) for each in report.diagnostics]
-    return "\n".join([*blocks, *_closing(report)]) + "\n"
+    return "\n".join([*blocks, *_left_out(report), *_closing(report)]) + "\n"
 
 
 def _diagnostic(diagnostic: Diagnostic, report: Report, paint: Paint) -> str:
@@ -57,13 +57,20 @@ def _excerpt(diagnostic: Diagnostic, report: Report, paint: Paint) -> list[str]:
     ]
 
 
+def _left_out(report: Report) -> list[str]:
+    if not report.unjudged:
+        return []
+    return ["Could not be judged:", *(f"  - {visible(sentence)}" for sentence in report.unjudged), ""]
+
+
 def _closing(report: Report) -> list[str]:
     """The counts, and where to read on."""
     counts = {severity: report.count(severity) for severity in Severity}
     found = ", ".join(
         f"{count} {severity.value if count == 1 else _PLURALS[severity]}" for severity, count in counts.items() if count
     )
-    line = f"{_number(len(report.clusters), 'cluster')}: {found or 'no findings'}"
+    subject = (len(report.clusters), "cluster") if report.objects is None else (report.objects, "object")
+    line = f"{_number(*subject)}: {found or 'no findings'}"
     if report.written or report.removed or report.unchanged:
         written = _number(len(report.written), "file")
         line += f"; {written} written, {len(report.removed)} removed, {report.unchanged} unchanged"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from compiler.finding import Finding, Severity, fault
+from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
+from compiler.verify.flaw import Flaw
 
 ILLEGAL_METADATA = fault(
     "SCH006",
     Severity.ERROR,
-    "An emitted object has a name, namespace, label or annotation that Kubernetes refuses.",
+    "An object has a name, namespace, label or annotation that Kubernetes refuses.",
     "The API server refuses the object and its Application does not sync.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
 )
@@ -37,49 +38,49 @@ _MOST_NAME, _MOST_LABEL = 253, 63
 _MOST_ANNOTATIONS_BYTES = 262_144
 
 
-def verify_metadata(manifest: Manifest, *, namespaced: bool) -> Iterator[Finding]:
+def verify_metadata(manifest: Manifest, *, namespaced: bool) -> Iterator[Flaw]:
     """What is wrong with the object's metadata.
 
     Args:
         namespaced: whether its kind lives in namespaces.
     """
     told = (_name(manifest), _namespace(manifest, namespaced), _labels(manifest), _annotations(manifest))
-    for message in (message for part in told for message in part):
-        yield ILLEGAL_METADATA.at(manifest.origin, f"{manifest.file}: {manifest}: metadata.{message}")
+    for path, message in (each for part in told for each in part):
+        yield Flaw(ILLEGAL_METADATA, manifest, ("metadata", *path), message)
 
 
-def _name(manifest: Manifest) -> Iterator[str]:
+def _name(manifest: Manifest) -> Iterator[tuple[Path, str]]:
     pattern, form = _NAMES.get(manifest.kind, _SUBDOMAIN_NAME)
     most = _MOST_LABEL if manifest.kind in _LABEL_VALUED else _MOST_NAME
     if not pattern.fullmatch(manifest.name) or len(manifest.name) > most:
-        yield f'name: "{manifest.name}" is not {form} of at most {most} characters'
+        yield ("name",), f'"{manifest.name}" is not {form} of at most {most} characters'
 
 
-def _namespace(manifest: Manifest, namespaced: bool) -> Iterator[str]:
+def _namespace(manifest: Manifest, namespaced: bool) -> Iterator[tuple[Path, str]]:
     if namespaced and not _LABEL.fullmatch(manifest.namespace):
-        yield f'namespace: "{manifest.namespace}" is not a namespace, and a {manifest.kind} lives in one'
+        yield ("namespace",), f'"{manifest.namespace}" is not a namespace, and a {manifest.kind} lives in one'
     if not namespaced and manifest.namespace:
-        yield f'namespace: a {manifest.kind} lives in none, not in "{manifest.namespace}"'
+        yield ("namespace",), f'a {manifest.kind} lives in none, not in "{manifest.namespace}"'
 
 
-def _labels(manifest: Manifest) -> Iterator[str]:
+def _labels(manifest: Manifest) -> Iterator[tuple[Path, str]]:
     for key, value in manifest.labels.items():
         if not _is_key(key):
-            yield f'labels: "{key}" is not a label key'
+            yield ("labels", key), f'"{key}" is not a label key'
         if not isinstance(value, str) or not _LABEL_VALUE.fullmatch(value):
-            yield f'labels["{key}"]: {value!r} is not a label value'
+            yield ("labels", key), f"{value!r} is not a label value"
 
 
-def _annotations(manifest: Manifest) -> Iterator[str]:
+def _annotations(manifest: Manifest) -> Iterator[tuple[Path, str]]:
     total = 0
     for key, value in manifest.annotations.items():
         if not _is_key(key.lower()):
-            yield f'annotations: "{key}" is not an annotation key'
+            yield ("annotations", key), f'"{key}" is not an annotation key'
         if not isinstance(value, str):
-            yield f'annotations["{key}"]: {value!r} is not text'
+            yield ("annotations", key), f"{value!r} is not text"
         total += len(key.encode()) + len(str(value).encode())
     if total > _MOST_ANNOTATIONS_BYTES:
-        yield f"annotations: {total} bytes together, at most {_MOST_ANNOTATIONS_BYTES} are allowed"
+        yield ("annotations",), f"{total} bytes together, at most {_MOST_ANNOTATIONS_BYTES} are allowed"
 
 
 def _is_key(key: str) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from compiler.catalog.schemas.structural import Schema
+from compiler.finding import Path
+from compiler.verify.flaw import place
 from compiler.verify.quantity import canonical_quantity, is_canonical_quantity
 
 if TYPE_CHECKING:
@@ -28,11 +30,15 @@ class Mismatch:
     """One place of a document that its schema refuses."""
 
     fit: Fit
-    place: str
-    """JSON path from the document's root: spec.taints[0].effect."""
+    path: Path
+    """From the document's root: ("spec", "taints", 0, "effect")."""
     message: str
     """What is wrong there, without the place."""
     fix: str = ""
+
+    def under(self, *path: str | int) -> Mismatch:
+        """The same in a document of which this one is the part at a path."""
+        return replace(self, path=(*path, *self.path))
 
 
 def validator(schema: Schema) -> Draft202012Validator:
@@ -52,20 +58,7 @@ def mismatches(compiled: Draft202012Validator, document: Any, schema: Schema) ->
     if compiled.is_valid(document):
         return
     found = [item for error in compiled.iter_errors(document) for item in _read(error, schema)]
-    yield from sorted(set(found), key=lambda item: (item.place, item.message))
-
-
-def place(path: list[str | int]) -> str:
-    """A JSON path: names with points between them, indexes in brackets, odd names in brackets and quotes."""
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif step.replace("-", "").replace("_", "").isalnum():
-            text += f".{step}" if text else step
-        else:
-            text += f'["{step}"]'
-    return text
+    yield from sorted(set(found), key=lambda item: (place(item.path), item.message))
 
 
 def nearest(name: str, known: list[str]) -> str:
@@ -101,7 +94,7 @@ class _MapKeys:
 
 
 def _read(error: ValidationError, schema: Schema) -> Iterator[Mismatch]:
-    path = list(error.instance_path)
+    path: Path = tuple(error.instance_path)
     keyword = error.kind.name
     if keyword in {"additionalProperties", "unevaluatedProperties"}:
         unexpected: list[str] = error.kind.unexpected  # type: ignore[attr-defined]
@@ -109,17 +102,17 @@ def _read(error: ValidationError, schema: Schema) -> Iterator[Mismatch]:
         for name in unexpected:
             near = nearest(name, known)
             hint = f', did you mean "{near}"' if near else f"; known: {', '.join(known) or 'none'}"
-            yield Mismatch(Fit.UNKNOWN, place([*path, name]), f"unknown field{hint}")
+            yield Mismatch(Fit.UNKNOWN, (*path, name), f"unknown field{hint}")
     elif keyword == "required":
         name = error.kind.property  # type: ignore[attr-defined]
-        yield Mismatch(Fit.MISSING, place([*path, name]), "required, and missing")
+        yield Mismatch(Fit.MISSING, (*path, name), "required, and missing")
     elif keyword == "format" and error.kind.format == "quantity":  # type: ignore[attr-defined]
-        yield _quantity(place(path), str(error.instance))
+        yield _quantity(path, str(error.instance))
     else:
-        yield Mismatch(Fit.VALUE, place(path), _short(error.message))
+        yield Mismatch(Fit.VALUE, path, _short(error.message))
 
 
-def _quantity(where: str, text: str) -> Mismatch:
+def _quantity(where: Path, text: str) -> Mismatch:
     try:
         canonical = canonical_quantity(text)
     except ValueError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from compiler.catalog.schemas import CONSTRAINTS, Table, builtin_kinds, custom_kinds, table
 from compiler.finding import Finding, Severity, fault
 from compiler.manifest import Manifest
+from compiler.verify.flaw import Flaw
 from compiler.verify.metadata import verify_metadata
 from compiler.verify.mismatch import Fit, Mismatch, mismatches, nearest, validator
 from compiler.verify.shape import verify_shape
@@ -20,31 +21,31 @@ if TYPE_CHECKING:
 UNKNOWN_FIELD = fault(
     "SCH001",
     Severity.ERROR,
-    "An emitted object has a field that its kind does not have.",
+    "An object has a field that its kind does not have.",
     "The API server drops the field, or refuses the object, and the setting has no effect.",
 )
 WRONG_VALUE = fault(
     "SCH002",
     Severity.ERROR,
-    "An emitted value has another type, range, pattern or word than its field allows.",
+    "A value has another type, range, pattern or word than its field allows.",
     "The API server refuses the object and its Application does not sync.",
 )
 MISSING_FIELD = fault(
     "SCH003",
     Severity.ERROR,
-    "An emitted object lacks a field that its kind requires.",
+    "An object lacks a field that its kind requires.",
     "The API server refuses the object and its Application does not sync.",
 )
 UNKNOWN_KIND = fault(
     "SCH004",
     Severity.ERROR,
-    "An emitted object is of a kind or version without a schema.",
+    "An object is of a kind or version without a schema.",
     "Nothing is known of it, so nothing in it could be checked.",
 )
 NOT_CANONICAL = fault(
     "SCH005",
     Severity.ERROR,
-    "An emitted quantity is not in the form in which Kubernetes stores it.",
+    "A quantity is not in the form in which Kubernetes stores it.",
     "Argo CD compares text with what is stored and shows a difference that no sync ends.",
     "k8s.io/apimachinery v0.35, pkg/api/resource/quantity.go",
 )
@@ -57,21 +58,30 @@ _FAULTS = {
 
 
 def verify_schemas(manifests: Sequence[Manifest], kubernetes: str) -> list[Finding]:
-    """All that is wrong with the emitted objects: fields, values and metadata in their order, then the tree.
+    """All that is wrong with emitted objects: fields, values and metadata in their order, then the tree.
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".
     """
+    flaws = [*schema_flaws(manifests, kubernetes), *verify_shape(manifests)]
+    return [flaw.finding() for flaw in flaws]
+
+
+def schema_flaws(manifests: Sequence[Manifest], kubernetes: str) -> list[Flaw]:
+    """Every field, value and piece of metadata that the API server of a minor version would drop or refuse."""
     parameters = declared_parameters(manifests)
-    found: list[Finding] = []
+    found: list[Flaw] = []
     for manifest in manifests:
         known = table(manifest.api, manifest.kind, kubernetes)
         if known is None or (manifest.api == CONSTRAINTS and manifest.kind not in parameters):
             found.append(_unknown_kind(manifest, kubernetes))
             continue
-        found.extend(_finding(manifest, item) for item in _of(manifest, known, kubernetes, parameters))
+        found.extend(
+            Flaw(_FAULTS[item.fit], manifest, item.path, item.message, item.fix, on_key=item.fit is Fit.UNKNOWN)
+            for item in _of(manifest, known, kubernetes, parameters)
+        )
         found.extend(verify_metadata(manifest, namespaced=known.namespaced))
-    return found + verify_shape(manifests)
+    return found
 
 
 def _of(manifest: Manifest, known: Table, kubernetes: str, parameters: dict[str, str]) -> Iterator[Mismatch]:
@@ -89,12 +99,7 @@ def _compiled(api: str, kind: str, kubernetes: str) -> Draft202012Validator:
     return validator(known.schema)
 
 
-def _finding(manifest: Manifest, item: Mismatch) -> Finding:
-    where = f"{manifest.file}: {manifest}: {item.place or 'the object'}"
-    return _FAULTS[item.fit].at(manifest.origin, f"{where}: {item.message}", fix=item.fix)
-
-
-def _unknown_kind(manifest: Manifest, kubernetes: str) -> Finding:
+def _unknown_kind(manifest: Manifest, kubernetes: str) -> Flaw:
     if manifest.api == CONSTRAINTS:
         reason = f'no ConstraintTemplate of this tree declares the kind "{manifest.kind}"'
     else:
@@ -102,4 +107,4 @@ def _unknown_kind(manifest: Manifest, kubernetes: str) -> Finding:
         near = nearest(f"{manifest.api} {manifest.kind}", known)
         reason = f"no schema of {manifest.api} {manifest.kind} in Kubernetes {kubernetes} or the release set"
         reason += f', did you mean "{near}"' if near else ""
-    return UNKNOWN_KIND.at(manifest.origin, f"{manifest.file}: {manifest}: {reason}")
+    return Flaw(UNKNOWN_KIND, manifest, ("kind",), reason)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from compiler.finding import Finding, Severity, fault
+from compiler.finding import Severity, fault
 from compiler.manifest import Manifest
-from compiler.verify.mismatch import place
+from compiler.verify.flaw import Flaw
 
 MEANINGLESS = fault(
     "SCH007",
     Severity.ERROR,
-    "An emitted object has a null, or an empty map or list that says nothing.",
+    "An object has a null, or an empty map or list that says nothing.",
     "The API server drops it, so Argo CD shows a difference that no sync ends, or it means all instead of none.",
 )
 TWICE = fault(
@@ -35,20 +35,18 @@ _OPEN = "openAPIV3Schema"
 """Beneath it stands a schema, whose empty parts are a matter of its own."""
 
 
-def verify_shape(manifests: Sequence[Manifest]) -> list[Finding]:
+def verify_shape(manifests: Sequence[Manifest]) -> list[Flaw]:
     """Nulls, empty containers, objects that stand twice, and files whose objects are scattered."""
     return [
-        *(finding for manifest in manifests for finding in _meaningless(manifest)),
+        *(flaw for manifest in manifests for flaw in _meaningless(manifest)),
         *_duplicates(manifests),
         *_interleaved(manifests),
     ]
 
 
-def _meaningless(manifest: Manifest) -> Iterator[Finding]:
+def _meaningless(manifest: Manifest) -> Iterator[Flaw]:
     for path in _empties(manifest.body):
-        seen = place(list(path))
-        text = f"{manifest.file}: {manifest}: {seen}: null or empty, leave it out"
-        yield MEANINGLESS.at(manifest.origin, text)
+        yield Flaw(MEANINGLESS, manifest, path, "null or empty, leave it out")
 
 
 def _empties(body: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:
@@ -68,23 +66,21 @@ def _empties(body: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:
                     yield (*path, step)
 
 
-def _duplicates(manifests: Sequence[Manifest]) -> Iterator[Finding]:
+def _duplicates(manifests: Sequence[Manifest]) -> Iterator[Flaw]:
     first: dict[tuple[str, str, str, str], Manifest] = {}
     for manifest in manifests:
         group = manifest.api.rpartition("/")[0]
         before = first.setdefault((group, manifest.kind, manifest.namespace, manifest.name), manifest)
         if before is not manifest:
-            text = f"{manifest.file}: {manifest}: stands in {before.file} already"
-            yield TWICE.at(manifest.origin, text)
+            yield Flaw(TWICE, manifest, (), f"stands in {before.file} already")
 
 
-def _interleaved(manifests: Sequence[Manifest]) -> Iterator[Finding]:
+def _interleaved(manifests: Sequence[Manifest]) -> Iterator[Flaw]:
     ended: set[str] = set()
     current = ""
     for manifest in manifests:
         if manifest.file != current:
             if manifest.file in ended:
-                text = f"{manifest.file}: {manifest}: is apart from its file's others, after objects of {current}"
-                yield TWICE.at(manifest.origin, text)
+                yield Flaw(TWICE, manifest, (), f"is apart from its file's others, after objects of {current}")
             ended.add(current)
             current = manifest.file

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.catalog.schemas import cel_source
 from compiler.catalog.schemas.structural import Schema, strict
 from compiler.manifest import Manifest
 from compiler.verify.mismatch import Fit, Mismatch, mismatches, validator
+from compiler.verify.tree import dig, items
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -32,24 +33,23 @@ def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
 def parameter_mismatches(constraint: Manifest, declared: str) -> Iterator[Mismatch]:
     """What is wrong with a constraint's parameters, by the text that its template declares."""
     compiled, schema = _parameters(declared)
-    for item in mismatches(compiled, _dig(constraint.body, "spec", "parameters") or {}, schema):
-        yield Mismatch(item.fit, f"spec.parameters.{item.place}".rstrip("."), item.message, item.fix)
+    for item in mismatches(compiled, dig(constraint.body, "spec", "parameters") or {}, schema):
+        yield item.under("spec", "parameters")
 
 
 def open_parts(manifest: Manifest) -> Iterator[Mismatch]:
     """What is wrong with a template beside its CRD: its name, and its CEL, where a misspelt word admits all."""
     if manifest.name != _kind(manifest).lower():
         fix = _kind(manifest).lower()
-        yield Mismatch(Fit.VALUE, "metadata.name", f'a template is named "{fix}", its kind in lower case', fix)
+        yield Mismatch(Fit.VALUE, ("metadata", "name"), f'a template is named "{fix}", its kind in lower case', fix)
     wrong = _schema_fault(_declared(manifest))
     if wrong:
-        yield Mismatch(Fit.VALUE, ".".join(_PARAMETERS), wrong)
-    for t, target in _items(_dig(manifest.body, "spec", "targets")):
-        for c, code in _items(_dig(target, "code")):
-            if _dig(code, "engine") == _CEL_ENGINE:
-                for item in mismatches(_cel_validator(), _dig(code, "source"), cel_source()):
-                    where = f"spec.targets[{t}].code[{c}].source.{item.place}".rstrip(".")
-                    yield Mismatch(item.fit, where, item.message, item.fix)
+        yield Mismatch(Fit.VALUE, _PARAMETERS, wrong)
+    for t, target in items(dig(manifest.body, "spec", "targets")):
+        for c, code in items(dig(target, "code")):
+            if dig(code, "engine") == _CEL_ENGINE:
+                for item in mismatches(_cel_validator(), dig(code, "source"), cel_source()):
+                    yield item.under("spec", "targets", t, "code", c, "source")
 
 
 @cache
@@ -69,7 +69,7 @@ def _schema_fault(declared: str) -> str:
 
 
 def _declared(template: Manifest) -> str:
-    return json.dumps(_dig(template.body, *_PARAMETERS) or {}, sort_keys=True)
+    return json.dumps(dig(template.body, *_PARAMETERS) or {}, sort_keys=True)
 
 
 @cache
@@ -78,14 +78,4 @@ def _cel_validator() -> Draft202012Validator:
 
 
 def _kind(manifest: Manifest) -> str:
-    return str(_dig(manifest.body, "spec", "crd", "spec", "names", "kind"))
-
-
-def _items(value: Any) -> Iterator[tuple[int, Any]]:
-    return iter(enumerate(value if isinstance(value, list) else ()))
-
-
-def _dig(value: Any, *names: str) -> Any:
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
+    return str(dig(manifest.body, "spec", "crd", "spec", "names", "kind"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from compiler.catalog.schemas import chart, kueue_configuration
 from compiler.finding import Finding, Severity, fault
 from compiler.manifest import Values
+from compiler.verify.flaw import place
 from compiler.verify.mismatch import Fit, Mismatch, mismatches, validator
 
 if TYPE_CHECKING:
@@ -61,10 +62,10 @@ def _configuration(values: Values) -> Iterator[Mismatch]:
     try:
         document = values.embedded[where] if where in values.embedded else _parsed(text)
     except ValueError as error:
-        yield Mismatch(Fit.VALUE, where, f"not YAML: {error}")
+        yield Mismatch(Fit.VALUE, _CONFIGURATION, f"not YAML: {error}")
         return
     for item in mismatches(_configuration_validator(), document, kueue_configuration()):
-        yield Mismatch(item.fit, f"{where}: {item.place}", item.message, item.fix)
+        yield item.under(*_CONFIGURATION)
 
 
 def _parsed(text: str) -> Any:
@@ -96,4 +97,4 @@ def _configuration_validator() -> Draft202012Validator:
 
 def _finding(values: Values, item: Mismatch) -> Finding:
     kind = UNKNOWN_KEY if item.fit is Fit.UNKNOWN else WRONG_TYPE
-    return kind.at(values.origin, f"{values.file}: {item.place or 'the file'}: {item.message}", fix=item.fix)
+    return kind.at(values.origin, f"{values.file}: {place(item.path) or 'the file'}: {item.message}", fix=item.fix)

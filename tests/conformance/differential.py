@@ -21,8 +21,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from compiler.compiled import CompiledSpec
 from compiler.model import ClusterQueue
-from compiler.rehearse.compiled import CompiledSpec
 from compiler.rehearse.expectation import Request
 from compiler.rehearse.scenes import Outcome
 from tests.conformance.judged_work import Judged, judge_admission, judge_nodes

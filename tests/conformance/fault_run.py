@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
+from compiler.compiled import CompiledSpec, compiled_spec
 from compiler.manifest import Manifest
 from compiler.rehearse.apply import apply_tree
 from compiler.rehearse.client import ApiError
-from compiler.rehearse.compiled import CompiledSpec, compiled_spec
 from compiler.rehearse.health import wait_healthy
 from compiler.rehearse.play import Played, play
 from compiler.rehearse.scenes import Scene, all_scenes

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from compiler.catalog import load
+from compiler.compiled import CompiledSpec
 from compiler.emit import emit
 from compiler.model import resolve
 from compiler.rehearse.client import Client, Object
-from compiler.rehearse.compiled import CompiledSpec
 from compiler.rehearse.crds import Definitions, definitions
 from compiler.rehearse.fabric import place_static_nodes
 from compiler.rehearse.health import wait_healthy

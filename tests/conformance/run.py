@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from compiler.rehearse.compiled import compiled_spec
+from compiler.compiled import compiled_spec
 from compiler.rehearse.programs import MissingProgramsError, Programs, find_programs
 from tests.conformance import core_kinds, differential, fault_run, gator
 from tests.conformance.endings import endings

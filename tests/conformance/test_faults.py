@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import pytest
 
-from compiler.rehearse.compiled import CompiledSpec, compiled_spec
+from compiler.compiled import CompiledSpec, compiled_spec
 from compiler.rehearse.scenes import all_scenes
 from compiler.rehearse.substitute import rehearsed
 from tests.conformance.breaking import Documents

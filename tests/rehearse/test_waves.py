@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.rehearse.compiled import CompiledSpec, compiled_spec
+from compiler.compiled import CompiledSpec, compiled_spec
 from compiler.rehearse.waves import namespaces, steps
 from tests.conftest import EXAMPLES, ROOT
 

@@ -17,6 +17,7 @@ from compiler.catalog.schemas import (
 )
 from compiler.finding import Finding
 from compiler.manifest import Manifest
+from compiler.verify.flaw import place
 from compiler.verify.mismatch import Fit, mismatches, validator
 from compiler.verify.schema import verify_schemas
 
@@ -92,7 +93,7 @@ def test_every_mistake_in_values_is_refused_at_its_place(name: str) -> None:
     assert list(mismatches(compiled, document, schema)) == []
     count = 0
     for mistake in mistakes(schema, document, schema.get("$defs", {}), set()):
-        told = [(item.fit, item.place) for item in mismatches(compiled, mistake.document, schema)]
+        told = [(item.fit, place(item.path)) for item in mismatches(compiled, mistake.document, schema)]
         assert (mistake.fit, mistake.place) in told
         count += 1
     assert count > 0

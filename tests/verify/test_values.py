@@ -113,7 +113,8 @@ objectRetentionPolicies: {workloads: {afterFinished: 168h}}
 def configuration(text: str) -> list[tuple[str, str]]:
     found = told("kueue", {"managerConfig": {"controllerManagerConfigYaml": text}})
     return [
-        (identity, message.removeprefix("managerConfig.controllerManagerConfigYaml: ")) for identity, message in found
+        (identity, message.removeprefix("managerConfig.controllerManagerConfigYaml").lstrip(".: "))
+        for identity, message in found
     ]
 
 

@@ -1,0 +1,1 @@
+"""`gpuc lint`: the judges over trees of Kubernetes YAML that gpuc did not write."""
