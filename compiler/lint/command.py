@@ -84,7 +84,7 @@ def _read(file: str, reading: Reading, places: Places) -> None:
 def _flaws(reading: Reading, options: LintOptions) -> tuple[list[Flaw], Counter[str]]:
     """What the judges find, and the kinds that have no schema."""
     found, unknown = [], Counter[str]()
-    for flaw in schema_flaws(reading.manifests, options.kubernetes):
+    for flaw in schema_flaws(reading.manifests, options.kubernetes, as_written=True):
         if flaw.fault is UNKNOWN_KIND:
             unknown[f"{flaw.manifest.api} {flaw.manifest.kind}"] += 1
         elif flaw.fault is not NOT_CANONICAL:  # how Kubernetes would print a quantity is nobody's mistake

@@ -78,6 +78,10 @@ class Reading:
         )
 
 
+_AMOUNTS = frozenset(
+    ("limits", "requests", "hard", "capacity", "allocatable", "overhead", "default", "defaultRequest", "min", "max")
+)
+"""Maps from resources to quantities in the kinds of Kubernetes itself, whose tables only know that these are text."""
 _ELSEWHERE = frozenset(("apiVersion", "kind", "metadata", "status"))
 
 
@@ -92,13 +96,19 @@ def _objects(data: Any) -> Iterator[tuple[Path, Any]]:
         yield (), data
 
 
-def _applied(value: Any) -> Any:
-    """A value as the API server takes it: a null in a map says nothing."""
+def _applied(value: Any, name: str = "") -> Any:
+    """A value as the API server takes it: a null in a map says nothing, and amounts of resources may be numbers."""
     if isinstance(value, dict):
-        return {key: _applied(each) for key, each in value.items() if each is not None}
+        if name in _AMOUNTS:
+            return {key: str(each) if _is_number(each) else each for key, each in value.items() if each is not None}
+        return {key: _applied(each, key) for key, each in value.items() if each is not None}
     if isinstance(value, list):
         return [_applied(each) for each in value]
     return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _texts(value: Any) -> dict[str, Any]:

@@ -38,12 +38,14 @@ _MOST_NAME, _MOST_LABEL = 253, 63
 _MOST_ANNOTATIONS_BYTES = 262_144
 
 
-def verify_metadata(manifest: Manifest, *, namespaced: bool) -> Iterator[Flaw]:
+def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = False) -> Iterator[Flaw]:
     """What is wrong with the object's metadata.
 
     Args:
         namespaced: whether its kind lives in namespaces.
+        as_written: whether a namespace may be missing, because `kubectl -n` or Argo CD gives one.
     """
+    namespaced = namespaced and not (as_written and not manifest.namespace)
     told = (_name(manifest), _namespace(manifest, namespaced), _labels(manifest), _annotations(manifest))
     for path, message in (each for part in told for each in part):
         yield Flaw(ILLEGAL_METADATA, manifest, ("metadata", *path), message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compiler.catalog.schemas import CONSTRAINTS, Table, builtin_kinds, custom_kinds, table
 from compiler.finding import Finding, Severity, fault
@@ -67,8 +67,13 @@ def verify_schemas(manifests: Sequence[Manifest], kubernetes: str) -> list[Findi
     return [flaw.finding() for flaw in flaws]
 
 
-def schema_flaws(manifests: Sequence[Manifest], kubernetes: str) -> list[Flaw]:
-    """Every field, value and piece of metadata that the API server of a minor version would drop or refuse."""
+def schema_flaws(manifests: Sequence[Manifest], kubernetes: str, *, as_written: bool = False) -> list[Flaw]:
+    """Every field, value and piece of metadata that the API server of a minor version would drop or refuse.
+
+    Args:
+        as_written: whether people wrote the objects: quantities may be numbers then, as the API server takes them, and
+            a namespace may come from elsewhere.
+    """
     parameters = declared_parameters(manifests)
     found: list[Flaw] = []
     for manifest in manifests:
@@ -78,14 +83,16 @@ def schema_flaws(manifests: Sequence[Manifest], kubernetes: str) -> list[Flaw]:
             continue
         found.extend(
             Flaw(_FAULTS[item.fit], manifest, item.path, item.message, item.fix, on_key=item.fit is Fit.UNKNOWN)
-            for item in _of(manifest, known, kubernetes, parameters)
+            for item in _of(manifest, known, kubernetes, parameters, as_written)
         )
-        found.extend(verify_metadata(manifest, namespaced=known.namespaced))
+        found.extend(verify_metadata(manifest, namespaced=known.namespaced, as_written=as_written))
     return found
 
 
-def _of(manifest: Manifest, known: Table, kubernetes: str, parameters: dict[str, str]) -> Iterator[Mismatch]:
-    yield from mismatches(_compiled(known.api, known.kind, kubernetes), manifest.body, known.schema)
+def _of(
+    manifest: Manifest, known: Table, kubernetes: str, parameters: dict[str, str], as_written: bool
+) -> Iterator[Mismatch]:
+    yield from mismatches(_compiled(known.api, known.kind, kubernetes, as_written), manifest.body, known.schema)
     if manifest.api == CONSTRAINTS:
         yield from parameter_mismatches(manifest, parameters[manifest.kind])
     if manifest.kind == "ConstraintTemplate":
@@ -93,10 +100,21 @@ def _of(manifest: Manifest, known: Table, kubernetes: str, parameters: dict[str,
 
 
 @cache
-def _compiled(api: str, kind: str, kubernetes: str) -> Draft202012Validator:
+def _compiled(api: str, kind: str, kubernetes: str, as_written: bool) -> Draft202012Validator:
     known = table(api, kind, kubernetes)
     assert known is not None
-    return validator(known.schema)
+    return validator(_with_numbers(known.schema) if as_written else known.schema)
+
+
+def _with_numbers(schema: Any) -> Any:
+    """The same schema, in which a quantity may be a number."""
+    if isinstance(schema, list):
+        return [_with_numbers(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("format") == "quantity" and schema.get("type") == "string":
+        return {**schema, "type": ["string", "number"]}
+    return {key: _with_numbers(each) for key, each in schema.items()}
 
 
 def _unknown_kind(manifest: Manifest, kubernetes: str) -> Flaw:
