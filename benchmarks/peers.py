@@ -38,7 +38,7 @@ def peers(objects: Objects, folder: Path) -> tuple[list[Contestant], list[str]]:
         if path is None or kubeconform is None:
             skipped.append(f"{name}: {' and '.join(missing)} not found in GPUC_TOOLS or on PATH")
             continue
-        found.append(_piped(name, command(path, objects, folder), _validation(kubeconform, objects, folder), folder))
+        found.append(_piped(name, command(path, objects, folder), validation(kubeconform, objects, folder), folder))
     return found, skipped
 
 
@@ -72,7 +72,8 @@ def _kustomize(path: str, objects: Objects, folder: Path) -> str:
     return shlex.join((path, "build", str(overlay)))
 
 
-def _validation(path: str, objects: Objects, folder: Path) -> str:
+def validation(path: str, objects: Objects, folder: Path) -> str:
+    """The command of kubeconform that validates what is named behind it, with gpuc's own tables for schemas."""
     schemas = folder / "schemas"
     for document in objects.all:
         api, kind = document["apiVersion"], document["kind"]

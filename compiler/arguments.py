@@ -109,7 +109,9 @@ def _rehearsal_parser() -> Parser:
 def _lint_parser() -> Parser:
     """The parser of lint, whose defaults are those of LintOptions."""
     parser = Parser("lint", _EXIT_CODES)
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a YAML file, or a folder of them")
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="a YAML file, or a folder whose objects are judged together"
+    )
     parser.add_argument("--kubernetes", metavar="VERSION", help="minor version of the cluster (default: 1.35)")
     parser.add_argument(
         "--chart", type=_chart, metavar="NAME=VERSION", help="take maps that are no objects for values of this chart"

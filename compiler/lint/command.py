@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
@@ -30,6 +31,26 @@ NOT_TEXT = fault(
 SUFFIXES = (".yaml", ".yml", ".json")
 
 
+@dataclass
+class Left:
+    """What could not be judged, and how often."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    """apiVersion and kind of objects that no schema is known of."""
+    others: Counter[str] = field(default_factory=Counter)
+    maps: int = 0
+    """Maps that are no objects."""
+
+    def sentences(self, options: LintOptions) -> Iterator[str]:
+        """One for each."""
+        for what, count in sorted(self.kinds.items()):
+            yield f"{what}, {count} times: no schema of it in Kubernetes {options.kubernetes} or the kinds of gpuc"
+        for what, count in sorted(self.others.items()):
+            yield f"{what}, {count} times"
+        if self.maps and options.chart is None:
+            yield f"a map that is no object, {self.maps} times: --chart NAME=VERSION takes such maps for Helm values"
+
+
 def run_lint(words: list[str]) -> int:
     """Judges the trees that the words name and returns the exit code.
 
@@ -40,20 +61,22 @@ def run_lint(words: list[str]) -> int:
 
     started = perf_counter()
     options: LintOptions = parser_of("lint").parse(words, LintOptions())
-    files = list(dict.fromkeys(file for path in options.paths for file in _files(path)))
-    if not files:
-        raise UsageError(f"no YAML below {', '.join(options.paths)}")
-    reading, places = Reading(), Places()
-    for file in files:
-        _read(file, reading, places)
-    flaws, unknown = _flaws(reading, options)
-    findings = [*reading.findings, *_nameless(reading, places), *judge_values(reading.values, options.chart, places)]
-    findings += [_finding(flaw, places) for flaw in flaws]
+    places, left = Places(), Left()
+    findings: list[Finding] = []
+    objects = 0
+    for path in dict.fromkeys(options.paths):
+        reading = _reading(path, places)
+        objects += len(reading.manifests)
+        findings += [*reading.findings, *_nameless(reading, places)]
+        findings += judge_values(reading.values, options.chart, places)
+        findings += [_finding(flaw, places) for flaw in _flaws(reading, options, left)]
+        left.others += reading.others
+        left.maps += len(reading.values)
     report = Report(
         tuple(findings),
         lines=places.line,
-        objects=len(reading.manifests),
-        unjudged=tuple(_unjudged(reading, unknown, options)),
+        objects=objects,
+        unjudged=tuple(left.sentences(options)),
         seconds=perf_counter() - started if options.format == "text" else None,
     )
     put(render(options.format, report, colour=wants_colour(sys.stdout, os.environ)))
@@ -70,6 +93,21 @@ def _files(path: str) -> Iterator[str]:
         yield from (os.path.normpath(os.path.join(folder, name)) for name in sorted(names) if name.endswith(SUFFIXES))
 
 
+def _reading(path: str, places: Places) -> Reading:
+    """All files below one path: they are judged together, and apart from those of other paths.
+
+    Raises:
+        UsageError: where there are none.
+    """
+    reading = Reading()
+    files = list(_files(path))
+    if not files:
+        raise UsageError(f"no YAML in {path}")
+    for file in files:
+        _read(file, reading, places)
+    return reading
+
+
 def _read(file: str, reading: Reading, places: Places) -> None:
     try:
         text = Path(file).read_bytes().decode("utf-8-sig")
@@ -81,15 +119,15 @@ def _read(file: str, reading: Reading, places: Places) -> None:
     reading.add(file, text)
 
 
-def _flaws(reading: Reading, options: LintOptions) -> tuple[list[Flaw], Counter[str]]:
-    """What the judges find, and the kinds that have no schema."""
-    found, unknown = [], Counter[str]()
+def _flaws(reading: Reading, options: LintOptions, left: Left) -> list[Flaw]:
+    """What the judges find; kinds without a schema are counted."""
+    found = []
     for flaw in schema_flaws(reading.manifests, options.kubernetes, as_written=True):
         if flaw.fault is UNKNOWN_KIND:
-            unknown[f"{flaw.manifest.api} {flaw.manifest.kind}"] += 1
+            left.kinds[f"{flaw.manifest.api} {flaw.manifest.kind}"] += 1
         elif flaw.fault is not NOT_CANONICAL:  # how Kubernetes would print a quantity is nobody's mistake
             found.append(flaw)
-    return [*found, *judge(Tree(reading.manifests, is_whole=False))], unknown
+    return [*found, *judge(Tree(reading.manifests, is_whole=False))]
 
 
 def _finding(flaw: Flaw, places: Places) -> Finding:
@@ -104,12 +142,3 @@ def _finding(flaw: Flaw, places: Places) -> Finding:
 def _nameless(reading: Reading, places: Places) -> Iterator[Finding]:
     for file, index, path, message in reading.places:
         yield NO_OBJECT.at((), message, mark=places.mark(file, index, path))
-
-
-def _unjudged(reading: Reading, unknown: Counter[str], options: LintOptions) -> Iterator[str]:
-    for what, count in sorted(unknown.items()):
-        yield f"{what}, {count} times: no schema of it in Kubernetes {options.kubernetes} or the kinds that gpuc knows"
-    for what, count in sorted(reading.others.items()):
-        yield f"{what}, {count} times"
-    if reading.values and options.chart is None:
-        yield f"a map that is no object, {len(reading.values)} times: --chart NAME=VERSION takes them for Helm values"
