@@ -1,0 +1,136 @@
+"""The ResourceQuota of a namespace against the ClusterQueue that its LocalQueues lead to.
+
+Source: kubernetes v1.35 pkg/quota/v1/evaluator/core/pods.go (names of what is counted)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from compiler.finding import Path, Severity, fault
+from compiler.manifest import Manifest
+from compiler.verify.flaw import Flaw
+from compiler.verify.quotas.amount import ONE, UNLIMITED, amount, told
+from compiler.verify.quotas.kueue import GROUP, Family, Member
+from compiler.verify.tree import Tree, dig, items, pairs
+
+QUOTA_OUT_OF_REACH = fault(
+    "QTA012",
+    Severity.WARNING,
+    "The ResourceQuotas of all namespaces of a queue together are below the queue's nominal quota.",
+    "Kueue admits the work, and the API server refuses its pods.",
+    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
+)
+NO_POD_FITS = fault(
+    "QTA013",
+    Severity.ERROR,
+    "A namespace leads to a queue of GPUs, and its ResourceQuota admits not one pod with a GPU.",
+    "Kueue admits the work, and the API server refuses every pod of it.",
+    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
+)
+_NATIVE = frozenset(("cpu", "memory", "ephemeral-storage"))
+_GPUS = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/")
+_NAME = "kubernetes.io/metadata.name"
+Hard = dict[str, tuple[int, Manifest, Path]]
+"""What pods of a namespace may request, by resource: the least of all its ResourceQuotas, and where that stands."""
+
+
+def namespaces(tree: Tree, known: list[Family]) -> Iterator[Flaw]:
+    """Quotas of namespaces that stand in the way of the quota of their queue."""
+    hard = _hard(tree)
+    if not hard:
+        return
+    members: dict[str, list[str]] = defaultdict(list)
+    for each in tree.of(GROUP, "LocalQueue"):
+        queue = dig(each.body, "spec", "clusterQueue")
+        if isinstance(queue, str) and each.namespace not in members[queue]:
+            members[queue].append(each.namespace)
+    for family in known:
+        for queue in family.queues:
+            served = members.get(queue.name, [])
+            for namespace in served:
+                yield from _no_pod(queue, namespace, hard.get(namespace, {}))
+            if served and (tree.is_whole or _admits_only(queue, served)):
+                yield from _out_of_reach(queue, [hard.get(namespace, {}) for namespace in served])
+
+
+def _hard(tree: Tree) -> dict[str, Hard]:
+    found: dict[str, Hard] = defaultdict(dict)
+    for each in tree.of("", "ResourceQuota"):
+        if dig(each.body, "spec", "scopes") or dig(each.body, "spec", "scopeSelector"):
+            continue  # it counts only some of the pods
+        for name, row in pairs(dig(each.body, "spec", "hard")):
+            resource, value = _resource(name), amount(row)
+            if resource and value is not None:
+                least = found[each.namespace].get(resource)
+                if least is None or value < least[0]:
+                    found[each.namespace][resource] = (value, each, ("spec", "hard", name))
+    return found
+
+
+def _resource(name: Any) -> str:
+    """The resource whose requests an entry bounds, `pods` for their number; empty for anything else."""
+    if not isinstance(name, str):
+        return ""
+    if name in _NATIVE or name == "pods" or name.startswith("hugepages-"):
+        return name
+    if name == "count/pods":
+        return "pods"
+    return name.removeprefix("requests.") if name.startswith("requests.") else ""
+
+
+def _admits_only(queue: Member, served: list[str]) -> bool:
+    """Whether the queue's own selector lets no namespace in but these."""
+    assert queue.manifest is not None, "a queue has an object"
+    selector = dig(queue.manifest.body, "spec", "namespaceSelector")
+    if dig(selector, "matchLabels", _NAME) in served:
+        return True
+    rows = [row for _, row in items(dig(selector, "matchExpressions")) if dig(row, "key") == _NAME]
+    named = [dig(row, "values") for row in rows if dig(row, "operator") == "In"]
+    return any(isinstance(values, list) and all(each in served for each in values) for values in named)
+
+
+def _no_pod(queue: Member, namespace: str, hard: Hard) -> Iterator[Flaw]:
+    kinds = [name for name in {key[1]: 0 for key in queue.quotas} if name.startswith(_GPUS)]
+    usable = [kind for kind in kinds if any(queue.potential[key] for key in queue.quotas if key[1] == kind)]
+    if not usable or not all(_has_gpus(quotas) for quotas in _in_use(queue)):
+        return
+    for resource in ("pods", "cpu", "memory"):
+        if resource in hard and hard[resource][0] <= 0:
+            value, manifest, path = hard[resource]
+            yield Flaw(
+                NO_POD_FITS, manifest, path, f"admits no pod at all, and {namespace} leads to queue {queue.name}"
+            )
+            return
+    if all(kind in hard and hard[kind][0] < ONE for kind in usable):
+        value, manifest, path = hard[usable[0]]
+        text = f"{told(usable[0], value)}, and {namespace} leads to queue {queue.name}, which has only GPUs: "
+        yield Flaw(NO_POD_FITS, manifest, path, text + ", ".join(usable))
+
+
+def _in_use(queue: Member) -> list[dict[str, int]]:
+    """Of every flavor that has any quota, what can be used by resource."""
+    flavors = [
+        {resource: queue.potential[flavor, resource] for resource in quotas}
+        for flavor, quotas in queue.flavors().items()
+    ]
+    return [each for each in flavors if any(each.values())]
+
+
+def _has_gpus(quotas: dict[str, int]) -> bool:
+    return any(value and name.startswith(_GPUS) for name, value in quotas.items())
+
+
+def _out_of_reach(queue: Member, bounds: list[Hard]) -> Iterator[Flaw]:
+    nominal: dict[str, int] = defaultdict(int)
+    for (_, resource), quota in queue.quotas.items():
+        nominal[resource] += quota.nominal
+    for resource, wanted in nominal.items():
+        rows = [bound[resource] for bound in bounds if resource in bound]
+        total = sum(row[0] for row in rows)
+        if len(rows) == len(bounds) and total < wanted < UNLIMITED:
+            _, manifest, path = min(rows, key=lambda row: row[0])
+            text = f"the namespaces of queue {queue.name} may request {told(resource, total)} together, "
+            yield Flaw(QUOTA_OUT_OF_REACH, manifest, path, text + f"its nominal quota is {told(resource, wanted)}")

@@ -1,0 +1,421 @@
+"""The judge of quotas: what it says of broken trees, and that it says nothing of whole ones."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+
+from compiler.compiled import compiled_spec
+from compiler.manifest import Manifest
+from compiler.verify.quotas import flaws
+from compiler.verify.tree import Tree
+from tests.conftest import EXAMPLES, ROOT
+
+KUEUE = "kueue.x-k8s.io/v1beta2"
+GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
+
+
+@cache
+def documents(name: str) -> str:
+    """The objects of an example as YAML, so that each test breaks its own copy."""
+    objects = (each.document() for each in compiled_spec(ROOT, f"specs/{name}.yaml").synced)
+    text: str = yaml.dump_all(objects, Dumper=yaml.CSafeDumper)
+    return text
+
+
+def copies(name: str) -> list[dict[str, Any]]:
+    return list(yaml.load_all(documents(name), Loader=yaml.CSafeLoader))
+
+
+def manifests(objects: list[dict[str, Any]]) -> Iterator[Manifest]:
+    for each in objects:
+        metadata = each.get("metadata", {})
+        body = {key: value for key, value in each.items() if key not in ("apiVersion", "kind", "metadata")}
+        namespace, labels = metadata.get("namespace", ""), metadata.get("labels", {})
+        yield Manifest("a.yaml", (), each["apiVersion"], each["kind"], metadata["name"], body, namespace, labels)
+
+
+def told(objects: list[dict[str, Any]], *, whole: bool = True) -> list[tuple[str, str]]:
+    found = flaws(Tree(manifests(objects), is_whole=whole))
+    return [(flaw.fault.id, f"{flaw.manifest} {flaw.finding().message}") for flaw in found]
+
+
+def ids(objects: list[dict[str, Any]], *, whole: bool = True) -> set[str]:
+    return {each for each, _ in told(objects, whole=whole)}
+
+
+def named(objects: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]:
+    return next(each for each in objects if each["kind"] == kind and each["metadata"]["name"] == name)
+
+
+def quota(objects: list[dict[str, Any]], queue: str, flavor: str, resource: str) -> dict[str, Any]:
+    (group,) = named(objects, "ClusterQueue", queue)["spec"]["resourceGroups"]
+    rows = next(each["resources"] for each in group["flavors"] if each["name"] == flavor)
+    found: dict[str, Any] = next(row for row in rows if row["name"] == resource)
+    return found
+
+
+def queue(name: str, flavors: dict[str, dict[str, Any]], cohort: str = "", **spec: Any) -> dict[str, Any]:
+    """A ClusterQueue: quota rows by flavor and resource; a plain number is a nominal quota."""
+    rows = {
+        flavor: [
+            {"name": resource, **(row if isinstance(row, dict) else {"nominalQuota": row})}
+            for resource, row in quotas.items()
+        ]
+        for flavor, quotas in flavors.items()
+    }
+    covered = list(next(iter(flavors.values())))
+    groups = [{"coveredResources": covered, "flavors": [{"name": key, "resources": row} for key, row in rows.items()]}]
+    body = {"resourceGroups": groups, **({"cohortName": cohort} if cohort else {}), **spec}
+    return {"apiVersion": KUEUE, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": body}
+
+
+def limited(nominal: Any, borrow: Any = None, lend: Any = None) -> dict[str, Any]:
+    row = {"nominalQuota": nominal, "borrowingLimit": borrow, "lendingLimit": lend}
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def flavor(name: str, **labels: str) -> dict[str, Any]:
+    spec = {"nodeLabels": {key.replace("_", "/"): value for key, value in labels.items()}}
+    return {"apiVersion": KUEUE, "kind": "ResourceFlavor", "metadata": {"name": name}, "spec": spec}
+
+
+def pool(name: str, types: list[str], **spec: Any) -> dict[str, Any]:
+    requirement = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": types}
+    template = {"metadata": {"labels": {"team/pool": name}}, "spec": {"requirements": [requirement] if types else []}}
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": name},
+        "spec": {"template": template, **spec},
+    }
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("whole", [True, False])
+def test_nothing_is_said_of_what_gpuc_emits(name: str, whole: bool) -> None:
+    assert told(copies(name), whole=whole) == []
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_gpuc_promises_is_exactly_what_the_pools_hold_of_whole_gpus(name: str) -> None:
+    """One more node of any pool of GPUs is one too many: the bound is no loose one."""
+    for each in copies(name):
+        if each["kind"] != "NodePool" or "gpuc.dev/mode" not in each["spec"]["template"]["metadata"]["labels"]:
+            continue
+        objects = copies(name)
+        spec = named(objects, "NodePool", each["metadata"]["name"])["spec"]
+        if "replicas" in spec:
+            spec["replicas"] -= 1
+        else:
+            spec["limits"]["nodes"] = str(int(spec["limits"]["nodes"]) - 1)
+        assert ids(objects) == {"QTA001"}, each["metadata"]["name"]
+
+
+def test_a_cohort_that_promises_more_gpus_than_its_pools_hold_is_told_with_both_numbers() -> None:
+    objects = copies("prod-use1")
+    quota(objects, "research", "train-h100", GPU)["nominalQuota"] = "160"
+    ((_, text),) = [each for each in told(objects) if each[0] == "QTA001"]
+    assert "cohort company promises 208 nvidia.com/gpu of flavor train-h100" in text
+    assert "hold at most 128 nvidia.com/gpu: train-h100" in text
+    assert "spec.resourceGroups[0].flavors[0].resources[3].nominalQuota" in text
+
+
+def test_queues_that_are_too_much_only_together_are_told_too() -> None:
+    objects = [flavor("a", team_pool="p"), pool("p", ["m7i.8xlarge"], limits={"nodes": "4"})]
+    objects += [queue("one", {"a": {"cpu": 100}}), queue("two", {"a": {"cpu": 100}})]
+    ((identity, text),) = told(objects)
+    assert (identity, "queue one and 1 more promises 200 cpu" in text) == ("QTA001", True)
+    assert told([*objects[:3], queue("two", {"a": {"cpu": 28}})]) == []
+
+
+@pytest.mark.parametrize(
+    ("types", "spec", "wanted", "fits"),
+    [
+        (["p5.48xlarge"], {"limits": {"nodes": "2"}}, {GPU: 16, "cpu": 384}, True),
+        (["p5.48xlarge"], {"limits": {"nodes": "2"}}, {GPU: 17}, False),
+        (["p5.48xlarge"], {"limits": {"cpu": "400"}}, {EFA: 64}, True),
+        (["p5.48xlarge"], {"limits": {"cpu": "400"}}, {EFA: 65}, False),
+        (["p5.48xlarge"], {"limits": {"cpu": "191"}}, {GPU: 1}, False),
+        (["p5.48xlarge"], {"limits": {"memory": "2Ti"}}, {GPU: 8}, True),
+        (["p5.48xlarge"], {"limits": {"nodes": "9"}, "replicas": 1}, {GPU: 9}, False),
+        (["m7i.8xlarge", "m7i.16xlarge"], {"limits": {"nodes": "2"}}, {"cpu": 128}, True),
+        (["m7i.8xlarge", "m7i.16xlarge"], {"limits": {"nodes": "2"}}, {"cpu": 129}, False),
+        (["m7i.8xlarge"], {"limits": {"nodes": "2"}}, {GPU: 1}, False),
+        (["one.that-is-new"], {"limits": {"nodes": "1"}}, {GPU: 10**6}, True),
+        ([], {"limits": {GPU: "8"}}, {GPU: "8k"}, False),
+        ([], {}, {GPU: 10**6}, True),
+        (["p5.48xlarge"], {}, {GPU: 10**6}, True),
+        (["p5.48xlarge"], {"limits": {"nodes": "1"}}, {GPU: 2**63 - 1}, True),
+        (["p5.48xlarge"], {"limits": {"nodes": "1"}}, {"hugepages-2Mi": "900Ti"}, True),
+        (["p5.48xlarge"], {"limits": {"nodes": "1"}}, {"memory": 2 * 2**40 + 1}, False),
+    ],
+)
+def test_limits_types_and_replicas_bound_what_a_pool_holds(
+    types: list[str], spec: dict[str, Any], wanted: dict[str, Any], fits: bool
+) -> None:
+    objects = [flavor("a", team_pool="p"), pool("p", types, **spec), queue("q", {"a": wanted})]
+    assert ("QTA001" not in ids(objects)) is fits
+
+
+def overlay(name: str, capacity: dict[str, str], weight: int, *requirements: tuple[str, str, list[str]]) -> Any:
+    rows = [{"key": key, "operator": operator, "values": values} for key, operator, values in requirements]
+    spec = {"capacity": capacity, "weight": weight, "requirements": rows}
+    return {
+        "apiVersion": "karpenter.sh/v1alpha1",
+        "kind": "NodeOverlay",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+OF_POOL = ("karpenter.sh/nodepool", "In", ["p"])
+OF_ANOTHER = ("karpenter.sh/nodepool", "In", ["other"])
+OF_ZONE = ("topology.kubernetes.io/zone", "In", ["a"])
+
+
+@pytest.mark.parametrize(
+    ("overlays", "most"),
+    [
+        ([overlay("o", {GPU: "2"}, 1, OF_POOL)], 2),
+        ([overlay("o", {GPU: "32"}, 1, OF_POOL)], 32),
+        ([overlay("o", {GPU: "2"}, 1, OF_ANOTHER)], 8),
+        ([overlay("o", {GPU: "2"}, 1, OF_POOL), overlay("heavy", {GPU: "4"}, 9, OF_POOL)], 4),
+        ([overlay("o", {GPU: "32"}, 1, OF_POOL, OF_ZONE)], 32),
+        ([overlay("o", {GPU: "2"}, 1, OF_POOL, OF_ZONE)], 8),
+        ([overlay("o", {"example.com/dongle": "3"}, 1, OF_POOL)], 8),
+    ],
+)
+def test_the_heaviest_overlay_says_what_a_node_has(overlays: list[Any], most: int) -> None:
+    fixed = [flavor("a", team_pool="p"), pool("p", ["p5.48xlarge"], limits={"nodes": "1"}), *overlays]
+    assert "QTA001" not in ids([*fixed, queue("q", {"a": {GPU: most}})])
+    assert "QTA001" in ids([*fixed, queue("q", {"a": {GPU: most + 1}})])
+
+
+def test_a_flavor_whose_nodes_may_come_from_elsewhere_is_not_judged() -> None:
+    small = pool("p", ["m7i.8xlarge"], limits={"nodes": "1"})
+    for other in (flavor("a"), flavor("a", team_other="x"), flavor("a", **{"topology.kubernetes.io_zone": "x"})):
+        assert told([small, other, queue("q", {"a": {"cpu": 1000}})]) == []
+    assert ids([small, flavor("a", team_pool="p"), queue("q", {"a": {"cpu": 1000}})]) == {"QTA001"}
+
+
+def test_in_somebodys_files_other_nodes_may_carry_the_label_and_time_slicing_may_multiply_gpus() -> None:
+    small = pool("p", ["p5.48xlarge"], limits={"nodes": "1"})
+    of_label = [small, flavor("a", team_pool="p")]
+    of_pool = [small, flavor("a", **{"karpenter.sh_nodepool": "p"})]
+    assert ids([*of_label, queue("q", {"a": {"cpu": 1000}})], whole=False) == {"QTA002"}
+    assert ids([*of_pool, queue("q", {"a": {"cpu": 1000}})], whole=False) == {"QTA001"}
+    assert ids([*of_pool, queue("q", {"a": {GPU: 16}})], whole=False) == set()
+
+
+def test_quota_for_other_clusters_is_no_promise_of_these_pools() -> None:
+    check = {"apiVersion": KUEUE, "kind": "AdmissionCheck", "metadata": {"name": "far"}}
+    check["spec"] = {"controllerName": "kueue.x-k8s.io/multikueue"}
+    far = {"admissionChecksStrategy": {"admissionChecks": [{"name": "far"}]}}
+    objects = [flavor("a", team_pool="p"), pool("p", ["m7i.8xlarge"], limits={"nodes": "1"}), check]
+    assert told([*objects, queue("q", {"a": {"cpu": 1000}}, **far)]) == []
+
+
+def test_cpu_for_8_of_64_gpus_is_told() -> None:
+    objects = copies("prod-use1")
+    for name in ("research", "search"):
+        row = quota(objects, name, "batch-a100", "cpu")
+        row["nominalQuota"] = "48"
+    found = dict(told(objects))
+    assert set(found) == {"QTA004"}
+    assert "96 cpu of flavor batch-a100 can be used, which is a node's share for 8 nvidia.com/gpu" in found["QTA004"]
+
+
+def test_a_queue_of_efa_nodes_without_a_whole_node_is_told() -> None:
+    fixed = [flavor("a", team_pool="p"), pool("p", ["p5.48xlarge"], limits={"nodes": "4"})]
+    assert ids([*fixed, queue("q", {"a": {GPU: 4, EFA: 16}})]) == {"QTA003"}
+    assert ids([*fixed, queue("q", {"a": {GPU: 8, EFA: 32}})]) == set()
+    assert ids([*fixed, queue("q", {"a": {GPU: 4}})]) == set()
+    lender = queue("lender", {"a": {GPU: 8, EFA: 32}}, "c")
+    assert ids([*fixed, lender, queue("q", {"a": {GPU: 4, EFA: 16}}, "c")]) == set()
+
+
+def test_borrowing_is_told_where_nobody_lends() -> None:
+    objects = copies("prod-use1")
+    quota(objects, "search", "train-h100", GPU)["lendingLimit"] = "0"
+    ((identity, text),) = told(objects)
+    assert (identity, "ClusterQueue research" in text) == ("QTA005", True)
+    assert "48 nvidia.com/gpu may be borrowed of flavor train-h100, and nobody lends any" in text
+
+
+@pytest.mark.parametrize(
+    ("objects", "expected"),
+    [
+        ([queue("a", {"f": {"cpu": limited(1, borrow=1)}}, "c"), queue("b", {"f": {"cpu": 1}}, "c")], set()),
+        ([queue("a", {"f": {"cpu": limited(1, borrow=1)}})], {"QTA006"}),
+        ([queue("a", {"f": {"cpu": limited(1, lend=1)}})], {"QTA006"}),
+        ([queue("a", {"f": {"cpu": limited(1, lend=2)}}, "c"), queue("b", {"f": {"cpu": 1}}, "c")], {"QTA007"}),
+        ([queue("a", {"f": {"cpu": -1}})], {"QTA008", "QTA011"}),
+        ([queue("a", {"f": {"cpu": 1}}, "c"), queue("b", {"g": {"cpu": 1}}, "c")], {"QTA009"}),
+        ([queue("a", {"f": {"cpu": limited(1, lend=0)}}, "c"), queue("b", {"f": {"cpu": 1}}, "c")], set()),
+        (
+            [queue(name, {"f": {"cpu": limited(1, lend=0)}}, "c") for name in ("a", "b")],
+            {"QTA009"},
+        ),
+        (
+            [queue("a", {"f": {"cpu": limited(1, 0)}}, "c"), queue("b", {"f": {"cpu": limited(1, lend=0)}}, "c")],
+            set(),
+        ),
+        ([queue("a", {"f": {"cpu": 0}})], {"QTA011"}),
+        ([queue("a", {"f": {"cpu": 0}}, "c"), queue("b", {"f": {"cpu": 1}}, "c")], set()),
+        ([queue("a", {"f": {"cpu": 0, "memory": 1}, "g": {"cpu": 1, "memory": 0}})], set()),
+        ([queue("a", {"f": {"cpu": 1}}, fairSharing={"weight": 0})], set()),
+        (
+            [queue("a", {"f": {"cpu": 1}}, "c", fairSharing={"weight": "0"}), queue("b", {"f": {"cpu": 1}}, "c")],
+            {"QTA010"},
+        ),
+        ([queue("a", {"f": {"cpu": 1}}, fairSharing={"weight": "1n"})], {"QTA008"}),
+        ([queue("a", {"f": {"cpu": 1}}, fairSharing={"weight": "2n"})], set()),
+        ([queue("a", {"f": {"cpu": 1}}, fairSharing={"weight": -1})], {"QTA008"}),
+    ],
+)
+def test_limits_quotas_and_weights(objects: list[dict[str, Any]], expected: set[str]) -> None:
+    assert ids(objects) == expected
+
+
+def cohort(name: str, parent: str = "", quotas: dict[str, Any] | None = None) -> dict[str, Any]:
+    spec: dict[str, Any] = {"parentName": parent} if parent else {}
+    if quotas:
+        spec["resourceGroups"] = queue("x", {"f": quotas})["spec"]["resourceGroups"]
+    return {"apiVersion": KUEUE, "kind": "Cohort", "metadata": {"name": name}, "spec": spec}
+
+
+def test_lending_goes_up_and_down_a_tree_of_cohorts() -> None:
+    """Queue a borrows what the cohort above lends: through cohort left, from cohort right's queue b."""
+    hungry = queue("a", {"f": {"cpu": limited(0, borrow=5)}}, "left")
+    tree = [cohort("left", "top"), cohort("right", "top"), cohort("top")]
+    assert ids([hungry, queue("b", {"f": {"cpu": 5}}, "right"), *tree]) == set()
+    assert ids([hungry, queue("b", {"f": {"cpu": limited(5, lend=0)}}, "right"), *tree]) >= {"QTA005", "QTA011"}
+    assert ids([hungry, cohort("left", quotas={"cpu": 5}), queue("b", {"f": {"cpu": 1}}, "left")]) == set()
+    fenced = cohort("right", "top", {"cpu": limited(1, lend=0)})
+    assert "QTA005" in ids([hungry, queue("b", {"f": {"cpu": 5}}, "right"), fenced, tree[0], tree[2]])
+
+
+def test_a_circle_of_cohorts_and_a_long_chain_of_them_are_survived() -> None:
+    circle = [cohort("a", "b"), cohort("b", "a"), queue("q", {"f": {"cpu": limited(1, borrow=1)}}, "a")]
+    assert told(circle) == []
+    chain = [cohort(f"c{number}", f"c{number + 1}") for number in range(5000)]
+    hungry = queue("q", {"f": {"cpu": limited(1, borrow=1)}}, "c0")
+    assert ids([*chain, hungry, queue("b", {"f": {"cpu": 1}}, "c5000")]) == set()
+
+
+def test_in_somebodys_files_the_other_queues_of_a_cohort_may_be_elsewhere() -> None:
+    alone = [queue("a", {"f": {"cpu": limited(0, borrow=1)}}, "c")]
+    assert ids(alone) == {"QTA005", "QTA011"}
+    assert ids(alone, whole=False) == set()
+
+
+def hard(namespace: str, **rows: Any) -> dict[str, Any]:
+    spec = {"hard": {key.replace("__", "."): value for key, value in rows.items()}}
+    metadata = {"name": "q", "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": spec}
+
+
+def local(namespace: str, name: str) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": KUEUE, "kind": "LocalQueue", "metadata": metadata, "spec": {"clusterQueue": name}}
+
+
+def test_a_resource_quota_that_lets_no_gpu_in_is_an_error() -> None:
+    objects = copies("prod-use1")
+    quotas = [each for each in objects if each["kind"] == "ResourceQuota"]
+    rows = next(each for each in quotas if each["metadata"]["namespace"] == "embeddings")
+    rows["spec"]["hard"]["requests.nvidia.com/gpu.shared"] = "0"
+    found = dict(told(objects))
+    assert set(found) == {"QTA012", "QTA013"}
+    assert "0 nvidia.com/gpu.shared, and embeddings leads to queue platform-ml" in found["QTA013"]
+
+
+def test_resource_quotas_together_carry_the_queue_or_are_told() -> None:
+    gpus = queue("q", {"f": {"cpu": 10, GPU: 4}}, namespaceSelector={})
+    both = [gpus, local("a", "q"), local("b", "q"), hard("a", **{"requests.cpu": 4})]
+    assert ids(both) == set(), "namespace b has no bound"
+    assert ids([*both, hard("b", **{"requests.cpu": 6})]) == set()
+    assert ids([*both, hard("b", cpu=5)]) == {"QTA012"}
+    assert ids([*both, hard("b", cpu=5)], whole=False) == set(), "a third namespace may be elsewhere"
+    gpus["spec"]["namespaceSelector"] = {
+        "matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["a", "b"]}]
+    }
+    assert ids([*both, hard("b", cpu=5)], whole=False) == {"QTA012"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ({"pods": 0}, True),
+        ({"count/pods": "0"}, True),
+        ({"requests.memory": "0"}, True),
+        ({f"requests.{GPU}": "0"}, True),
+        ({f"requests.{GPU}": "1"}, False),
+        ({"limits.cpu": "0"}, False),
+        ({"count/jobs.batch": "0"}, False),
+        ({"persistentvolumeclaims": "0"}, False),
+    ],
+)
+def test_which_bounds_keep_every_pod_with_a_gpu_out(rows: dict[str, Any], expected: bool) -> None:
+    objects = [queue("q", {"f": {"cpu": 10, GPU: 4}}), local("a", "q"), hard("a", **rows)]
+    assert ("QTA013" in ids(objects)) is expected
+    mixed = queue("q", {"f": {"cpu": 10, GPU: 4}, "plain": {"cpu": 10, GPU: 0}})
+    assert "QTA013" not in ids([mixed, *objects[1:]]), "pods without GPUs have a flavor of their own"
+
+
+STRANGE: list[Any] = [None, True, 7, -1.5, "x", [], {}, [None], [[]], {"a": None}, [{"name": {}}], {"key": [1]}]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_strange_values_are_survived_at_every_place(whole: bool) -> None:
+    check = {
+        "apiVersion": KUEUE,
+        "kind": "AdmissionCheck",
+        "metadata": {"name": "far"},
+        "spec": {"controllerName": "x"},
+    }
+    checks = {"admissionChecksStrategy": {"admissionChecks": [{"name": "far"}]}, "fairSharing": {"weight": 1}}
+    selector = {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["n"]}]}
+    quotas = {"cpu": limited("500m", "1e3", 0), GPU: 8, EFA: 4}
+    tree = [
+        flavor("a", team_pool="p"), pool("p", ["p5.48xlarge"], limits={"nodes": "1", "cpu": 3}, replicas=1),
+        overlay("o", {GPU: "4"}, 1, OF_POOL, OF_ZONE), check, cohort("c", "d", {"cpu": 1}), cohort("d"),
+        queue("q", {"a": quotas}, "c", namespaceSelector=selector, **checks), queue("r", {"a": quotas}, "c"),
+        local("n", "q"), hard("n", cpu=1, pods=0),
+    ]  # fmt: skip
+    for number, each in enumerate(tree):
+        for path in places(each["spec"], ("spec",)):
+            for strange in STRANGE:
+                broken = copy.deepcopy(tree)
+                put(broken[number], path, strange)
+                told(broken, whole=whole)
+
+
+def places(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    yield path
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, child in steps:
+        yield from places(child, (*path, step))
+
+
+def put(document: Any, path: tuple[Any, ...], value: Any) -> None:
+    for step in path[:-1]:
+        document = document[step]
+    document[path[-1]] = value
+
+
+def test_two_thousand_queues_take_a_moment() -> None:
+    flavors = {f"f{number}": {"cpu": limited(10, 1, 1), "memory": limited("1Ti", "1Gi", "1Gi")} for number in range(5)}
+    objects = [queue(f"q{number}", flavors, f"c{number % 50}") for number in range(2000)]
+    objects += [cohort(f"c{number}", "top") for number in range(50)]
+    tree = Tree(manifests(objects), is_whole=True)
+    started = time.perf_counter()
+    assert list(flaws(tree)) == []
+    assert time.perf_counter() - started < 2
