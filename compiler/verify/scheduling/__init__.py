@@ -1,0 +1,13 @@
+"""Whether pods of tenants get from their queue to a node: an evaluator of Kueue, Karpenter and the scheduler on objects.
+
+`walk` takes some work through every step. `flaws` finds queues and flavors through which no pod can go.
+"""
+
+from __future__ import annotations
+
+from compiler.verify.scheduling.site import Site
+from compiler.verify.scheduling.steps import Stage, Step, Walk
+from compiler.verify.scheduling.walk import walk
+from compiler.verify.scheduling.work import PodSet, Work, work_of
+
+__all__ = ["PodSet", "Site", "Stage", "Step", "Walk", "Work", "walk", "work_of"]

@@ -1,0 +1,56 @@
+"""Startup taints: somebody has to take them away before the first pod starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.verify.scheduling.matching import Taint, node_terms, tolerations_of, untolerated
+from compiler.verify.scheduling.pools import NodePool
+from compiler.verify.scheduling.site import Site
+from compiler.verify.scheduling.steps import Stage, Step
+from compiler.verify.tree import dig
+
+_KNOWN = {
+    "node.cilium.io/agent-not-ready": "Cilium's agent",
+    "ebs.csi.aws.com/agent-not-ready": "the EBS CSI driver",
+    "efs.csi.aws.com/agent-not-ready": "the EFS CSI driver",
+    "fsx.csi.aws.com/agent-not-ready": "the FSx CSI driver",
+    "s3.csi.aws.com/agent-not-ready": "the Mountpoint for S3 CSI driver",
+    "node.cloudprovider.kubernetes.io/uninitialized": "the cloud controller manager",
+    "vpc.amazonaws.com/agent-not-ready": "the VPC CNI",
+}
+"""Who takes a taint away that no object of a tree need mention.
+
+Source: documentation of Cilium (taints and unmanaged pods), kubernetes-sigs/aws-ebs-csi-driver docs/install.md and the
+same file of the other drivers
+"""
+
+
+def remover(site: Site, pool: NodePool, taint: Taint) -> str:
+    """Who takes a startup taint away: a known agent, or a DaemonSet of the tree that runs behind it; empty for nobody."""
+    if taint.key in _KNOWN:
+        return _KNOWN[taint.key]
+    for each in site.tree.of("apps", "DaemonSet"):
+        pod = dig(each.body, "spec", "template", "spec")
+        tolerations = tolerations_of(dig(pod, "tolerations"))
+        lands = any(pool.mismatch(term) is None for term in node_terms(pod))
+        if lands and untolerated((taint, *pool.taints), tolerations) is None:
+            return str(each)
+    return ""
+
+
+def startup_step(site: Site, pool: NodePool, pods: str) -> Iterator[Step]:
+    """Whether somebody takes the startup taints of a pool away; no step where it has none."""
+    told = []
+    for taint in pool.startup_taints:
+        who = remover(site, pool, taint)
+        path = ("spec", "template", "spec", "startupTaints", taint.index)
+        if not who:
+            verdict = "failed" if site.tree.is_whole else "not judged"
+            message = f"no DaemonSet of the tree runs behind the startup taint {taint} to take it away"
+            yield Step(Stage.STARTUP, verdict, message, pool.manifest, path, pods)
+            return
+        told.append(f"{taint} goes by {who}")
+    if told:
+        path = ("spec", "template", "spec", "startupTaints")
+        yield Step(Stage.STARTUP, "passed", "; ".join(told), pool.manifest, path, pods)

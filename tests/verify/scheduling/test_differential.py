@@ -1,0 +1,114 @@
+"""The evaluator of objects against our model, whose answers agreed with the real control plane in thousands of cases."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from compiler.compiled import CompiledSpec, compiled_spec
+from compiler.emit.kueue import LEVEL_LABELS
+from compiler.model import ClusterQueue
+from compiler.model.names import POOL_LABEL
+from compiler.model.vector import quantity_text, texts
+from compiler.rehearse.expectation import Request, cluster_queues, expect
+from compiler.rehearse.fabric import BLOCK_NODES
+from compiler.rehearse.scenes import Outcome, all_scenes
+from compiler.verify.scheduling import PodSet, Site, Stage, Walk, Work, walk
+from compiler.verify.scheduling.flavors import REQUIRED
+from compiler.verify.tree import Tree
+from tests.conformance.differential import Case, kept_cases, random_cases
+from tests.conformance.lane import compiled
+from tests.conftest import EXAMPLES, ROOT
+
+SPECS, GANGS, SEED = 20, 12, 7
+FAMILIES = ("smallest", "full_node", "efa", "shares", "gangs", "borrowing", "topology")
+KINDS = {
+    "unavailable in ClusterQueue": Stage.RESOURCES,
+    "insufficient quota": Stage.QUOTA,
+    "doesn't match node affinity": Stage.FLAVOR,
+    "TopologyAwareScheduling": Stage.FLAVOR,
+    "requested level": Stage.FLAVOR,
+    'topology "': Stage.TOPOLOGY,
+}
+"""Stage that refuses, by Kueue's words."""
+
+
+@cache
+def example(name: str) -> CompiledSpec:
+    return compiled_spec(ROOT, f"specs/{name}.yaml")
+
+
+def site(spec: CompiledSpec) -> Site:
+    return Site(Tree(spec.synced, is_whole=True), {LEVEL_LABELS["block"]: BLOCK_NODES})
+
+
+def work_for(known: Site, queue: str, request: Request) -> Work:
+    quantities = texts(request.pod)
+    container = {"name": "work", "resources": {"requests": quantities, "limits": quantities}}
+    pod = {"containers": [container], **({"nodeSelector": {POOL_LABEL: request.pool}} if request.pool else {})}
+    notes = {REQUIRED: LEVEL_LABELS["block"]} if request.one_block else {}
+    local = known.local_queues[queue][0]
+    return Work((PodSet(pod, request.pods, notes=notes),), local.namespace, local.name)
+
+
+def difference(expected: Outcome, seen: Walk) -> str:
+    """What the two do not agree about; empty where they do."""
+    if seen.verdict != expected.verdict or (expected.by and seen.by != expected.by):
+        return f"{seen.verdict} by {seen.by}"
+    place = seen.placements.get("main")
+    if expected.verdict == "refused":
+        assert seen.failure is not None
+        stages = [stage for words, stage in KINDS.items() if words in expected.words]
+        if expected.words not in seen.failure.message or (stages and seen.failure.stage not in stages):
+            return f"{seen.failure.stage}: {seen.failure.message}"
+        return ""
+    assert place is not None
+    told = [f"not judged: {step.message}" for step in seen.steps if step.verdict == "not judged"]
+    if place.flavors != (expected.flavor,):
+        told.append(f"flavors {place.flavors}")
+    if expected.borrowed is not None:
+        borrowed = {(name, quantity_text(name, amount)) for name, amount in place.borrowed.items()}
+        told += [f"borrowed {borrowed}"] if borrowed != set(expected.borrowed) else []
+    if expected.verdict == "admitted":
+        where = (place.pools, set(place.instance_types), place.nodes)
+        if where != ((expected.pool,), set(expected.instance_types), expected.nodes):
+            told.append(f"nodes {where}")
+    return "; ".join(told)
+
+
+def disagreement(known: Site, spec: CompiledSpec, queue: ClusterQueue, request: Request) -> str:
+    expected = expect(spec.cluster, queue, request)
+    seen = walk(known, work_for(known, queue.name, request), policies=False)
+    told = difference(expected, seen)
+    return f"{queue.name} {request}\n  expected {expected}\n  seen {told}" if told else ""
+
+
+def test_random_work_on_random_specs_ends_as_the_model_says() -> None:
+    asked, verdicts, found = 0, set(), []
+    cases: list[Case] = [*kept_cases(), *random_cases(SPECS, GANGS, SEED)]
+    for case in cases:
+        spec = compiled(case.tree)
+        known, queues = site(spec), {each.name: each for each in cluster_queues(spec.cluster)}
+        for name, request in case.work:
+            asked += 1
+            verdicts.add(expect(spec.cluster, queues[name], request).verdict)
+            found += [f"case {case.name}, {told}" for told in [disagreement(known, spec, queues[name], request)] if told]
+    assert asked > SPECS * GANGS
+    assert verdicts == {"admitted", "refused", "pending"}
+    assert not found, f"{len(found)} of {asked}\n" + "\n".join(found[:20])
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_request_of_every_scene_ends_as_the_model_says(name: str) -> None:
+    spec = example(name)
+    known, queues = site(spec), {each.name: each for each in cluster_queues(spec.cluster)}
+    scenes = [each for each in all_scenes(spec.cluster, FAMILIES) if each.takes is not None]
+    found = [
+        f"{scene.family} {scene.name}: {told}"
+        for scene in scenes
+        if scene.takes is not None
+        and (told := disagreement(known, spec, queues[scene.queue], scene.takes))
+    ]
+    assert len(scenes) > 50
+    assert not found, f"{len(found)} of {len(scenes)}\n" + "\n".join(found[:20])
