@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from compiler.verify.scheduling.judge import flaws
 from compiler.verify.scheduling.site import Site
 from compiler.verify.scheduling.steps import Stage, Step, Walk
 from compiler.verify.scheduling.walk import walk
 from compiler.verify.scheduling.work import PodSet, Work, work_of
 
-__all__ = ["PodSet", "Site", "Stage", "Step", "Walk", "Work", "walk", "work_of"]
+__all__ = ["PodSet", "Site", "Stage", "Step", "Walk", "Work", "flaws", "walk", "work_of"]

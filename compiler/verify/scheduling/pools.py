@@ -103,6 +103,10 @@ class NodePool:
         """The first requirement of a pod that no node of it can fulfil."""
         return next((each for each in term if not self._offers(each)), None)
 
+    def names_label(self, key: str) -> bool:
+        """Whether it says anything about a label of its nodes."""
+        return key in self.labels or any(each.key == key for each in self._requirements)
+
     def types_for(self, term: Iterable[Requirement]) -> list[InstanceType]:
         """Its types that a pod's requirements leave."""
         wanted = list(term)
