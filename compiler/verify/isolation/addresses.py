@@ -17,6 +17,8 @@ Ranges = tuple[Range, ...]
 
 @lru_cache(maxsize=4096)
 def _range(cidr: str) -> Range:
+    if not cidr.rpartition("/")[2].isdecimal() or "/" not in cidr:
+        raise Refused
     try:
         network = ip_network(cidr, strict=False)
     except ValueError:

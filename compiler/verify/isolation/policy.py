@@ -68,7 +68,10 @@ def read_policies(manifests: Iterable[Manifest]) -> list[Policy]:
 
 
 def _policy(manifest: Manifest) -> Policy:
-    """Source: k8s.io/api v0.35 networking/v1 NetworkPolicySpec; k8s.io/kubernetes v1.35 pkg/apis/networking/v1/defaults.go"""
+    """One policy with its defaults.
+
+    Source: k8s.io/api v0.35 networking/v1 NetworkPolicySpec; kubernetes v1.35 pkg/apis/networking/v1/defaults.go
+    """
     spec = manifest.body.get("spec")
     if not isinstance(spec, dict):
         raise Refused

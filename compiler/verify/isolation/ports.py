@@ -50,13 +50,17 @@ def _span(raw: Any) -> Span:
         return Span(protocol)
     if isinstance(port, str) and end is None and any(sign.isalpha() for sign in port):
         return Span(protocol, name=port)
-    if not _is_port(port) or end is not None and not (_is_port(end) and end >= port):
+    low = _number(port)
+    high = low if end is None else _number(end)
+    if high < low:
         raise Refused
-    return Span(protocol, port, port if end is None else end)
+    return Span(protocol, low, high)
 
 
-def _is_port(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _PORT_MAX
+def _number(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _PORT_MAX:
+        raise Refused
+    return value
 
 
 def opens(ports: Ports, protocol: str, number: int, named: Mapping[tuple[str, str], frozenset[int]]) -> bool:

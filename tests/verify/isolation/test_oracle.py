@@ -25,7 +25,7 @@ def policy(raw: dict[str, Any]) -> Manifest:
 
 
 def pods(case: dict[str, Any]) -> dict[str, Pod]:
-    """Pods by "namespace/name"; the addresses 192.168.1.20 and up go to x/a, x/b, x/c, y/a and so on; steps add others."""
+    """Pods by "namespace/name"; 192.168.1.20 and up go to x/a, x/b, x/c, y/a and on; a step may add others."""
     names = sorted(f"{namespace}/{name}" for namespace in "xyz" for name in "abc")
     addresses = {name: f"192.168.1.{20 + number}" for number, name in enumerate(names)}
     return {
