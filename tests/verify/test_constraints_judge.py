@@ -1,0 +1,105 @@
+"""The set of constraints: one broken place each, and the fault that has to name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from compiler.compiled import compiled_spec
+from compiler.manifest import Manifest
+from compiler.verify import constraints, neighbours
+from compiler.verify.tree import Tree
+from tests.conftest import EXAMPLES, ROOT
+
+Change = Callable[[dict[str, Any]], Any]
+
+
+@pytest.fixture(scope="module")
+def prod() -> tuple[Manifest, ...]:
+    return compiled_spec(ROOT, "specs/prod-use1.yaml").synced
+
+
+def told(tree: tuple[Manifest, ...], *, is_whole: bool = True) -> list[tuple[str, str]]:
+    found = Tree(tree, is_whole=is_whole)
+    return [(flaw.fault.id, flaw.manifest.name) for judge in (constraints, neighbours) for flaw in judge.flaws(found)]
+
+
+def changed(tree: tuple[Manifest, ...], name: str, change: Change) -> tuple[Manifest, ...]:
+    def one(manifest: Manifest) -> Manifest:
+        if manifest.name != name:
+            return manifest
+        body = deepcopy(manifest.body)
+        change(body)
+        return replace(manifest, body=body)
+
+    made = tuple(map(one, tree))
+    assert made != tree
+    return made
+
+
+def without(tree: tuple[Manifest, ...], kind: str, name: str = "", namespace: str = "") -> tuple[Manifest, ...]:
+    left = tuple(
+        each
+        for each in tree
+        if not (each.kind == kind and name in ("", each.name) and namespace in ("", each.namespace))
+    )
+    assert left != tree
+    return left
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_nothing_is_said_of_our_own_trees(name: str, is_whole: bool) -> None:
+    assert told(compiled_spec(ROOT, f"specs/{name}.yaml").synced, is_whole=is_whole) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "fault"),
+    [
+        ("host-network", lambda body: body["spec"]["match"].pop("namespaceSelector"), "PLC001"),
+        ("gpu-limits-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear(), "PLC001"),
+        ("gpu-queue-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear(), "PLC001"),
+        ("images", lambda body: body["spec"]["match"].pop("kinds"), "PLC002"),
+        ("images", lambda body: body["spec"]["match"]["kinds"][0].pop("kinds"), "PLC002"),
+        ("queue-required-search", lambda body: body["spec"]["match"]["kinds"].pop(), "PLC004"),
+        ("queue-required-search", lambda body: body["spec"]["parameters"]["queues"].append("serch"), "PLC005"),
+        ("pool-selector-search", lambda body: body["spec"]["parameters"]["pools"].append("train-h10"), "PLC005"),
+    ],
+)
+def test_a_broken_constraint_is_named(prod: tuple[Manifest, ...], name: str, change: Change, fault: str) -> None:
+    assert (fault, name) in told(changed(prod, name, change))
+
+
+def test_a_tenant_whom_nobody_judges_is_named_at_its_namespaces(prod: tuple[Manifest, ...]) -> None:
+    assert ("PLC003", "embeddings") in told(without(prod, "GpucQueueRequired", "queue-required-platform-ml"))
+
+
+def test_a_constraint_for_nobody_says_who_is_there(prod: tuple[Manifest, ...]) -> None:
+    def misspell(body: dict[str, Any]) -> None:
+        body["spec"]["match"]["namespaceSelector"]["matchLabels"]["gpuc.dev/tenant"] = "reserch"
+
+    tree = changed(prod, "gpu-limits-research", misspell)
+    (flaw,) = [each for each in constraints.flaws(Tree(tree, is_whole=True)) if each.manifest.kind == "GpucGpuLimits"]
+    assert (flaw.fault.id, flaw.fix) == ("PLC003", "research")
+
+
+def test_a_template_without_a_constraint_is_named(prod: tuple[Manifest, ...]) -> None:
+    assert ("PLC006", "gpucimages") in told(without(prod, "GpucImages"))
+
+
+def test_workloads_that_are_not_expanded_are_told(prod: tuple[Manifest, ...]) -> None:
+    assert [fault for fault, _ in told(without(prod, "ExpansionTemplate", "gpuc-job"))] == ["PLC007"]
+
+
+def test_a_platform_that_nobody_excludes_is_told(prod: tuple[Manifest, ...]) -> None:
+    assert [fault for fault, _ in told(without(prod, "Config"))] == ["PLC008"]
+
+
+@pytest.mark.parametrize("kind", ["ResourceQuota", "LimitRange", "RoleBinding", "LocalQueue", "NetworkPolicy"])
+def test_a_namespace_without_its_fence_is_named(prod: tuple[Manifest, ...], kind: str) -> None:
+    assert ("NSP001", "search-train") in told(without(prod, kind, namespace="search-train"))
+    assert told(without(prod, kind, namespace="search-train"), is_whole=False) == []
