@@ -1,0 +1,161 @@
+"""`gpuc crds import`: CustomResourceDefinitions into the user's repository, so that `gpuc lint` knows their kinds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from compiler.lint.own_schemas import Import, imports
+from compiler.lint.text import read
+from compiler.report.console import complain, put
+from compiler.usage import UsageError, nearest
+
+INTO = "crds"
+USAGE = f"""usage: gpuc crds import FILE|DIR... [--into DIR]
+
+Take the CustomResourceDefinitions of files or folders (also what `kubectl get crd -o yaml` prints) into DIR, one small
+table for each version that they serve. `gpuc lint --crds DIR` then judges objects of their kinds.
+
+options:
+  --into DIR  where the tables go, {INTO}/ where nothing is said; tables of the same kind and version are replaced
+"""
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+@dataclass
+class _Gathered:
+    tables: dict[str, Import] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    others: int = 0
+    """Documents that are no CustomResourceDefinition."""
+
+
+def run_crds(words: list[str]) -> int:
+    """Carries out `gpuc crds import ...`; 1 where a definition could not be taken.
+
+    Raises:
+        UsageError: for words that it does not take, and where there is no definition at all.
+    """
+    if any(word in {"-h", "--help"} for word in words):
+        put(USAGE)
+        return 0
+    paths, into = _arguments(words)
+    found = _Gathered()
+    for path in paths:
+        for file in _files(path):
+            _take(file, found)
+    if not found.tables and not found.problems:
+        raise UsageError(f"no CustomResourceDefinition in {', '.join(paths)}")
+    new, changed = _write(found, into)
+    rules = sum(table.rules for table in found.tables.values())
+    put(f"{len(found.tables)} versions of kinds with {rules} rules in {into}/: {new} new, {changed} changed\n")
+    if found.others:
+        put(f"{found.others} other documents were passed over\n")
+    for problem in found.problems:
+        complain(problem)
+    return int(bool(found.problems))
+
+
+def _arguments(words: list[str]) -> tuple[list[str], Path]:
+    if words[:1] != ["import"]:
+        hint = nearest(words[0], ["import"]) if words else ""
+        raise UsageError(f"gpuc crds takes the word import first{hint}; `gpuc crds --help` shows the usage")
+    paths: list[str] = []
+    into, rest = INTO, words[1:]
+    while rest:
+        word = rest.pop(0)
+        if word == "--into" and rest:
+            into = rest.pop(0)
+        elif word.startswith("--into="):
+            into = word.partition("=")[2]
+        elif word.startswith("-"):
+            raise UsageError(f"gpuc crds import takes no argument {word}{nearest(word, ['--into', '--help'])}")
+        else:
+            paths.append(word)
+    if not paths or not into:
+        raise UsageError("gpuc crds import needs a file or a folder; `gpuc crds --help` shows the usage")
+    return paths, Path(into)
+
+
+def _files(path: str) -> Iterator[Path]:
+    """The YAML and JSON files below a path, sorted; a file that is named is taken whatever its name.
+
+    Raises:
+        UsageError: when there is nothing at the path.
+    """
+    if os.path.isfile(path):
+        yield Path(path)
+        return
+    if not os.path.isdir(path):
+        raise UsageError(f"there is no {path}")
+    for folder, folders, names in os.walk(path):
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(names) if name.endswith(_SUFFIXES))
+
+
+def _take(file: Path, found: _Gathered) -> None:
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        found.problems.append(f"{file} cannot be read: {error}")
+        return
+    documents = read(text, str(file))
+    found.problems += [f"{each.mark}: {each.message}" for each in documents.findings]
+    for _, document in documents.documents:
+        for each in _definitions(document):
+            if not isinstance(each, dict) or each.get("kind") != "CustomResourceDefinition":
+                found.others += 1
+                continue
+            try:
+                for table in imports(each):
+                    _keep(table, file, found)
+            except (ValueError, RecursionError) as error:
+                found.problems.append(f"{file}: {_name(each)}: {error}")
+
+
+def _keep(table: Import, file: Path, found: _Gathered) -> None:
+    before = found.tables.get(table.file)
+    if before is not None and before.text != table.text:
+        found.problems.append(f"{file}: {table.file} was read before and says something else; the later one is taken")
+    found.tables[table.file] = table
+
+
+def _definitions(document: Any) -> list[Any]:
+    """The document itself, or the items of a list as `kubectl get -o yaml` prints one."""
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list):
+        implied = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")}
+        return [
+            {**implied, **each} if isinstance(each, dict) and kind != "List" else each for each in document["items"]
+        ]
+    return [document]
+
+
+def _name(definition: dict[str, Any]) -> str:
+    metadata = definition.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else "a CustomResourceDefinition without a name"
+
+
+def _write(found: _Gathered, into: Path) -> tuple[int, int]:
+    """Writes every table; how many are new, and how many have changed.
+
+    Raises:
+        UsageError: when the folder cannot be written.
+    """
+    new = changed = 0
+    try:
+        for name, table in sorted(found.tables.items()):
+            path = into / name
+            before = path.read_text(encoding="utf-8") if path.is_file() else None
+            new += before is None
+            changed += before not in (None, table.text)
+            if before != table.text:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(table.text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{into} cannot be written: {error.strerror}") from error
+    return new, changed

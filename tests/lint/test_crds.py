@@ -1,0 +1,443 @@
+"""gpuc crds import: a cluster's own kinds, judged by their schemas and by their CEL rules."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from compiler.lint import own_rules
+from compiler.lint.crds_command import run_crds
+from compiler.lint.objects import Reading
+from compiler.lint.own_schemas import imports, own_flaws, own_table
+from compiler.lint.places import Places
+from compiler.usage import UsageError
+from tests.conftest import ROOT
+
+GROUP = "example.com"
+
+
+def definition(schema: Any, kind: str = "Widget", **spec: Any) -> dict[str, Any]:
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"kind": kind, "plural": f"{kind.lower()}s"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.lower()}s.{GROUP}"},
+        "spec": {"group": GROUP, "scope": "Namespaced", "names": names, "versions": [version], **spec},
+    }
+
+
+def of_spec(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+
+
+def widget(spec: Any, **more: Any) -> str:
+    return yaml.safe_dump(
+        {"apiVersion": f"{GROUP}/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": spec, **more}
+    )
+
+
+def imported(folder: Path, *definitions: dict[str, Any]) -> Path:
+    (folder / "definitions.yaml").write_text(yaml.safe_dump_all(definitions))
+    assert run_crds(["import", str(folder / "definitions.yaml"), "--into", str(folder / "crds")]) == 0
+    return folder / "crds"
+
+
+def told(folder: Path, text: str, unjudged: Counter[str] | None = None) -> list[tuple[str, int, str]]:
+    """Id, line and message of everything that the tables of a folder say against a text."""
+    reading, places = Reading(), Places()
+    places.add("a.yaml", text)
+    reading.add("a.yaml", text)
+    found = []
+    for flaw in own_flaws(folder, reading.manifests, unjudged if unjudged is not None else Counter()):
+        index, *prefix = flaw.manifest.origin
+        assert isinstance(index, int)
+        mark = places.mark("a.yaml", index, (*prefix, *flaw.path), on_key=flaw.on_key)
+        found.append((flaw.fault.id, mark.line, flaw.message))
+    return found
+
+
+@pytest.fixture(scope="module")
+def upstream(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Everything of the reference data, imported once; the folders of programs are imported one by one."""
+    import os
+
+    shared = os.environ.get("GPUC_SHARED")
+    if not shared:
+        pytest.skip("GPUC_SHARED is not set: no reference data to compare with")
+    into = tmp_path_factory.mktemp("upstream") / "crds"
+    for program in sorted(Path(shared, "upstream/crds").iterdir()):
+        assert run_crds(["import", str(program), "--into", str(into)]) == 0, program.name
+    return into
+
+
+def test_every_definition_of_upstream_is_taken_and_every_rule_can_be_asked(upstream: Path) -> None:
+    tables = sorted(upstream.rglob("*.json"))
+    assert len(tables) > 130
+    rules = [rule for table in tables for rule in every_rule(json.loads(table.read_text()).get("rules", {}))]
+    assert len(rules) > 600
+    refused = {rule for rule in rules if isinstance(own_rules._compiled(rule), str)}
+    assert {rule for rule in refused if "oldSelf" not in rule} == set()
+
+
+def every_rule(tree: dict[str, Any]) -> list[str]:
+    below = [
+        *tree.get("properties", {}).values(),
+        *(tree[word] for word in ("items", "additionalProperties") if word in tree),
+    ]
+    return [*(each["rule"] for each in tree.get("rules", [])), *(text for each in below for text in every_rule(each))]
+
+
+def test_the_tables_hold_no_prose_and_come_out_the_same_twice(upstream: Path, shared: Path, tmp_path: Path) -> None:
+    for table in upstream.rglob("*.json"):
+        assert '"description":"' not in table.read_text(), table.name
+    run_crds(["import", str(shared / "upstream/crds/kueue"), "--into", str(tmp_path)])
+    again = sorted(tmp_path.rglob("*.json"))
+    assert [each.read_bytes() for each in again] == [
+        (upstream / each.relative_to(tmp_path)).read_bytes() for each in again
+    ]
+
+
+def test_nothing_is_said_of_what_gpuc_emits(upstream: Path) -> None:
+    unjudged: Counter[str] = Counter()
+    judged = 0
+    for file in sorted((ROOT / "out").rglob("*.yaml")):
+        text = file.read_text(encoding="utf-8")
+        assert told(upstream, text, unjudged) == [], file
+        reading = Reading()
+        reading.add(str(file), text)
+        judged += sum(own_table(upstream, each.api, each.kind) is not None for each in reading.manifests)
+    assert unjudged == {}
+    assert judged > 200
+
+
+@cache
+def emitted(file: str) -> str:
+    return (ROOT / "out/prod-use1" / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "line", "message"),
+    [
+        (
+            "karpenter/pools/batch-a100.yaml",
+            "      - duration: 12h\n        nodes",
+            "      - nodes",
+            "    budgets:",
+            "'schedule' must be set with 'duration'",
+        ),
+        (
+            "karpenter/pools/batch-a100.yaml",
+            "  limits:\n",
+            "  replicas: 3\n  limits:\n",
+            "spec:",
+            "only 'limits.nodes' is supported on static NodePools",
+        ),
+        (
+            "karpenter/pools/batch-a100.yaml",
+            "key: kubernetes.io/arch",
+            "key: karpenter.sh/nodepool",
+            "        - key: karpenter.sh/nodepool",
+            'label "karpenter.sh/nodepool" is restricted',
+        ),
+        (
+            "karpenter/pools/batch-a100.yaml",
+            "    hugepages-2Mi: 10256Mi",
+            "    cpu: 1",
+            "  capacity:",
+            "invalid resource restricted",
+        ),
+        (
+            "karpenter/pools/batch-a100.yaml",
+            "  role: KarpenterNodeRole-prod-use1",
+            "  role: a\n  instanceProfile: b",
+            "spec:",
+            "must specify exactly one of ['role', 'instanceProfile']",
+        ),
+        (
+            "karpenter/pools/batch-a100.yaml",
+            "  tags:\n    gpuc.dev/cluster",
+            "  tags:\n    karpenter.sh/nodepool: x\n    gpuc.dev/cluster",
+            "  tags:",
+            "tag contains a restricted tag matching karpenter.sh/nodepool",
+        ),
+        (
+            "kueue/queues/research.yaml",
+            "  cohortName: company\n",
+            "",
+            "spec:",
+            "borrowingLimit must be nil when cohort is empty",
+        ),
+        (
+            "kueue/queues/platform-ml.yaml",
+            "    reclaimWithinCohort: Never",
+            "    reclaimWithinCohort: Never\n    borrowWithinCohort: {policy: LowerPriority}",
+            "  preemption:",
+            "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never",
+        ),
+        (
+            "kueue/config/flavors/general.yaml",
+            "  nodeLabels:\n    gpuc.dev/pool: general\n",
+            "  topologyName: t\n",
+            "spec:",
+            "at least one nodeLabel is required when topology is set",
+        ),
+        (
+            "kueue/config/flavors/dev-l4.yaml",
+            "key: gpuc.dev/mode\n      operator: Equal",
+            "operator: Equal",
+            "  tolerations:",
+            "operator must be Exists when 'key' is empty, which means 'match all values and all keys'",
+        ),
+    ],
+)
+def test_a_broken_rule_is_told_at_its_line_with_the_definitions_own_message(
+    upstream: Path, file: str, old: str, new: str, line: str, message: str
+) -> None:
+    text = emitted(file)
+    assert old in text, "the example changed"
+    broken = text.replace(old, new, 1)
+    found = [each for each in told(upstream, broken) if each[0] == "CRD001"]
+    lines = [at for _, at, text in found if text.partition(" (NOT_FOUND")[0] == message]
+    assert len(lines) == 1, found
+    assert line in broken.splitlines()[lines[0] - 2 : lines[0]], "a map or list begins in the line after its key"
+
+
+def test_a_kind_of_ones_own_is_judged_by_its_schema(tmp_path: Path) -> None:
+    size = {"type": "integer", "minimum": 1}
+    keyed = {
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name", "protocol"],
+        "items": {
+            "type": "object",
+            "required": ["name"],
+            "properties": {"name": {"type": "string"}, "protocol": {"type": "string", "default": "TCP"}},
+        },
+    }
+    folder = imported(tmp_path, definition(of_spec(size=size, ports=keyed)))
+    assert told(folder, widget({"size": 1})) == []
+    assert [each[0] for each in told(folder, widget({"size": 0}))] == ["SCH002"]
+    assert [each[0] for each in told(folder, widget({"sise": 1}))] == ["SCH001"]
+    assert [each[0] for each in told(folder, widget({"ports": [{}]}))] == ["SCH003"]
+    assert told(folder, widget({"ports": [{"name": "a"}, {"name": "a", "protocol": "UDP"}]})) == []
+    ((_, _, text),) = told(folder, widget({"ports": [{"name": "a"}, {"name": "a", "protocol": "TCP"}]}))
+    assert "two items have the same name, protocol: a, TCP" in text
+    assert own_table(folder, f"{GROUP}/v1", "Gadget") is None
+    assert told(folder, widget({}).replace("v1", "v2")) == [], "another version is not known here"
+
+
+def rule(text: str, message: str = "refused", **more: Any) -> dict[str, Any]:
+    return {"x-kubernetes-validations": [{"rule": text, "message": message, **more}]}
+
+
+TEXT = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({**TEXT, **rule("self.startsWith('a')")}, "ab", "ba"),
+        ({"type": "integer", **rule("self % 2 == 0")}, 4, 5),
+        ({"type": "number", **rule("self / 2.0 > 0.5")}, 2, 1),
+        ({"type": "boolean", **rule("self")}, True, False),
+        ({"type": "array", "items": TEXT, **rule("self.all(x, x.size() < 3)")}, ["a"], ["abc"]),
+        ({"type": "array", "items": {**TEXT, **rule("self != 'b'")}}, ["a"], ["a", "b"]),
+        ({"type": "object", "additionalProperties": {**TEXT, **rule("self != 'b'")}}, {"a": "a"}, {"a": "b"}),
+        ({"type": "object", "additionalProperties": TEXT, **rule("!('a-b' in self)")}, {"a": "a"}, {"a-b": "b"}),
+        ({**TEXT, **rule("self.find('[0-9]+') == '42'")}, "a42b", "ab"),
+        ({**TEXT, **rule("self.findAll('[0-9]').size() == 2")}, "a4b2", "a4"),
+        ({**TEXT, **rule("isQuantity(self) && quantity(self).isLessThan(quantity('1Gi'))")}, "1M", "2Gi"),
+        ({**TEXT, **rule("quantity(self).compareTo(quantity('1k')) == 0")}, "1000", "1001"),
+        ({"type": "array", "items": {"type": "integer"}, **rule("self.sum() == 6 && self.isSorted()")}, [1, 5], [5, 1]),
+        ({"x-kubernetes-int-or-string": True, **rule("type(self) == int ? self > 1 : self == 'a'")}, 2, "b"),
+        ({**TEXT, **rule("self.split(',').size() == 2")}, "a,b", "a"),
+        ({**TEXT, **rule("duration(self) < duration('1m')")}, "59s", "61s"),
+        ({**TEXT, **rule("int(self) > 3")}, "4", "four"),
+    ],
+)
+def test_rules_of_all_types(tmp_path: Path, schema: dict[str, Any], good: Any, bad: Any) -> None:
+    folder = imported(tmp_path, definition(of_spec(it=schema)))
+    unjudged: Counter[str] = Counter()
+    assert told(folder, widget({"it": good}), unjudged) == []
+    assert [each[0] for each in told(folder, widget({"it": bad}), unjudged)] == ["CRD001"]
+    assert told(folder, widget({}), unjudged) == [], "no rule is asked of what is not there"
+    assert unjudged == {}
+
+
+def test_defaults_are_set_before_rules_are_asked(tmp_path: Path) -> None:
+    inner = {"type": "object", "default": {}, "properties": {"mode": {**TEXT, "default": "Off"}}}
+    spec = {"type": "object", "properties": {"inner": inner, "on": {"type": "boolean"}}}
+    spec |= rule("!has(self.on) || !self.on || self.inner.mode == 'On'", "mode must be On")
+    folder = imported(tmp_path, definition({"type": "object", "properties": {"spec": spec}}))
+    assert told(folder, widget({"on": False})) == []
+    assert told(folder, widget({"on": True})) == [("CRD001", 6, "mode must be On")]
+    assert told(folder, widget({"on": True, "inner": {"mode": "On"}})) == []
+    assert told(folder, widget({"on": True, "inner": {"mode": None}})) == [("CRD001", 6, "mode must be On")]
+
+
+def test_fields_have_names_that_cel_can_write_and_keys_of_maps_keep_theirs(tmp_path: Path) -> None:
+    inner = {"type": "object", "additionalProperties": TEXT}
+    names = {"a-b": TEXT, "c.d/e": TEXT, "namespace": TEXT, "x__y": TEXT, "map": inner}
+    text = "self.a__dash__b == '1' && self.c__dot__d__slash__e == '2' && self.__namespace__ == '3'"
+    text += " && self.x__underscores__y == '4' && self.map['a-b'] == '5'"
+    spec = {"type": "object", "properties": names, **rule(text)}
+    folder = imported(tmp_path, definition({"type": "object", "properties": {"spec": spec}}))
+    good = {"a-b": "1", "c.d/e": "2", "namespace": "3", "x__y": "4", "map": {"a-b": "5"}}
+    assert told(folder, widget(good)) == []
+    for key in good:
+        wrong: Any = {"a-b": "0"} if key == "map" else "0"
+        assert [each[0] for each in told(folder, widget({**good, key: wrong}))] == ["CRD001"]
+
+
+def test_the_root_knows_its_name_and_kind(tmp_path: Path) -> None:
+    root = {**of_spec(), **rule("self.metadata.name == 'w' && self.kind == 'Widget' && !has(self.status)")}
+    folder = imported(tmp_path, definition(root))
+    assert told(folder, widget({}, status={"a": 1})) == []
+    assert [each[0] for each in told(folder, widget({}).replace("name: w", "name: v"))] == ["CRD001"]
+
+
+def test_messages_and_places_are_the_rules_own(tmp_path: Path) -> None:
+    told_by = {"messageExpression": "'no ' + self.a", "fieldPath": ".a"}
+    spec = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, **rule("self.a == 'x'", **told_by)}
+    folder = imported(tmp_path, definition({"type": "object", "properties": {"spec": spec}}))
+    text = widget({"b": "1", "a": "y"})
+    ((_, line, message),) = told(folder, text)
+    assert (message, text.splitlines()[line - 1].strip()) == ("no y", "a: y")
+    ((_, _, message),) = told(folder, widget({"b": "1"}))
+    assert message.startswith("refused (NOT_FOUND"), "an error of the object refuses it"
+
+
+def test_a_rule_about_changes_holds_for_nothing_new(tmp_path: Path) -> None:
+    folder = imported(tmp_path, definition(of_spec(it={**TEXT, **rule("self == oldSelf")})))
+    unjudged: Counter[str] = Counter()
+    assert told(folder, widget({"it": "a"}), unjudged) == []
+    assert unjudged == {}
+
+
+def test_a_rule_that_cannot_be_asked_is_said_and_is_no_finding(tmp_path: Path) -> None:
+    folder = imported(tmp_path, definition(of_spec(it={**TEXT, **rule("url(self).getHost() == 'a'")})))
+    unjudged: Counter[str] = Counter()
+    assert told(folder, widget({"it": "https://a"}), unjudged) == []
+    (sentence,) = unjudged
+    assert "url(self).getHost()" in sentence and "undeclared reference" in sentence
+
+
+def test_without_the_engine_lint_says_what_it_could_not_judge(tmp_path: Path) -> None:
+    folder = imported(tmp_path, definition(of_spec(it={**TEXT, **rule("self == 'a'")})))
+    script = f"""
+import sys
+sys.modules["cel_expr_python"] = None
+from collections import Counter
+from pathlib import Path
+from compiler.lint.own_schemas import own_flaws
+from compiler.manifest import Manifest
+unjudged = Counter()
+one = Manifest("a.yaml", (0,), "{GROUP}/v1", "Widget", "w", {{"spec": {{"it": "b"}}}})
+print(list(own_flaws(Path({str(folder)!r}), [one], unjudged)), list(unjudged))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.startswith("[] [") and "cel-expr-python is not installed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"group": "../../etc"},
+        {"group": "/etc"},
+        {"names": {"kind": "../x", "plural": "x"}},
+        {"names": None},
+        {"versions": [{"name": "../v1", "schema": {"openAPIV3Schema": {"type": "object"}}}]},
+        {"versions": [{"name": "v1"}]},
+        {"versions": [None]},
+        {"versions": "v1"},
+        {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": []}}]},
+        {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"properties": {"spec": 3}}}}]},
+        {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"items": None}}}]},
+        {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"pattern": ["a"]}}}]},
+        {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"x-kubernetes-validations": [{}]}}}]},
+        {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"required": {"a": 1}}}}]},
+        {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": of_spec(a={**TEXT, "pattern": "("})}}]},
+    ],
+)
+def test_a_definition_that_is_none_is_told_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: dict[str, Any]
+) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(yaml.safe_dump(definition(of_spec(), **broken)))
+    assert run_crds(["import", str(file), "--into", str(tmp_path / "a/b/crds")]) == 1
+    assert f"widgets.{GROUP}" in capsys.readouterr().err
+    assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_a_schema_that_goes_on_forever_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(80):
+        schema = of_spec(it=schema)
+    with pytest.raises((ValueError, RecursionError)):
+        deep: dict[str, Any] = {"type": "object"}
+        for _ in range(5000):
+            deep = {"type": "object", "properties": {"a": deep}}
+        list(imports(definition(deep)))
+    (tmp_path / "deep.yaml").write_text(json.dumps(definition(schema)))
+    assert run_crds(["import", str(tmp_path / "deep.yaml"), "--into", str(tmp_path / "crds")]) == 1
+    assert "levels" in capsys.readouterr().err
+
+
+def test_names_of_objects_lead_to_no_file_elsewhere(tmp_path: Path) -> None:
+    folder = imported(tmp_path, definition(of_spec()))
+    for api, kind in (("../example.com/v1", "Widget"), (f"{GROUP}/v1", "../../x"), ("", ""), (f"{GROUP}/../v1", "W")):
+        assert own_table(folder, api, kind) is None
+    (folder / GROUP / "Gadget_v1.json").write_text("[]")
+    with pytest.raises(ValueError, match="no table"):
+        own_table(folder, f"{GROUP}/v1", "Gadget")
+
+
+def test_dumps_of_a_cluster_lists_and_versions_that_are_not_served(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    versions = [
+        {"name": name, "served": served, "schema": {"openAPIV3Schema": of_spec(it=TEXT)}}
+        for name, served in (("v1", True), ("v1beta1", False), ("v2", True))
+    ]
+    dump = {"apiVersion": "v1", "kind": "List", "items": [definition({}, versions=versions), {"kind": "ConfigMap"}]}
+    (tmp_path / "dump.json").write_text(json.dumps(dump))
+    words = ["import", str(tmp_path / "dump.json"), f"--into={tmp_path}/crds"]
+    assert run_crds(words) == 0
+    assert sorted(each.name for each in (tmp_path / "crds").rglob("*.json")) == ["Widget_v1.json", "Widget_v2.json"]
+    out = capsys.readouterr().out
+    assert "2 versions of kinds with 0 rules" in out and "2 new, 0 changed" in out and "1 other documents" in out
+    assert run_crds(words) == 0
+    assert "0 new, 0 changed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], "takes the word import first"),
+        (["imports", "a"], "did you mean import"),
+        (["import"], "needs a file or a folder"),
+        (["import", "nowhere"], "there is no nowhere"),
+        (["import", "a", "--inot", "b"], "did you mean --into"),
+        (["import", "."], "no CustomResourceDefinition in ."),
+    ],
+)
+def test_words_that_it_does_not_take(
+    words: list[str], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=text):
+        run_crds(words)
+
+
+def test_help_shows_the_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_crds(["--help"]) == 0
+    assert "gpuc crds import FILE|DIR" in capsys.readouterr().out
