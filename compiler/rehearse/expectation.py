@@ -80,7 +80,9 @@ def admission(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Qu
             if not best[1] or distance < best[0]:
                 best = distance, pool.name
     if unknown:
-        return _refused(f"resource {unknown[0]} unavailable in ClusterQueue" if best[1] else "")
+        # Of several, Kueue names one by chance.
+        told = f"resource {unknown[0]} unavailable" if len(unknown) == 1 else "unavailable"
+        return _refused(f"{told} in ClusterQueue" if best[1] else "")
     if not best[1]:
         return _refused(reasons[0])
     flavor = best[1]
