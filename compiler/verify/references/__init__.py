@@ -1,0 +1,35 @@
+"""References: whether what one object expects of another exists, and what nobody expects.
+
+Each module is a subject with `flaws(index)`. Rows of its tables say who expects what; a further reference is a
+further row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.verify.flaw import Flaw
+from compiler.verify.references import (
+    cohorts,
+    keys,
+    labels,
+    names,
+    namespaces,
+    projects,
+    resources,
+    selectors,
+    taints,
+    unused,
+)
+from compiler.verify.references.index import Index
+from compiler.verify.tree import Tree
+
+SUBJECTS = (names, keys, cohorts, projects, labels, taints, selectors, resources, namespaces, unused)
+"""In the order in which they are told."""
+
+
+def flaws(tree: Tree) -> Iterator[Flaw]:
+    """Every reference of a tree that leads nowhere, and what nothing refers to."""
+    index = Index(tree)
+    for subject in SUBJECTS:
+        yield from subject.flaws(index)

@@ -1,0 +1,40 @@
+"""Namespaces: what stands in one that nothing makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.finding import Severity, fault
+from compiler.verify.flaw import Flaw
+from compiler.verify.references.index import Index
+from compiler.verify.references.reference import NOT_IN_THESE_FILES
+from compiler.verify.references.spelling import missing, misspelt, write
+
+HOMELESS = fault(
+    "REF040",
+    Severity.ERROR,
+    "An object stands in a namespace that nothing makes.",
+    "The API server refuses it: namespace not found.",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/",
+)
+
+
+def flaws(index: Index) -> Iterator[Flaw]:
+    """Objects in a namespace without an object or an Application that makes it.
+
+    Of files that somebody keeps, only where they have namespaces too; of each namespace the first object is told.
+    """
+    known, is_whole = index.namespaces, index.tree.is_whole
+    if not (is_whole or known.has_objects):
+        return
+    told: set[str] = set()
+    for manifest in index.tree.manifests:
+        name = manifest.namespace
+        if not name or name in known.named or name in told:
+            continue
+        told.add(name)
+        near = misspelt(name, known.named)
+        found = HOMELESS if is_whole or near else NOT_IN_THESE_FILES
+        yield Flaw(
+            found, manifest, ("metadata", "namespace"), missing("the namespace", name, known.named, near), write(near)
+        )

@@ -1,0 +1,147 @@
+"""Argo CD's projects: whether each Application, and each object that it brings, is permitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+from compiler.finding import Path, Severity, fault
+from compiler.manifest import Manifest
+from compiler.verify.flaw import Flaw
+from compiler.verify.references.index import Index
+from compiler.verify.references.register import CLUSTER_SCOPED
+from compiler.verify.tree import dig, group, items
+
+NOT_PERMITTED = fault(
+    "REF012",
+    Severity.ERROR,
+    "An Application's repository or destination is none that its project permits.",
+    "Argo CD reports InvalidSpecError and syncs nothing of it.",
+    "Argo CD v3.5, pkg/apis/application/v1alpha1/app_project_types.go (IsSourcePermitted, IsDestinationPermitted)",
+)
+KIND_NOT_PERMITTED = fault(
+    "REF013",
+    Severity.ERROR,
+    "An Application's folder has an object whose kind or namespace its project does not permit.",
+    "The sync fails: resource is not permitted in project; nothing of the wave and behind it is applied.",
+    "Argo CD v3.5, pkg/apis/application/v1alpha1/app_project_types.go (IsGroupKindPermitted)",
+)
+_ARGO = "argoproj.io"
+
+
+def flaws(index: Index) -> Iterator[Flaw]:
+    """Applications, then the objects of their folders, that their project does not permit."""
+    projects = {each.name: each for each in index.tree.of(_ARGO, "AppProject")}
+    folders: list[tuple[str, Manifest, Manifest]] = []
+    for application in index.tree.of(_ARGO, "Application"):
+        spec = dig(application.body, "spec")
+        name = dig(spec, "project")
+        project = projects.get(name) if isinstance(name, str) else None
+        if project is None:
+            continue
+        yield from _destination(application, project)
+        for path, source in _sources(spec):
+            yield from _repository(application, project, path, source)
+            folder = dig(source, "path")
+            if isinstance(folder, str) and folder.strip("./"):
+                folders.append((folder.strip("/").removeprefix("./") + "/", application, project))
+    if folders:
+        yield from _objects(index, folders)
+
+
+def _sources(spec: Any) -> Iterator[tuple[Path, Any]]:
+    if isinstance(source := dig(spec, "source"), dict):
+        yield ("spec", "source"), source
+    for number, source in items(dig(spec, "sources")):
+        yield ("spec", "sources", number), source
+
+
+def _repository(application: Manifest, project: Manifest, path: Path, source: Any) -> Iterator[Flaw]:
+    seen = dig(source, "repoURL")
+    allowed = [each for _, each in items(dig(project.body, "spec", "sourceRepos")) if isinstance(each, str)]
+    if isinstance(seen, str) and not any(_is_repository(each, seen) for each in allowed):
+        message = f"AppProject {project.name} does not permit {seen}, only {', '.join(allowed) or 'none'}"
+        yield Flaw(NOT_PERMITTED, application, (*path, "repoURL"), message)
+
+
+def _is_repository(pattern: str, seen: str) -> bool:
+    ours, theirs = (text.lower().removesuffix("/").removesuffix(".git") for text in (pattern, seen))
+    return fnmatchcase(theirs, ours) and not pattern.startswith("!")
+
+
+def _destination(application: Manifest, project: Manifest) -> Iterator[Flaw]:
+    destination = dig(application.body, "spec", "destination")
+    namespace = dig(destination, "namespace")
+    if isinstance(namespace, str) and not _is_permitted(project, destination, namespace):
+        message = f"AppProject {project.name} does not permit this server with namespace {namespace}"
+        yield Flaw(NOT_PERMITTED, application, ("spec", "destination", "namespace"), message)
+
+
+def _is_permitted(project: Manifest, destination: Any, namespace: str) -> bool:
+    """Whether a namespace of the destination's cluster is one that a project permits."""
+    server, name = dig(destination, "server"), dig(destination, "name")
+    permits = False
+    for _, each in items(dig(project.body, "spec", "destinations")):
+        is_cluster = (server and _fits(dig(each, "server"), server)) or (name and _fits(dig(each, "name"), name))
+        wanted = dig(each, "namespace")
+        if is_cluster and isinstance(wanted, str):
+            if wanted.startswith("!") and fnmatchcase(namespace, wanted[1:]):
+                return False
+            permits = permits or (not wanted.startswith("!") and fnmatchcase(namespace, wanted))
+    return permits
+
+
+def _fits(pattern: Any, text: Any) -> bool:
+    return isinstance(pattern, str) and isinstance(text, str) and fnmatchcase(text, pattern)
+
+
+def _objects(index: Index, folders: list[tuple[str, Manifest, Manifest]]) -> Iterator[Flaw]:
+    by_folder: dict[str, list[Manifest]] = {}
+    for manifest in index.tree.manifests:
+        by_folder.setdefault(manifest.file.rpartition("/")[0] + "/", []).append(manifest)
+    for prefix, application, project in folders:
+        told: set[tuple[str, str]] = set()
+        for folder, manifests in by_folder.items():
+            if folder == prefix or (folder.startswith(prefix) and _is_recursive(application)):
+                for manifest in manifests:
+                    yield from _kind(manifest, application, project, told)
+
+
+def _is_recursive(application: Manifest) -> bool:
+    return dig(application.body, "spec", "source", "directory", "recurse") is True
+
+
+def _kind(manifest: Manifest, application: Manifest, project: Manifest, told: set[tuple[str, str]]) -> Iterator[Flaw]:
+    kind = (group(manifest), manifest.kind)
+    spec = dig(project.body, "spec")
+    is_scoped = bool(manifest.namespace)
+    prefix = "namespace" if is_scoped else "cluster"
+    white, black = dig(spec, f"{prefix}ResourceWhitelist"), dig(spec, f"{prefix}ResourceBlacklist")
+    is_unclear = not is_scoped and not _is_of_cluster(kind)
+    permits = _lists(white, kind) or (is_scoped and white is None)
+    if is_unclear:
+        permits = permits or dig(spec, "namespaceResourceWhitelist") is None
+        permits = permits or _lists(dig(spec, "namespaceResourceWhitelist"), kind)
+    if (not permits or _lists(black, kind)) and kind not in told:
+        told.add(kind)
+        message = f"AppProject {project.name}, of Application {application.name}, does not permit a {manifest.kind}"
+        yield Flaw(KIND_NOT_PERMITTED, manifest, ("kind",), message)
+    elif manifest.namespace and not _is_permitted(
+        project, dig(application.body, "spec", "destination"), manifest.namespace
+    ):
+        message = f"AppProject {project.name}, of Application {application.name}, does not permit this namespace"
+        yield Flaw(KIND_NOT_PERMITTED, manifest, ("metadata", "namespace"), message)
+
+
+def _is_of_cluster(kind: tuple[str, str]) -> bool:
+    """Whether objects of a kind certainly have no namespace."""
+    return (
+        kind in CLUSTER_SCOPED
+        or kind[0] in ("constraints.gatekeeper.sh", "templates.gatekeeper.sh")
+        or kind[1].startswith("Cluster")
+    )
+
+
+def _lists(rules: Any, kind: tuple[str, str]) -> bool:
+    return any(_fits(dig(each, "group"), kind[0]) and _fits(dig(each, "kind"), kind[1]) for _, each in items(rules))

@@ -1,0 +1,196 @@
+"""Label selectors over namespaces, services and pods that can find nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compiler.finding import Path, Severity, fault
+from compiler.manifest import Manifest
+from compiler.verify.flaw import Flaw
+from compiler.verify.references.index import Index
+from compiler.verify.references.namespace_labels import NAME, matches
+from compiler.verify.references.paths import pattern, places
+from compiler.verify.references.reference import NOT_IN_THESE_FILES
+from compiler.verify.references.spelling import missing, misspelt, write
+from compiler.verify.tree import dig, group, items, pairs
+
+NO_NAMESPACE = fault(
+    "REF030",
+    Severity.ERROR,
+    "A selector finds no namespace.",
+    "The policy holds nowhere, the rule lets nobody in, or the queue takes work from no namespace; nothing says so.",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
+)
+CLOSED_QUEUE = fault(
+    "REF031",
+    Severity.ERROR,
+    "A LocalQueue's namespace is none that its ClusterQueue takes work from.",
+    "Kueue holds all work of the LocalQueue as inadmissible. A ClusterQueue without a namespaceSelector takes none.",
+    "Kueue v0.19.2, apis/kueue/v1beta2/clusterqueue_types.go (namespaceSelector)",
+)
+NO_PODS = fault(
+    "REF032",
+    Severity.WARNING,
+    "A selector finds none of the pods or services of its namespace, although others there carry its labels.",
+    "The service has no endpoints, the disruption budget or network policy guards nothing, nothing is scraped.",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
+)
+
+NAMESPACE_SELECTORS: tuple[tuple[str, str], ...] = (
+    ("kueue.x-k8s.io/ClusterQueue", "spec.namespaceSelector"),
+    ("networking.k8s.io/NetworkPolicy", "spec.ingress[].from[].namespaceSelector"),
+    ("networking.k8s.io/NetworkPolicy", "spec.egress[].to[].namespaceSelector"),
+    ("constraints.gatekeeper.sh/*", "spec.match.namespaceSelector"),
+    ("mutations.gatekeeper.sh/*", "spec.match.namespaceSelector"),
+    ("admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding", "spec.matchResources.namespaceSelector"),
+)
+"""Kinds and places of label selectors over namespaces."""
+
+POD_SELECTORS: tuple[tuple[str, str], ...] = (
+    ("Service", "spec.selector"),
+    ("policy/PodDisruptionBudget", "spec.selector"),
+    ("networking.k8s.io/NetworkPolicy", "spec.podSelector"),
+)
+"""Kinds and places of label selectors over pods of the object's own namespace; a Service has a bare map of labels."""
+_ADDED_BY_CONTROLLERS = (
+    "apps.kubernetes.io/",
+    "batch.kubernetes.io/",
+    "controller-",
+    "job-name",
+    "jobset.sigs.k8s.io/",
+    "leaderworkerset.sigs.k8s.io/",
+    "pod-template-hash",
+    "ray.io/",
+    "statefulset.kubernetes.io/",
+    "training.kubeflow.org/",
+)
+
+
+def flaws(index: Index) -> Iterator[Flaw]:
+    """Selectors that find nothing: over namespaces, of queues, over pods, of monitors."""
+    if index.namespaces.has_objects:
+        for manifest in index.tree.manifests:
+            for kind, where in NAMESPACE_SELECTORS:
+                if _is(manifest, kind):
+                    for path, selector in places(manifest.body, pattern(where)):
+                        yield from _namespaces(manifest, path, selector, index)
+        yield from _queues(index)
+    yield from _pods(index)
+    yield from _monitors(index)
+
+
+def _is(manifest: Manifest, kind: str) -> bool:
+    api_group, _, name = kind.rpartition("/")
+    return group(manifest) == api_group and name in ("*", manifest.kind)
+
+
+def _namespaces(manifest: Manifest, path: Path, selector: Any, index: Index) -> Iterator[Flaw]:
+    known = index.namespaces
+    if not isinstance(selector, dict) or not selector or known.selected(selector):
+        return
+    for place, key, values in _wanted(selector, path):
+        there = known.values(key)
+        if any(value in there for value in values):
+            continue
+        if not there and (near := misspelt(key, known.keys)):
+            is_key = place[-1] == key
+            message = f"no namespace has {missing('the label', key, (), near)}"
+            yield Flaw(NO_NAMESPACE, manifest, place, message, write(near) if is_key else "", is_key)
+            continue
+        near = misspelt(values[0], there) if len(values) == 1 else ""
+        if near or (key != NAME and (there or index.tree.is_whole)):  # others may make namespaces with a name
+            found = NO_NAMESPACE if index.tree.is_whole or near else NOT_IN_THESE_FILES
+            message = f"no namespace has {key}: {missing('the value', ' or '.join(values), there, near)}"
+            yield Flaw(found, manifest, place, message, write(near))
+
+
+def _wanted(selector: Any, path: Path) -> Iterator[tuple[Path, str, list[str]]]:
+    """Place, key and values of everything that a selector asks labels to have."""
+    for key, value in pairs(dig(selector, "matchLabels")):
+        yield (*path, "matchLabels", key), key, [str(value)]
+    for number, each in items(dig(selector, "matchExpressions")):
+        values = [value for _, value in items(dig(each, "values")) if isinstance(value, str)]
+        if dig(each, "operator") == "In" and isinstance(key := dig(each, "key"), str) and values:
+            yield (*path, "matchExpressions", number, "values"), key, values
+
+
+def _queues(index: Index) -> Iterator[Flaw]:
+    for local in index.tree.of("kueue.x-k8s.io", "LocalQueue"):
+        name = dig(local.body, "spec", "clusterQueue")
+        queue = index.tree.find("kueue.x-k8s.io", "ClusterQueue", name) if isinstance(name, str) else None
+        labels = index.tree.namespaces.get(local.namespace)
+        if queue is None or labels is None:
+            continue
+        selector = dig(queue.body, "spec", "namespaceSelector")
+        reason = "has no namespaceSelector, and so takes work from no namespace"
+        if isinstance(selector, dict):
+            if matches(selector, labels):
+                continue
+            reason = f"does not select namespace {local.namespace}"
+        yield Flaw(CLOSED_QUEUE, local, ("spec", "clusterQueue"), f"ClusterQueue {name} {reason}")
+
+
+def _pods(index: Index) -> Iterator[Flaw]:
+    by_namespace: dict[str, list[dict[str, Any]]] = {}
+    for each in index.pods:
+        by_namespace.setdefault(each.manifest.namespace, []).append(each.labels)
+    for kind, where in POD_SELECTORS:
+        for manifest in index.tree.of(*_kind(kind)):
+            there = by_namespace.get(manifest.namespace, [])
+            for path, selector in places(manifest.body, pattern(where)):
+                shaped = {"matchLabels": selector} if kind == "Service" else selector
+                shift = 1 if kind == "Service" else 0
+                yield from _labelled(manifest, path, shaped, there, "pods", shift)
+
+
+def _kind(text: str) -> tuple[str, str]:
+    api_group, _, kind = text.rpartition("/")
+    return api_group, kind
+
+
+def _labelled(
+    manifest: Manifest, path: Path, selector: Any, there: list[dict[str, Any]], what: str, shift: int = 0
+) -> Iterator[Flaw]:
+    """The flaw of a selector none of whose wanted values is there, while its keys are.
+
+    Args:
+        shift: how many steps less the places have than the selector's own shape says.
+    """
+    wanted = list(_wanted(selector, path))
+    if not wanted or any(matches(selector, labels) for labels in there):
+        return
+    if any(key.startswith(_ADDED_BY_CONTROLLERS) for _, key, _ in wanted):
+        return
+    values = {key: {str(labels[key]) for labels in there if key in labels} for _, key, _ in wanted}
+    if not all(values.values()):
+        return
+    for place, key, seen in wanted:
+        if not values[key] & set(seen):
+            near = misspelt(seen[0], values[key]) if len(seen) == 1 else ""
+            message = f"no {what} here have {key}: {missing('the value', ' or '.join(seen), values[key], near)}"
+            where = (*path, key) if shift else place
+            yield Flaw(NO_PODS, manifest, where, message, write(near))
+
+
+def _monitors(index: Index) -> Iterator[Flaw]:
+    services = [(each.namespace, each.labels) for each in index.tree.of("", "Service")]
+    templates = [(each.manifest.namespace, each.labels) for each in index.pods]
+    for kind, what, known in (("ServiceMonitor", "services", services), ("PodMonitor", "pods", templates)):
+        for monitor in index.tree.of("monitoring.coreos.com", kind):
+            chosen = dig(monitor.body, "spec", "namespaceSelector")
+            names = {name for _, name in items(dig(chosen, "matchNames")) if isinstance(name, str)}
+            names = names or {monitor.namespace}
+            is_any = dig(chosen, "any") is True
+            there = [labels for namespace, labels in known if is_any or namespace in names]
+            yield from _labelled(monitor, ("spec", "selector"), dig(monitor.body, "spec", "selector"), there, what)
+            yield from _match_names(monitor, chosen, index)
+
+
+def _match_names(monitor: Manifest, chosen: Any, index: Index) -> Iterator[Flaw]:
+    for number, name in items(dig(chosen, "matchNames")):
+        known = index.namespaces.mentioned
+        near = misspelt(name, known) if isinstance(name, str) and name not in known else ""
+        if near:
+            message = missing("the namespace", name, (), near)
+            yield Flaw(NO_NAMESPACE, monitor, ("spec", "namespaceSelector", "matchNames", number), message, write(near))

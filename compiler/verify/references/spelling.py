@@ -1,0 +1,90 @@
+"""Whether a name is another one misspelt, and how a message tells what there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+_SEPARATORS = re.compile(r"[-_./ ]+")
+_DIGITS = re.compile(r"\d+")
+_LEAST_WORD = 5
+"""Letters of a word below which another letter makes another word: "gpu" and "cpu", "us" and "eu"."""
+_LEAST_NAME = 3
+_TWO_SLIPS = 8
+"""Letters of a name from which two slips are still the same name."""
+_MOST_TOLD = 6
+_MOST_COMPARED = 5000
+
+
+def misspelt(name: str, known: Iterable[str]) -> str:
+    """The one known name that this one certainly means; empty where there is none, or more than one.
+
+    Names that differ in a figure ("h100", "h200") or in a short word ("team-a", "team-b") are two names.
+    """
+    found: dict[int, list[str]] = {}
+    compared = 0
+    for other in known:
+        if abs(len(other) - len(name)) > 2 or other == name:
+            continue
+        compared += 1
+        if compared > _MOST_COMPARED:
+            return ""
+        if (slips := _slips(name, other)) is not None:
+            found.setdefault(slips, []).append(other)
+    best = found[min(found)] if found else []
+    return best[0] if len(set(best)) == 1 else ""
+
+
+def missing(what: str, name: str, known: Collection[str], near: str = "") -> str:
+    """That nothing has a name, and what there is: the near one, or the list where it is short."""
+    if near:
+        return f'{what} "{name}" does not exist, did you mean "{near}"'
+    if not known:
+        return f'{what} "{name}" does not exist'
+    shown = sorted(known)[:_MOST_TOLD]
+    more = f" and {len(known) - len(shown)} more" if len(known) > len(shown) else ""
+    return f'{what} "{name}" does not exist; there are {", ".join(shown)}{more}'
+
+
+def write(near: str) -> str:
+    """The fix that puts a name in the place of another; empty without one."""
+    return f"write {near}" if near else ""
+
+
+def _slips(name: str, other: str) -> int | None:
+    """How many slips of the pen turn one name into the other; None where they are two names."""
+    if min(len(name), len(other)) < _LEAST_NAME or _DIGITS.findall(name) != _DIGITS.findall(other):
+        return None
+    left, right = name.casefold(), other.casefold()
+    if _SEPARATORS.sub("", left) == _SEPARATORS.sub("", right):
+        return 0
+    most = 2 if min(len(left), len(right)) >= _TWO_SLIPS else 1
+    slips = _distance(left, right, most)
+    return slips if slips <= most and not _is_another_word(left, right) else None
+
+
+def _is_another_word(left: str, right: str) -> bool:
+    """Whether they differ in one short word, or by a whole word."""
+    ours, theirs = _SEPARATORS.split(left), _SEPARATORS.split(right)
+    if len(ours) != len(theirs):
+        return True
+    different = [max(len(a), len(b)) for a, b in zip(ours, theirs, strict=True) if a != b]
+    return (
+        any(length < _LEAST_WORD for length in different) and not left.startswith(right) and not right.startswith(left)
+    )
+
+
+def _distance(left: str, right: str, most: int) -> int:
+    """Insertions, deletions, replacements and swaps of neighbours; anything above the most is told as more."""
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
+        earlier, before, row = before, row, [i]
+        for j, b in enumerate(right, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == right[j - 2] and b == left[i - 2]:
+                cost = min(cost, earlier[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most and min(before) > most:
+            return most + 1
+    return row[-1]

@@ -1,0 +1,168 @@
+"""Taints of node pools, against what flavors and pods tolerate and what takes startup taints away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from compiler.finding import Path, Severity, fault
+from compiler.manifest import Manifest
+from compiler.verify.flaw import Flaw
+from compiler.verify.references.index import Index
+from compiler.verify.references.nodes import Pool, Taint, taints, tolerated
+from compiler.verify.references.pods import Pods
+from compiler.verify.references.spelling import misspelt, write
+from compiler.verify.tree import Tree, dig, items, pairs
+
+FLAVOR_KEPT_OFF = fault(
+    "REF022",
+    Severity.ERROR,
+    "A ResourceFlavor neither tolerates nor names a taint of the nodes that it selects.",
+    "Kueue admits pods that the nodes keep off: they stay Pending and hold the quota.",
+    "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (FindMatchingUntoleratedTaint)",
+)
+PHANTOM_TAINT = fault(
+    "REF023",
+    Severity.WARNING,
+    "A ResourceFlavor names a taint that no node of it has.",
+    "Kueue keeps work without the toleration off this flavor although its nodes would take it.",
+    "Kueue v0.19.2, apis/kueue/v1beta2/resourceflavor_types.go (nodeTaints)",
+)
+PODS_KEPT_OFF = fault(
+    "REF024",
+    Severity.ERROR,
+    "Pods select nodes by label and do not tolerate a taint that all of these nodes have.",
+    "No node that they select takes them; a DaemonSet is missing there, all else stays Pending.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+)
+STARTUP_TAINT_STAYS = fault(
+    "REF025",
+    Severity.ERROR,
+    "Nothing takes a startup taint of a node pool away.",
+    "Karpenter waits for the node without end: it never counts as initialised, takes no work, and costs what it costs.",
+    "Karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle/initialization.go",
+)
+_TAKEN_AWAY = frozenset(
+    (
+        "ebs.csi.aws.com/agent-not-ready",
+        "efs.csi.aws.com/agent-not-ready",
+        "fsx.csi.aws.com/agent-not-ready",
+        "node.cilium.io/agent-not-ready",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "s3.csi.aws.com/agent-not-ready",
+    )
+)
+"""Startup taints whose own agents take them away: Cilium and the CSI drivers of AWS, by their installation guides."""
+_TAKEN_AWAY_GROUPS = ("readiness.k8s.io/", "karpenter.sh/")
+_QUEUE = "kueue.x-k8s.io/queue-name"
+
+
+def flaws(index: Index) -> Iterator[Flaw]:
+    """Taints that keep off what is meant for the nodes, and startup taints that stay."""
+    if not index.nodes.pools:
+        return
+    brought = [tolerations for each in index.pods if (tolerations := dig(each.spec, "tolerations"))]
+    by_work = [list(_of_work(each)) for each in index.pods] if not index.tree.is_whole else []
+    for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
+        labels = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
+        if labels and (pools := index.nodes.matching(labels)):
+            yield from _flavor(flavor, pools, by_work)
+            yield from _phantoms(flavor, pools)
+    for each in index.pods:
+        yield from _pods(each, index)
+    for pool in index.nodes.pools:
+        yield from _startup(pool, index, brought)
+
+
+def _flavor(flavor: Manifest, pools: list[Pool], brought: Iterable[Any]) -> Iterator[Flaw]:
+    spec = dig(flavor.body, "spec")
+    tolerations = dig(spec, "tolerations")
+    named = {(taint.key, taint.value, taint.effect) for taint in taints(dig(spec, "nodeTaints"))}
+    closed: list[tuple[Pool, Taint]] = []
+    for pool in pools:
+        unmet = [each for each in pool.taints if each.keeps_off and not tolerated(each, tolerations)]
+        unmet = [each for each in unmet if (each.key, each.value, each.effect) not in named]
+        unmet = [each for each in unmet if not any(tolerated(each, own) for own in brought)]
+        if not unmet:
+            return
+        closed += [(pool, each) for each in unmet]
+    first = closed[0][0]
+    for pool, taint in closed:
+        if pool is first:
+            message = (
+                f"nodes of NodePool {pool.name} have the taint {taint}, which the flavor neither tolerates nor names"
+            )
+            path, near = _meant(tolerations, taint)
+            yield Flaw(FLAVOR_KEPT_OFF, flavor, ("spec", *path), message, near)
+
+
+def _of_work(each: Pods) -> Iterator[Any]:
+    """Tolerations of keys that pods bring themselves, agents of nodes left out."""
+    for _, toleration in items(dig(each.spec, "tolerations")):
+        if dig(toleration, "key") and each.manifest.kind != "DaemonSet":
+            yield toleration
+
+
+def _meant(tolerations: Any, taint: Taint) -> tuple[Path, str]:
+    """Where in a flavor a toleration was meant for a taint, and what it has to say there."""
+    for number, each in items(tolerations):
+        key = dig(each, "key")
+        if key == taint.key:
+            part = "value" if dig(each, "effect") in (None, "", taint.effect) else "effect"
+            return ("tolerations", number, part), write(str(getattr(taint, part)))
+        if isinstance(key, str) and misspelt(key, [taint.key]):
+            return ("tolerations", number, "key"), write(taint.key)
+    return ("tolerations",), ""
+
+
+def _phantoms(flavor: Manifest, pools: list[Pool]) -> Iterator[Flaw]:
+    there = [taint for pool in pools for taint in (*pool.taints, *pool.startup)]
+    real = {(taint.key, taint.value, taint.effect) for taint in there}
+    names = ", ".join(pool.name for pool in pools[:3])
+    for taint in taints(dig(flavor.body, "spec", "nodeTaints")):
+        if (taint.key, taint.value, taint.effect) not in real:
+            have = f"; they have {', '.join(sorted({str(each) for each in there}))}" if there else ""
+            message = f"no node of NodePool {names} has the taint {taint}{have}"
+            yield Flaw(PHANTOM_TAINT, flavor, ("spec", "nodeTaints", taint.index), message)
+
+
+def _pods(each: Pods, index: Index) -> Iterator[Flaw]:
+    labels = dict(pairs(dig(each.spec, "nodeSelector")))
+    named = [key for key in labels if key in index.nodes.values]
+    pools = index.nodes.matching(labels) if named else []
+    if not pools or _is_queued(each):
+        return
+    own = dig(each.spec, "tolerations")
+    closed = [[taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, own)] for pool in pools]
+    asked = {name for _, name in each.resources()}
+    if all(closed) and not (not index.tree.is_whole and all(taint.key in asked for taint in closed[0])):
+        shown = ", ".join(str(taint) for taint in closed[0])
+        message = f"nodes of NodePool {pools[0].name} have the taint {shown}, which the pods do not tolerate"
+        yield Flaw(PODS_KEPT_OFF, each.manifest, (*each.path, "spec", "tolerations"), message)
+
+
+def _is_queued(each: Pods) -> bool:
+    """Whether Kueue starts the pods, with the tolerations of their flavor."""
+    inner = dig(each.template, "metadata", "labels", _QUEUE)
+    outer = each.manifest.labels.get(_QUEUE)
+    job = dig(each.manifest.body, "spec", "jobTemplate", "metadata", "labels", _QUEUE)
+    return bool(inner or outer or job)
+
+
+def _startup(pool: Pool, index: Index, brought: list[Any]) -> Iterator[Flaw]:
+    for taint in pool.startup:
+        if taint.key in _TAKEN_AWAY or taint.key.startswith(_TAKEN_AWAY_GROUPS) or _is_ruled(taint, index.tree):
+            continue
+        if any(tolerated(taint, each) for each in brought):
+            continue
+        near = misspelt(taint.key, _TAKEN_AWAY)
+        if near or index.tree.is_whole:
+            reason = f', did you mean "{near}"' if near else ": no agent is known for it, and no pods tolerate it"
+            path: Path = ("spec", "template", "spec", "startupTaints", taint.index, "key")
+            yield Flaw(STARTUP_TAINT_STAYS, pool.manifest, path, f"nothing takes {taint} away{reason}", write(near))
+
+
+def _is_ruled(taint: Taint, tree: Tree) -> bool:
+    """Whether a rule of the node readiness controller takes a taint away."""
+    rules = tree.of("readiness.node.x-k8s.io", "NodeReadinessRule")
+    return any(dig(rule.body, "spec", "taint", "key") == taint.key for rule in rules)
