@@ -1,4 +1,4 @@
-"""Whether pods of tenants get from their queue to a node: an evaluator of Kueue, Karpenter and the scheduler on objects.
+"""Whether pods of tenants get from their queue to a node: Kueue, the scheduler and Karpenter on objects.
 
 `walk` takes some work through every step. `flaws` finds queues and flavors through which no pod can go.
 """

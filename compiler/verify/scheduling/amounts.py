@@ -67,4 +67,4 @@ def _amount(written: str, scale: int) -> int | None:
     if unit in _BINARY:
         return number * _BINARY[unit]
     power = int(exponent) if exponent else _DECIMAL[unit]
-    return number * 10**power if power >= 0 else -(-number // 10**-power)
+    return number * int(10**power) if power >= 0 else -(-number // int(10**-power))

@@ -34,8 +34,9 @@ class Attempt:
     reasons: tuple[str, ...] = ()
     """In Kueue's words."""
     manifest: Manifest | None = None
-    """The object at fault."""
+    """The object at fault; the flavor where it is taken."""
     path: Path = ()
+    """Of what is at fault; the flavor's quota in the ClusterQueue where it is taken."""
     distance: int = 0
     """How far quota has to be borrowed; 0 is the queue's own."""
 
@@ -152,7 +153,7 @@ def _attempt(
     if lacking:
         return Attempt(name, "quota", tuple(reason for _, reason in lacking), queue.manifest, (*path, "resources"))
     distances = [queue.distance((name, each), used.get((name, each), 0) + count) for each, count in wanted.items()]
-    return Attempt(name, None, distance=max(distances, default=0))
+    return Attempt(name, None, (), flavor, path, max(distances, default=0))
 
 
 def _takes_labels(flavor: Manifest, pods: PodSet) -> bool:

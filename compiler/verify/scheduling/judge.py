@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from compiler.finding import Path, Severity, fault
@@ -10,84 +11,75 @@ from compiler.manifest import Manifest
 from compiler.verify.flaw import Flaw
 from compiler.verify.scheduling.amounts import CPU, MEMORY, Amounts, described, places, text
 from compiler.verify.scheduling.limits import container_limits, namespace_steps
-from compiler.verify.scheduling.matching import exact, selects
-from compiler.verify.scheduling.nodes import Entry, Wanted, entries, most_pods, wanted
+from compiler.verify.scheduling.nodes import Entry, entries, most_pods, wanted
 from compiler.verify.scheduling.quota import Node
 from compiler.verify.scheduling.site import Site
-from compiler.verify.scheduling.startup import remover
-from compiler.verify.scheduling.work import PodSet, Work, requests
+from compiler.verify.scheduling.steps import Stage
+from compiler.verify.scheduling.walk import walk
+from compiler.verify.scheduling.work import QUEUE_LABEL, PodSet, Work, requests, work_of
 from compiler.verify.tree import Tree, dig, items
 
-UNSELECTED = fault(
-    "SCD001", Severity.ERROR, "A LocalQueue leads to a ClusterQueue that does not select its namespace.",
-    "Work that is submitted there waits for ever: Kueue says that its namespace doesn't match the selector.",
-    "kubernetes-sigs/kueue v0.19.2 pkg/workload/admissibility.go",
-)  # fmt: skip
 NOTHING_TO_HAVE = fault(
-    "SCD002", Severity.WARNING, "A ClusterQueue names a flavor of which it can never have anything.",
+    "SCD001", Severity.WARNING, "A ClusterQueue names a flavor of which it can never have anything.",
     "Its quota is zero and nobody lends: every pod that selects the flavor is refused.",
     "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go",
 )  # fmt: skip
-NO_POOL = fault(
-    "SCD003", Severity.ERROR, "No node pool makes nodes with the labels of a flavor.",
-    "Kueue admits the work and adds the labels as a selector: its pods wait for ever and hold the quota.",
-    "sigs.k8s.io/karpenter v1.14.1 pkg/scheduling/requirements.go",
-)  # fmt: skip
-UNTOLERATED = fault(
-    "SCD004", Severity.ERROR, "A flavor does not tolerate the taints of the nodes that it leads to.",
-    "Kueue admits the work, and its pods wait for ever unless each tolerates the taint itself.",
-    "kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2/resourceflavor_types.go",
-)  # fmt: skip
 UNADVERTISED = fault(
-    "SCD005", Severity.ERROR, "A queue has quota of a resource that no node of the flavor advertises.",
+    "SCD002", Severity.ERROR, "A queue has quota of a resource that no node of the flavor advertises.",
     "Kueue admits the work, and Karpenter starts no node for it: the pods hold the quota and wait for ever.",
     "sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go",
 )  # fmt: skip
 NO_NODE = fault(
-    "SCD006", Severity.ERROR, "The limits of a node pool allow not one node of its instance types.",
+    "SCD003", Severity.ERROR, "The limits or requirements of a node pool allow not one node of its instance types.",
     "Karpenter starts nothing: all pods of the pool wait for ever.",
     "sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/scheduler.go, filterByRemainingResources",
 )  # fmt: skip
 NO_DOMAIN = fault(
-    "SCD007", Severity.ERROR, "A flavor is scheduled by topology, but nothing makes its nodes before there are pods.",
+    "SCD004", Severity.ERROR, "A flavor is scheduled by topology, but nothing makes its nodes before there are pods.",
     "Kueue counts nodes that exist. There are none, so it refuses the work, so no pod ever asks for a node.",
     "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go",
 )  # fmt: skip
-LASTING_STARTUP = fault(
-    "SCD008", Severity.ERROR, "Nothing takes a startup taint of a node pool away.",
-    "Its nodes start, are paid for, and never take a pod.",
-    "Karpenter documentation, concepts/nodepools, startupTaints",
-)  # fmt: skip
 CLOSED_NAMESPACE = fault(
-    "SCD009", Severity.ERROR, "A namespace's limits allow not the smallest pod of a queue that stands in it.",
+    "SCD005", Severity.ERROR, "A namespace's limits allow not the smallest pod of a queue that stands in it.",
     "Kueue admits the work and the API server refuses its pods: the quota is held by nothing.",
     "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/limitranger and pkg/quota",
 )  # fmt: skip
+NEVER_STARTS = fault(
+    "SCD006", Severity.ERROR, "Work of these files can never start.",
+    "It is refused, or admitted and then pending for ever, even in an empty cluster. `gpuc trace -f FILE` shows why.",
+)  # fmt: skip
+NOT_BY_THESE_FILES = fault(
+    "SCD007", Severity.WARNING, "Work can never start by what these files say of quota and nodes.",
+    "It waits for ever unless other files lend quota, or make nodes with the same labels.",
+)  # fmt: skip
 _KARPENTER_KNOWS = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa", "hugepages-")
 """Resources for which Karpenter starts no node unless it knows of them: others, some agent may bring."""
+_DEVICES = ("nvidia.com/", "amd.com/")
+_TOLD_BY_OTHERS = (Stage.LOCAL_QUEUE, Stage.CLUSTER_QUEUE, Stage.POLICY, Stage.NODE_POOL, Stage.STARTUP)
+"""Steps whose failures follow from one object's reference to another: the judge of references tells them."""
+_OPEN = (Stage.QUOTA, Stage.TOPOLOGY, Stage.NODE)
+"""Steps at which other files of the cluster may let work through."""
 
 
 def flaws(tree: Tree) -> Iterator[Flaw]:
-    """Every flavor of every ClusterQueue, and every LocalQueue, through which not even the smallest pod can go.
+    """Flavors and namespaces through which not even the smallest pod of a queue can go, and work that never starts.
 
-    References to objects that a tree lacks are the business of others.
+    References to what is not there, labels that no pool gives and taints that nobody tolerates are told by others.
     """
     site = Site(tree)
     if not site.quotas:
         return
     told: set[tuple[str, int, Path]] = set()
-    for queue in site.quotas.values():
-        for flaw in _of_queue(site, queue):
-            key = flaw.fault.id, id(flaw.manifest), flaw.path
-            if key not in told:
-                told.add(key)
-                yield flaw
+    for flaw in chain(*(_of_queue(site, queue) for queue in site.quotas.values()), _never_starts(site)):
+        key = flaw.fault.id, id(flaw.manifest), flaw.path
+        if key not in told:
+            told.add(key)
+            yield flaw
 
 
 def _of_queue(site: Site, queue: Node) -> Iterator[Flaw]:
     manifest = queue.manifest
     assert manifest is not None, "queues are objects"
-    yield from _unselected(site, manifest)
     smallest: list[Amounts] = []
     for g, group in items(dig(manifest.body, "spec", "resourceGroups")):
         for f, each in items(dig(group, "flavors")):
@@ -97,19 +89,21 @@ def _of_queue(site: Site, queue: Node) -> Iterator[Flaw]:
                 continue
             own = _smallest(queue, flavor.name, each)
             smallest += own.values()
-            if not own:
+            if not own and dig(each, "resources"):
                 yield from _nothing_to_have(site, queue, manifest, path)
             yield from _of_flavor(site, manifest, path, flavor, own)
     yield from _closed(site, manifest, smallest)
 
 
-def _unselected(site: Site, queue: Manifest) -> Iterator[Flaw]:
-    selector = dig(queue.body, "spec", "namespaceSelector")
-    for local in site.local_queues.get(queue.name, ()):
-        labels = site.tree.namespaces.get(local.namespace)
-        if labels is not None and not selects(selector, labels):
-            message = f"the namespaceSelector of ClusterQueue {queue.name} does not select namespace {local.namespace}"
-            yield Flaw(UNSELECTED, local, ("spec", "clusterQueue"), message)
+def _never_starts(site: Site) -> Iterator[Flaw]:
+    for manifest in site.tree.manifests:
+        if manifest.labels.get(QUEUE_LABEL) is None or (work := work_of(manifest)) is None:
+            continue
+        step = walk(site, work, policies=False).failure
+        if step is None or step.stage in _TOLD_BY_OTHERS:
+            continue
+        found = NEVER_STARTS if site.tree.is_whole or step.stage not in _OPEN else NOT_BY_THESE_FILES
+        yield Flaw(found, manifest, ("spec",), f"{step.stage.value}: {step.message}")
 
 
 def _smallest(queue: Node, flavor: str, quotas: Any) -> dict[str, Amounts]:
@@ -136,44 +130,30 @@ def _of_flavor(site: Site, queue: Manifest, path: Path, flavor: Manifest, pods: 
     if not site.pools or not dig(flavor.body, "spec", "nodeLabels"):
         return
     want = wanted({}, 1, {}, [flavor])
-    found, misses = entries(site, want)
+    found, _ = entries(site, want)
     if not found:
-        yield from _no_entry(site, flavor, want, misses[0].message)
         return
-    if not any(most_pods(each, want) for each in found) and all(each.pool.is_known and each.types for each in found):
-        yield Flaw(NO_NODE, found[0].pool.manifest, ("spec", "limits"), _too_tight(found[0]))
+    if all(each.pool.is_known for each in found) and not any(most_pods(each, want) for each in found):
+        yield _no_node(found[0])
         return
     for name, pod in pods.items():
         yield from _unadvertised(site, queue, path, flavor, found, name, pod)
-    if not site.tree.is_whole:
-        return
     topology = dig(flavor.body, "spec", "topologyName")
     checks = dig(queue.body, "spec", "admissionChecksStrategy")
-    if topology is not None and not checks and not any(each.pool.replicas for each in found):
+    if site.tree.is_whole and topology is not None and not checks and not any(each.pool.replicas for each in found):
         pools = ", ".join(each.pool.name for each in found)
         message = f"topology {topology} needs nodes that exist, and node pool {pools} keeps none (spec.replicas)"
         yield Flaw(NO_DOMAIN, flavor, ("spec", "topologyName"), message)
-    for entry in found:
-        yield from _lasting(site, entry)
 
 
-def _no_entry(site: Site, flavor: Manifest, want: Wanted, message: str) -> Iterator[Flaw]:
-    """No pool lets the pods in: by its taints, or because none has the labels."""
-    fitting = [pool for pool in site.pools if any(pool.mismatch(term) is None for term in want.terms)]
-    if fitting:
-        if site.tree.is_whole:
-            yield Flaw(UNTOLERATED, flavor, ("spec",), message)
-        return
-    keys = [each.key for each in exact(dig(flavor.body, "spec", "nodeLabels"))]
-    if site.tree.is_whole or all(any(pool.names_label(key) for pool in site.pools) for key in keys):
-        labels = ", ".join(f"{each.key}={each.values[0]}" for each in exact(dig(flavor.body, "spec", "nodeLabels")))
-        yield Flaw(NO_POOL, flavor, ("spec", "nodeLabels"), f"no NodePool makes nodes with {labels}")
-
-
-def _too_tight(entry: Entry) -> str:
+def _no_node(entry: Entry) -> Flaw:
     pool = entry.pool
+    if not entry.types:
+        path: Path = ("spec", "template", "spec", "requirements")
+        return Flaw(NO_NODE, pool.manifest, path, "the requirements leave none of the instance types")
     limits = ", ".join(f"{text(name, count)} {name}" for name, count in pool.limits.items())
-    return f"{limits} is less than one node of {', '.join(each.type for each in entry.types)}"
+    types = ", ".join(each.type for each in entry.types)
+    return Flaw(NO_NODE, pool.manifest, ("spec", "limits"), f"{limits} is less than one node of {types}")
 
 
 def _unadvertised(
@@ -191,14 +171,6 @@ def _unadvertised(
     yield Flaw(UNADVERTISED, queue, path, message)
 
 
-def _lasting(site: Site, entry: Entry) -> Iterator[Flaw]:
-    for taint in entry.pool.startup_taints:
-        if not remover(site, entry.pool, taint):
-            path: Path = ("spec", "template", "spec", "startupTaints", taint.index)
-            message = f"no DaemonSet runs behind {taint} to take it away, and no agent is known to"
-            yield Flaw(LASTING_STARTUP, entry.pool.manifest, path, message)
-
-
 def _closed(site: Site, queue: Manifest, smallest: list[Amounts]) -> Iterator[Flaw]:
     """Namespaces of the queue whose bounds refuse the smallest pod of every kind."""
     for local in site.local_queues.get(queue.name, ()):
@@ -213,6 +185,8 @@ def _closed(site: Site, queue: Manifest, smallest: list[Amounts]) -> Iterator[Fl
                 first = None
                 break
             first = first or failed
-        if first is not None and first.manifest is not None:
-            message = f"{first.message}; LocalQueue {local.name} stands here"
-            yield Flaw(CLOSED_NAMESPACE, first.manifest, first.path, message)
+        has_devices = any(name.startswith(_DEVICES) for pod in smallest for name in pod)
+        if first is None or first.manifest is None or (has_devices and first.manifest.kind == "ResourceQuota"):
+            continue  # of GPUs the judge of quotas tells
+        message = f"{first.message}; LocalQueue {local.name} stands here"
+        yield Flaw(CLOSED_NAMESPACE, first.manifest, first.path, message)

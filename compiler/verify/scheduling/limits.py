@@ -59,7 +59,9 @@ def _containers(pods: PodSet) -> Iterator[Any]:
         yield from (each for _, each in items(dig(pods.pod, key)))
 
 
-def _bounds(manifest: Manifest, path: Path, limit: Any, asked: Amounts, what: str) -> Iterator[tuple[Manifest, Path, str]]:
+def _bounds(
+    manifest: Manifest, path: Path, limit: Any, asked: Amounts, what: str
+) -> Iterator[tuple[Manifest, Path, str]]:
     for name, most in amounts(dig(limit, "max")).items():
         if asked.get(name, 0) > most:
             told = f"{what} asks for {text(name, asked[name])} {name}, at most {text(name, most)} is allowed"

@@ -52,7 +52,7 @@ def allocatable(instance: InstanceType, node_class: Any) -> Amounts:
 
 
 def overhead(instance: InstanceType, has_efa: bool, charts: frozenset[str]) -> Amounts:
-    """What the agents ask for that every such node runs: of the managed cluster, and of the charts that are installed."""
+    """What the agents of every such node ask for: those of the managed cluster, and of charts that are installed."""
     kinds = {"all", *(["gpu"] if instance.gpu_count else []), *(["efa"] if has_efa else [])}
     rows = [row for row in load().daemonsets if row.nodes in kinds and _is_installed(row, charts)]
     return {

@@ -106,7 +106,11 @@ def too_small(entry: Entry, pods: Wanted) -> Obstacle:
     if not entry.types:
         return Obstacle(f"node pool {pool.name} has no instance type that the pod selects", pool.manifest, _TEMPLATE)
     lacks = [(name, count, max(pool.room(each).get(name, 0) for each in entry.types)) for name, count in _asked(pods)]
-    told = [f"{text(name, count)} {name}, a node leaves {text(name, max(0, most))}" for name, count, most in lacks if count > most]
+    told = [
+        f"{text(name, count)} {name}, a node leaves {text(name, max(0, most))}"
+        for name, count, most in lacks
+        if count > most
+    ]
     types = ", ".join(each.type for each in entry.types)
     why = "; ".join(told) or f"{described(pods.pod)} at once"
     return Obstacle(f"no instance type of node pool {pool.name} ({types}) holds one pod: {why}", pool.manifest)

@@ -21,7 +21,9 @@ _QUEUED = ("Job", "JobSet", "TrainJob", "MPIJob", "PyTorchJob", "RayCluster", "R
 
 def policy_steps(site: Site, work: Work) -> Iterator[Step]:
     """The first policy that refuses the work, or one step that says which were asked; warnings are told, not failed."""
-    asked, warned = [], []
+    asked: list[Manifest] = []
+    warning: list[Manifest] = []
+    warned: list[str] = []
     for kind, breach in _POLICIES.items():
         for manifest in site.tree.of(_API, kind):
             action = dig(manifest.body, "spec", "enforcementAction")
@@ -32,10 +34,12 @@ def policy_steps(site: Site, work: Work) -> Iterator[Step]:
             if found and action in ("deny", None):
                 yield Step(Stage.POLICY, "failed", found, manifest, ("spec", "parameters"))
                 return
-            warned += [f"{manifest.name} warns: {found}"] if found else []
+            if found:
+                warned.append(f"{manifest.name} warns: {found}")
+                warning.append(manifest)
     if asked:
         names = ", ".join(each.name for each in asked)
-        yield Step(Stage.POLICY, "passed", "; ".join(warned) or f"{names} take it", asked[0])
+        yield Step(Stage.POLICY, "passed", "; ".join(warned) or f"{names} take it", (warning or asked)[0])
 
 
 def _is_about(site: Site, manifest: Manifest, work: Work) -> bool:

@@ -37,7 +37,7 @@ _WELL_KNOWN = frozenset(
 )  # fmt: skip
 """Labels that Karpenter and its provider set on nodes: a pool need not name them."""
 _LATER = ("nvidia.com/", "feature.node.kubernetes.io/", "topology.k8s.aws/", "kubernetes.io/hostname")
-"""Beginnings of labels that nodes get once they run: nodes that exist may have them, new ones are not started for them."""
+"""Beginnings of labels that nodes get once they run: nodes that exist may have them, none is started for them."""
 
 
 class NodePool:

@@ -126,4 +126,6 @@ def _quotas(manifest: Manifest) -> Iterator[tuple[Key, Figures]]:
 
 def _figures(resource: str, quota: Any) -> Figures:
     nominal = amount(resource, dig(quota, "nominalQuota")) or 0
-    return Figures(nominal, amount(resource, dig(quota, "borrowingLimit")), amount(resource, dig(quota, "lendingLimit")))
+    return Figures(
+        nominal, amount(resource, dig(quota, "borrowingLimit")), amount(resource, dig(quota, "lendingLimit"))
+    )

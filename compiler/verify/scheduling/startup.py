@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.finding import Path
 from compiler.verify.scheduling.matching import Taint, node_terms, tolerations_of, untolerated
 from compiler.verify.scheduling.pools import NodePool
 from compiler.verify.scheduling.site import Site
 from compiler.verify.scheduling.steps import Stage, Step
 from compiler.verify.tree import dig
 
+_TAINTS: Path = ("spec", "template", "spec", "startupTaints")
 _KNOWN = {
     "node.cilium.io/agent-not-ready": "Cilium's agent",
     "ebs.csi.aws.com/agent-not-ready": "the EBS CSI driver",
@@ -26,10 +28,16 @@ same file of the other drivers
 """
 
 
+_KNOWN_GROUPS = {"readiness.k8s.io/": "the node readiness controller", "karpenter.sh/": "Karpenter"}
+
+
 def remover(site: Site, pool: NodePool, taint: Taint) -> str:
-    """Who takes a startup taint away: a known agent, or a DaemonSet of the tree that runs behind it; empty for nobody."""
+    """Who takes a startup taint away: a known agent, or a DaemonSet that runs behind it; empty for nobody."""
     if taint.key in _KNOWN:
         return _KNOWN[taint.key]
+    for beginning, who in _KNOWN_GROUPS.items():
+        if taint.key.startswith(beginning):
+            return who
     for each in site.tree.of("apps", "DaemonSet"):
         pod = dig(each.body, "spec", "template", "spec")
         tolerations = tolerations_of(dig(pod, "tolerations"))
@@ -44,13 +52,13 @@ def startup_step(site: Site, pool: NodePool, pods: str) -> Iterator[Step]:
     told = []
     for taint in pool.startup_taints:
         who = remover(site, pool, taint)
-        path = ("spec", "template", "spec", "startupTaints", taint.index)
+        path: Path = (*_TAINTS, taint.index)
         if not who:
-            verdict = "failed" if site.tree.is_whole else "not judged"
             message = f"no DaemonSet of the tree runs behind the startup taint {taint} to take it away"
-            yield Step(Stage.STARTUP, verdict, message, pool.manifest, path, pods)
+            yield Step(
+                Stage.STARTUP, "failed" if site.tree.is_whole else "not judged", message, pool.manifest, path, pods
+            )
             return
         told.append(f"{taint} goes by {who}")
     if told:
-        path = ("spec", "template", "spec", "startupTaints")
-        yield Step(Stage.STARTUP, "passed", "; ".join(told), pool.manifest, path, pods)
+        yield Step(Stage.STARTUP, "passed", "; ".join(told), pool.manifest, _TAINTS, pods)

@@ -131,7 +131,7 @@ def _is_standard(key: str) -> bool:
 
 
 def admission_steps(queue: Node, pods: PodSet, choice: Choice) -> Iterator[Step]:
-    """Whether resources are covered, a flavor takes the pods, and quota is enough: the first that fails with all reasons."""
+    """Whether resources are covered, a flavor takes the pods, and quota is enough; what fails, with all reasons."""
     manifest = queue.manifest
     failed = [each for each in choice.attempts if each.obstacle]
     reasons = "; ".join(reason for each in failed for reason in each.reasons)
@@ -151,15 +151,15 @@ def admission_steps(queue: Node, pods: PodSet, choice: Choice) -> Iterator[Step]
         yield Step(Stage.FLAVOR, "passed", f"{fits} would do", manifest, short[0].path[:-1], pods.name)
         yield Step(Stage.QUOTA, "failed", reasons, short[0].manifest, short[0].path, pods.name)
         return
-    told = ", ".join(choice.names)
-    yield Step(Stage.FLAVOR, "passed", told or "it asks for nothing", manifest, ("spec", "resourceGroups"), pods.name)
+    taken = next((each for each in choice.attempts if each.flavor in choice.names and not each.obstacle), None)
+    flavor, path = (taken.manifest, taken.path) if taken else (manifest, ("spec", "resourceGroups"))
+    told = ", ".join(choice.names) or "the pods ask for nothing"
+    yield Step(Stage.FLAVOR, "passed", told, flavor, ("spec",), pods.name)
     own = f"borrows {described(choice.borrowed)}" if choice.borrowed else "within the queue's own"
-    yield Step(Stage.QUOTA, "passed", own, manifest, ("spec", "resourceGroups"), pods.name)
+    yield Step(Stage.QUOTA, "passed", own, manifest, path, pods.name)
 
 
-def topology_steps(
-    site: Site, pods: PodSet, asked: Amounts, flavors: list[Manifest], queue: Node
-) -> Iterator[Step]:
+def topology_steps(site: Site, pods: PodSet, asked: Amounts, flavors: list[Manifest], queue: Node) -> Iterator[Step]:
     """Whether nodes that exist before any pod have room, where a flavor is scheduled by topology.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go
@@ -198,7 +198,7 @@ def _required(pods: PodSet) -> str:
 
 
 def node_steps(site: Site, pods: PodSet, want: Wanted, made: Walk) -> Iterator[Step]:
-    """A pool that the pods may enter, a type that holds one, nodes for all, and nothing that keeps them off for ever."""
+    """A pool that the pods may enter, a type that holds one, nodes for all, and no taint that stays."""
     if not site.pools:
         yield Step(Stage.NODE_POOL, "not judged", "the tree has no NodePool", pods=pods.name)
         return
@@ -208,7 +208,14 @@ def node_steps(site: Site, pods: PodSet, want: Wanted, made: Walk) -> Iterator[S
         message = "; ".join(each.message for each in misses[:4])
         yield Step(Stage.NODE_POOL, "failed", message, misses[0].manifest, misses[0].path, pods.name)
     names = ", ".join(each.pool.name for each in found)
-    yield Step(Stage.NODE_POOL, "passed", f"{names}: labels fit and taints are tolerated", found[0].pool.manifest, (), pods.name)
+    yield Step(
+        Stage.NODE_POOL,
+        "passed",
+        f"{names}: labels fit and taints are tolerated",
+        found[0].pool.manifest,
+        (),
+        pods.name,
+    )
     carried = {each.pool.name: holders(each, want) for each in found}
     most = sum(most_pods(each, want) for each in found)
     first = found[0]
@@ -239,4 +246,6 @@ def _placed(found: list[Entry], carried: dict[str, dict[str, int]], want: Wanted
     place.nodes = counts.pop() if len(counts) == 1 else None
     how = f"{place.nodes} of" if place.nodes is not None else "one of"
     manifest = next((each.pool.manifest for each in found if carried[each.pool.name]), None)
-    return Step(Stage.NODE, "passed", f"{how} {', '.join(types) or 'no type'} of {', '.join(pools)}", manifest, (), pods.name)
+    return Step(
+        Stage.NODE, "passed", f"{how} {', '.join(types) or 'no type'} of {', '.join(pools)}", manifest, (), pods.name
+    )

@@ -63,7 +63,10 @@ def requests(pod: Any, defaults: Iterable[Any] = ()) -> Amounts:
         peak = _most(peak, asked)
     for _, container in items(dig(pod, "containers")):
         running = _sum(running, _asked(container, kept))
-    whole = _most(running, peak) | {**amounts(dig(pod, "resources", "limits")), **amounts(dig(pod, "resources", "requests"))}
+    whole = _most(running, peak) | {
+        **amounts(dig(pod, "resources", "limits")),
+        **amounts(dig(pod, "resources", "requests")),
+    }
     return _sum(whole, amounts(dig(pod, "overhead")))
 
 

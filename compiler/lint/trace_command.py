@@ -1,0 +1,254 @@
+"""`gpuc trace`: why a pod would be pending, before there is one: its way through the objects of a cluster."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Any
+
+from compiler.finding import Mark, Path, Stop
+from compiler.lint.objects import Reading
+from compiler.lint.places import Places
+from compiler.lint.trace_report import Traced, render
+from compiler.manifest import Manifest
+from compiler.report.console import put
+from compiler.report.terminal import wants_colour
+from compiler.usage import UsageError, nearest
+from compiler.verify.scheduling import PodSet, Site, Work, walk, work_of
+from compiler.verify.scheduling.amounts import Amounts
+from compiler.verify.scheduling.limits import container_limits
+from compiler.verify.scheduling.work import requests
+from compiler.verify.tree import Tree, dig
+
+if TYPE_CHECKING:
+    from compiler.arguments import Parser
+
+FORMATS = ("text", "json")
+SUFFIXES = (".yaml", ".yml", ".json")
+_EPILOG = """exit codes:
+  0  the work gets its nodes in an empty cluster
+  1  a step does not let it through
+  2  the command line cannot be carried out
+  3  gpuc itself failed
+
+Nobody else is taken to hold quota or nodes: what fails here fails in an empty cluster too."""
+_FLAVOR = ("kueue.x-k8s.io", "ResourceFlavor")
+_QUEUE = ("kueue.x-k8s.io", "LocalQueue")
+GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
+
+Locate = Callable[[Manifest, Path], Mark | None]
+"""Where a value of an object stands in a file that somebody wrote; None where nobody knows."""
+
+
+class TraceOptions:
+    """The options of a trace, with what holds where one is not given."""
+
+    where: list[str]
+    """A spec, the name of its cluster, or files and folders of objects."""
+    file: str = ""
+    """A file with workloads; empty where a pod is described by the other options."""
+    queue: str = ""
+    namespace: str = ""
+    pool: str = ""
+    """The flavor that the pod selects."""
+    priority: str = ""
+    gpus: int = 0
+    efa: int = 0
+    pods: int = 1
+    cpu: str = ""
+    memory: str = ""
+    resource: list[str]
+    """Further requests as NAME=QUANTITY."""
+    format: str = "text"
+
+    def __init__(self) -> None:
+        self.resource = []
+
+
+def trace_parser() -> Parser:
+    """The parser of trace, whose defaults are those of TraceOptions."""
+    from compiler.arguments import Parser
+
+    parser = Parser("trace", _EPILOG)
+    parser.add_argument(
+        "where", nargs="*", metavar="SPEC|PATH", help="a spec, or files of objects (default: the one spec of specs/)"
+    )
+    parser.add_argument("-f", "--file", metavar="FILE", help="the workloads of a file: Pod, Job, JobSet, PyTorchJob")
+    parser.add_argument("--queue", metavar="NAME", help="the LocalQueue")
+    parser.add_argument("--namespace", metavar="NAME", help="its namespace (default: the first that has the queue)")
+    parser.add_argument("--pool", metavar="NAME", help="the flavor that the pod selects (default: Kueue chooses)")
+    parser.add_argument("--priority", metavar="NAME", help="the WorkloadPriorityClass")
+    parser.add_argument("--gpus", type=int, metavar="N", help="nvidia.com/gpu of each pod")
+    parser.add_argument("--efa", type=int, metavar="N", help="EFA interfaces of each pod")
+    parser.add_argument("--cpu", metavar="QUANTITY", help="default: what the namespace's LimitRange says")
+    parser.add_argument("--memory", metavar="QUANTITY", help="default: what the namespace's LimitRange says")
+    parser.add_argument("--resource", action="append", metavar="NAME=QUANTITY", help="a further request")
+    parser.add_argument("--pods", type=int, metavar="N", help="pods that start together (default: 1)")
+    parser.add_argument("--format", choices=FORMATS, help="what to print (default: text)")
+    return parser
+
+
+def run_trace(words: list[str]) -> int:
+    """Walks the work that the words describe and returns the exit code.
+
+    Raises:
+        UsageError: for words that it does not take, for unknown queues and pools, and for files without any work.
+    """
+    options: TraceOptions = trace_parser().parse(words, TraceOptions())
+    if not options.file and not options.queue:
+        raise UsageError("nothing to trace: name a queue by --queue, or a file with work by -f")
+    try:
+        manifests, is_whole, locate = _objects(options.where)
+    except Stop:
+        _tell_errors(options.where)
+        return 1
+    site = Site(Tree(manifests, is_whole=is_whole))
+    works = list(_works_of_file(site, options) if options.file else [_described(site, options)])
+    traced = [Traced(work, walk(site, work), _asked(site, work), note) for work, note in works]
+    put(render(options.format, traced, locate, colour=wants_colour(sys.stdout, os.environ)))
+    return int(any(each.walk.failure is not None for each in traced))
+
+
+def _asked(site: Site, work: Work) -> dict[str, Amounts]:
+    limits = container_limits(site, work.namespace)
+    return {pods.name: requests(pods.pod, limits) for pods in work.pod_sets}
+
+
+def _objects(where: list[str]) -> tuple[list[Manifest], bool, Locate]:
+    """The objects to walk through, whether they are all of a cluster, and where they stand."""
+    paths = [word for word in where if os.path.exists(word) and not _is_spec(word)]
+    if paths and len(paths) < len(where):
+        raise UsageError("a spec or files of objects, not both")
+    return _of_paths(paths) if paths else _of_spec(where)
+
+
+def _is_spec(word: str) -> bool:
+    from compiler.fleet import find_root
+
+    try:
+        return File(word).absolute().is_relative_to(find_root(File.cwd()) / "specs")
+    except UsageError:
+        return False
+
+
+def _of_paths(paths: list[str]) -> tuple[list[Manifest], bool, Locate]:
+    reading, places = Reading(), Places()
+    for file in (file for path in paths for file in _files(path)):
+        _read(file, reading, places)
+    return reading.manifests, False, lambda manifest, path: _mark(places, manifest, path)
+
+
+def _of_spec(where: list[str]) -> tuple[list[Manifest], bool, Locate]:
+    from compiler.compiled import compiled_spec
+    from compiler.fleet import find_root, select
+    from compiler.source import cluster_files
+
+    root = find_root(File.cwd())
+    files = select(root, File.cwd(), where) or cluster_files(root)
+    if len(files) != 1:
+        raise UsageError(f"a trace is about one cluster: name one of {', '.join(File(file).stem for file in files)}")
+    spec = compiled_spec(root, files[0])
+    return list(spec.synced), True, lambda manifest, path: spec.source.locate(manifest.origin)
+
+
+def _tell_errors(where: list[str]) -> None:
+    """What is wrong with a spec that does not compile, as check says it."""
+    from compiler.fleet import find_root, select
+    from compiler.pipeline import check_specs
+    from compiler.report import render as render_findings
+    from compiler.report.result import Report
+
+    root = find_root(File.cwd())
+    outcome = check_specs(root, select(root, File.cwd(), where), root, False, lambda step: None)
+    errors = tuple(finding for finding in outcome.findings if finding.is_error)
+    report = Report(errors, outcome.clusters, lines=outcome.lines)
+    put(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
+
+
+def _works_of_file(site: Site, options: TraceOptions) -> Iterator[tuple[Work, str]]:
+    reading, places = Reading(), Places()
+    for file in _files(options.file):
+        _read(file, reading, places)
+    found = [(manifest, work) for manifest in reading.manifests if (work := work_of(manifest)) is not None]
+    if not found:
+        raise UsageError(f"no Pod, Job, JobSet or job of the training operator in {options.file}")
+    for manifest, work in found:
+        queue = options.queue or work.queue
+        namespace = options.namespace or work.namespace or _first_namespace(site, queue)
+        note = f"{_mark(places, manifest, ())}"
+        priority = options.priority or work.priority
+        yield Work(work.pod_sets, namespace, queue, work.kind, work.api_group, work.name, priority), note
+
+
+def _described(site: Site, options: TraceOptions) -> tuple[Work, str]:
+    known = sorted({each.name for each in site.tree.of(*_QUEUE)})
+    if options.queue not in known:
+        raise UsageError(f"no LocalQueue {options.queue}{nearest(options.queue, known)}; there are {', '.join(known)}")
+    if options.pods < 1:
+        raise UsageError("--pods takes 1 or more")
+    requests = {"cpu": options.cpu, "memory": options.memory, GPU: options.gpus, EFA: options.efa}
+    asked = {name: str(value) for name, value in requests.items() if value}
+    for each in options.resource:
+        name, _, quantity = each.partition("=")
+        if not quantity:
+            raise UsageError(f"--resource {each} is not NAME=QUANTITY")
+        asked[name] = quantity
+    _require_quantities(asked)
+    pod: dict[str, Any] = {"containers": [{"name": "work", "resources": {"requests": asked, "limits": asked}}]}
+    if options.pool:
+        pod["nodeSelector"] = _labels(site, options.pool)
+    namespace = options.namespace or _first_namespace(site, options.queue)
+    sets = (PodSet(pod, options.pods),)
+    return Work(sets, namespace, options.queue, "Job", "batch", "a job", options.priority), ""
+
+
+def _require_quantities(asked: dict[str, str]) -> None:
+    from compiler.verify.quantity import canonical_quantity
+
+    for name, value in asked.items():
+        try:
+            canonical_quantity(value)
+        except ValueError as error:
+            raise UsageError(f"{name}: {error}") from None
+
+
+def _labels(site: Site, pool: str) -> dict[str, Any]:
+    """The node labels of a flavor, as a pod selects it."""
+    flavor = site.flavor(pool)
+    if flavor is None:
+        known = sorted(each.name for each in site.tree.of(*_FLAVOR))
+        raise UsageError(f"no flavor {pool}{nearest(pool, known)}; there are {', '.join(known)}")
+    labels = dig(flavor.body, "spec", "nodeLabels")
+    return dict(labels) if isinstance(labels, dict) else {}
+
+
+def _first_namespace(site: Site, queue: str) -> str:
+    return next((each.namespace for each in site.tree.of(*_QUEUE) if each.name == queue), "")
+
+
+def _files(path: str) -> Iterator[str]:
+    """The YAML and JSON files below a path, sorted; a file that is named is taken whatever its name."""
+    if not os.path.exists(path):
+        raise UsageError(f"no file {path}")
+    if os.path.isfile(path):
+        yield path
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (os.path.normpath(os.path.join(folder, name)) for name in sorted(names) if name.endswith(SUFFIXES))
+
+
+def _read(file: str, reading: Reading, places: Places) -> None:
+    try:
+        text = File(file).read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"{file} cannot be read: {reason}") from None
+    places.add(file, text)
+    reading.add(file, text)
+
+
+def _mark(places: Places, manifest: Manifest, path: Path) -> Mark | None:
+    index, *prefix = manifest.origin
+    return places.mark(manifest.file, index, (*prefix, *path)) if isinstance(index, int) else None

@@ -1,0 +1,124 @@
+"""What a trace prints: each step with the object that decides, where it stands, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compiler import __version__
+from compiler.finding import Mark, Path
+from compiler.manifest import Manifest
+from compiler.report.terminal import Paint, visible
+from compiler.verify.flaw import place
+from compiler.verify.scheduling import Step, Walk, Work
+from compiler.verify.scheduling.amounts import Amounts, described
+from compiler.verify.scheduling.steps import Placement
+
+VERSION = 1
+_COLOUR = {"passed": "32", "failed": "1;31", "not judged": "33"}
+
+Locate = Callable[[Manifest, Path], Mark | None]
+
+
+@dataclass(frozen=True)
+class Traced:
+    """Some work and its way."""
+
+    work: Work
+    walk: Walk
+    asked: dict[str, Amounts]
+    """What a pod of each pod set asks for, with what its namespace adds."""
+    note: str = ""
+    """Where the work itself stands."""
+
+
+def render(form: str, traced: Sequence[Traced], locate: Locate, *, colour: bool = False) -> str:
+    """The report as text, or as one indented JSON object."""
+    if form == "json":
+        document = {"version": VERSION, "gpuc": __version__, "traces": [_data(each, locate) for each in traced]}
+        return json.dumps(document, indent=2) + "\n"
+    paint = Paint(colour)
+    return "\n".join("\n".join(_lines(each, locate, paint)) + "\n" for each in traced)
+
+
+def _lines(each: Traced, locate: Locate, paint: Paint) -> Iterator[str]:
+    work = each.work
+    where = f"namespace {work.namespace or '(none)'}, queue {work.queue or '(none)'}"
+    yield visible(f"{work.kind} {work.name}: {where}{f', {each.note}' if each.note else ''}")
+    for pods in work.pod_sets:
+        yield visible(f"  {pods.name}: {pods.count} x {described(each.asked[pods.name])}")
+    several = len(work.pod_sets) > 1
+    for step in each.walk.steps:
+        name = f"{step.stage.value} of {step.pods}" if several and step.pods else step.stage.value
+        told = visible(f"{name:<16}  {step.message}")
+        yield f"  {paint(_COLOUR[step.verdict], f'{step.verdict:<10}')}  {told}"
+        if shown := _place(step, locate):
+            yield f"{'':<32}{visible(shown)}"
+    yield paint("1", visible(_end(each.walk)))
+
+
+def _place(step: Step, locate: Locate) -> str:
+    """The object that decides, with its place; nothing for steps about what is not there."""
+    if step.manifest is None:
+        return ""
+    mark = locate(step.manifest, step.path)
+    parts = [str(step.manifest), place(step.path), str(mark) if mark else step.manifest.file]
+    return ", ".join(filter(None, parts))
+
+
+def _end(walk: Walk) -> str:
+    failure = walk.failure
+    if failure is not None:
+        kind = "refused" if walk.verdict == "refused" else "admitted, then pending for ever"
+        return f"{kind}, by {walk.by}: {failure.stage.value}"
+    ends = [_placed(name, placement) for name, placement in walk.placements.items()]
+    return f"gets its nodes: {'; '.join(ends)}"
+
+
+def _placed(name: str, at: Placement) -> str:
+    nodes = f"{at.nodes} x " if at.nodes is not None else ""
+    node = f"{nodes}{' or '.join(at.instance_types)} of {', '.join(at.pools)}" if at.pools else "nodes are not judged"
+    borrowed = f", borrowing {described(at.borrowed)}" if at.borrowed else ""
+    return f"{name} {node} by flavor {', '.join(at.flavors) or '(none)'}{borrowed}"
+
+
+def _data(each: Traced, locate: Locate) -> dict[str, Any]:
+    work, walk = each.work, each.walk
+    placements = {
+        name: {
+            "flavors": list(at.flavors),
+            "borrowed": at.borrowed,
+            "pools": list(at.pools),
+            "instanceTypes": list(at.instance_types),
+            "nodes": at.nodes,
+        }
+        for name, at in walk.placements.items()
+    }
+    return {
+        "kind": work.kind,
+        "name": work.name,
+        "namespace": work.namespace,
+        "queue": work.queue,
+        "pods": {pods.name: {"count": pods.count, "requests": each.asked[pods.name]} for pods in work.pod_sets},
+        "verdict": walk.verdict,
+        "by": walk.by or None,
+        "placements": placements,
+        "steps": [_step(step, locate) for step in walk.steps],
+    }
+
+
+def _step(step: Step, locate: Locate) -> dict[str, Any]:
+    mark = locate(step.manifest, step.path) if step.manifest else None
+    return {
+        "stage": step.stage.value,
+        "podSet": step.pods or None,
+        "verdict": step.verdict,
+        "message": step.message,
+        "object": str(step.manifest) if step.manifest else None,
+        "path": list(step.path),
+        "file": mark.file if mark else (step.manifest.file if step.manifest else None),
+        "line": mark.line if mark else None,
+        "column": mark.column if mark else None,
+    }
