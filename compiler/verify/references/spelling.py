@@ -10,8 +10,9 @@ _DIGITS = re.compile(r"\d+")
 _LEAST_WORD = 5
 """Letters of a word below which another letter makes another word: "gpu" and "cpu", "us" and "eu"."""
 _LEAST_NAME = 3
-_TWO_SLIPS = 8
-"""Letters of a name from which two slips are still the same name."""
+_LONG_WORD = 8
+"""Letters from which a word with two slips is still the same word: "kube" and "kueue" are two."""
+_MOST_SLIPS = 2
 _MOST_TOLD = 6
 _MOST_COMPARED = 5000
 
@@ -58,20 +59,23 @@ def _slips(name: str, other: str) -> int | None:
     left, right = name.casefold(), other.casefold()
     if _SEPARATORS.sub("", left) == _SEPARATORS.sub("", right):
         return 0
-    most = 2 if min(len(left), len(right)) >= _TWO_SLIPS else 1
-    slips = _distance(left, right, most)
-    return slips if slips <= most and not _is_another_word(left, right) else None
-
-
-def _is_another_word(left: str, right: str) -> bool:
-    """Whether they differ in one short word, or by a whole word."""
     ours, theirs = _SEPARATORS.split(left), _SEPARATORS.split(right)
     if len(ours) != len(theirs):
-        return True
-    different = [max(len(a), len(b)) for a, b in zip(ours, theirs, strict=True) if a != b]
-    return (
-        any(length < _LEAST_WORD for length in different) and not left.startswith(right) and not right.startswith(left)
-    )
+        return None
+    slips = [_word_slips(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
+    total = sum(each for each in slips if each is not None)
+    return None if None in slips or total > _MOST_SLIPS else total
+
+
+def _word_slips(left: str, right: str) -> int | None:
+    """The same of one word: none in a short one but a letter more at its end, two only in a long one."""
+    if left.startswith(right) or right.startswith(left):
+        return 1 if abs(len(left) - len(right)) == 1 and min(len(left), len(right)) >= _LEAST_NAME else None
+    if max(len(left), len(right)) < _LEAST_WORD:
+        return None
+    most = _MOST_SLIPS if min(len(left), len(right)) >= _LONG_WORD else 1
+    slips = _distance(left, right, most)
+    return slips if slips <= most else None
 
 
 def _distance(left: str, right: str, most: int) -> int:

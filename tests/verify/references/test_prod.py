@@ -1,0 +1,165 @@
+"""The production tree with one reference after the other broken: at its source, and at its target."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from compiler.manifest import Manifest
+from compiler.verify.references.index import Index
+from compiler.verify.references.names import uses
+from compiler.verify.references.reference import Use
+from compiler.verify.references.register import NAMED_BY, kind_of
+from compiler.verify.tree import Tree
+from tests.verify.references.trees import example_objects, judged, replaced, with_value
+
+PROD = example_objects("prod-use1")
+
+
+def each_kind_of_use() -> dict[str, Use]:
+    """One use of every row and kind of object in the production tree."""
+    found: dict[str, Use] = {}
+    for seen in uses(Index(Tree(PROD, is_whole=True))):
+        found.setdefault(f"{seen.manifest.kind} {seen.reference.path} {seen.kind[1]}", seen)
+    return found
+
+
+USES = each_kind_of_use()
+BY_USE = pytest.mark.parametrize("seen", USES.values(), ids=USES.keys())
+
+
+def object_of(kind: str, name: str = "", namespace: str = "") -> Manifest:
+    """The first object of a kind, or the one of a name."""
+    wanted = (each for each in PROD if each.kind == kind and name in ("", each.name))
+    return next(each for each in wanted if namespace in ("", each.namespace))
+
+
+def found(old: Manifest, new: Manifest, *, whole: bool = True) -> list[tuple[str, str, str]]:
+    """Id, object and fix of every flaw after one object is put in the place of another."""
+    return [(each.fault.id, str(each.manifest), each.fix) for each in judged(replaced(PROD, old, new), whole=whole)]
+
+
+def test_the_production_tree_refers_in_many_ways() -> None:
+    assert len(USES) >= 20
+
+
+@BY_USE
+def test_a_source_that_names_nothing_is_told_at_its_place(seen: Use) -> None:
+    broken = with_value(seen.manifest, seen.path, f"{seen.name}-gone")
+    flaws = judged(replaced(PROD, seen.manifest, broken), whole=True)
+    assert [each.path for each in flaws if each.fault is seen.reference.fault and each.manifest is broken] == [
+        seen.path
+    ]
+
+
+@BY_USE
+def test_a_target_of_another_name_is_missed_by_its_source(seen: Use) -> None:
+    api_group, kind = seen.kind
+    targets = [each for each in PROD if each.kind == kind and each.api.rpartition("/")[0] == api_group]
+    where = NAMED_BY.get(f"{api_group}/{kind}")
+    assert where or [each for each in targets if each.name == seen.name]
+    gone = [
+        each
+        for each in PROD
+        if not (each in targets and (each.name == seen.name or (where and each.name == seen.name.lower())))
+    ]
+    flaws = judged(gone, whole=True)
+    assert (seen.reference.fault, seen.path) in [
+        (each.fault, each.path) for each in flaws if each.manifest is seen.manifest
+    ]
+
+
+def test_labels_of_flavors_and_pools_are_held_together() -> None:
+    flavor = object_of("ResourceFlavor", "train-h100")
+    misspelt = with_value(flavor, ("spec", "nodeLabels"), {"gpuc.dev/pool": "trian-h100"})
+    assert ("REF020", "ResourceFlavor train-h100", "write train-h100") in found(flavor, misspelt)
+    assert ("REF020", "ResourceFlavor train-h100", "write train-h100") in found(flavor, misspelt, whole=False)
+    key = with_value(flavor, ("spec", "nodeLabels"), {"gpuc.dev/pools": "train-h100"})
+    assert ("REF020", "ResourceFlavor train-h100", "write gpuc.dev/pool") in found(flavor, key)
+    pool = object_of("NodePool", "general")
+    relabelled = with_value(pool, ("spec", "template", "metadata", "labels"), {"gpuc.dev/pool": "other"})
+    assert {"REF020", "REF062"} <= {each[0] for each in found(pool, relabelled)}
+
+
+def test_taints_of_flavors_and_pools_are_held_together() -> None:
+    flavor = object_of("ResourceFlavor", "embed-l40s")
+    bare = with_value(flavor, ("spec", "tolerations"), flavor.body["spec"]["tolerations"][:2])
+    assert found(flavor, bare) == [("REF022", "ResourceFlavor embed-l40s", "")]
+    value = with_value(flavor, ("spec", "tolerations", 2, "value"), "platform")
+    assert found(flavor, value) == [("REF022", "ResourceFlavor embed-l40s", "write platform-ml")]
+    pool = object_of("NodePool", "general")
+    taint = {"key": "gpuc.dev/tenant", "value": "search", "effect": "NoSchedule"}
+    tainted = with_value(pool, ("spec", "template", "spec", "taints"), [taint])
+    assert ("REF022", "ResourceFlavor general", "") in found(pool, tainted)
+
+
+def test_namespaces_and_their_labels_are_held_together() -> None:
+    namespace = object_of("Namespace", "embeddings")
+    relabelled = with_value(namespace, ("metadata", "labels", "gpuc.dev/tenant"), "platfrom-ml")
+    flaws = found(namespace, relabelled)
+    assert ("REF031", "LocalQueue embeddings/platform-ml", "") in flaws
+    assert ("REF030", "ClusterQueue platform-ml", "write platfrom-ml") in flaws
+    assert ("REF030", "GpucImages images", "") not in flaws, "it selects by another tenant's label too"
+    renamed = replace(namespace, name="elsewhere")
+    assert [each[0] for each in found(namespace, renamed)].count("REF040") == 1
+
+
+def test_resources_of_nodes_queues_and_quotas_are_held_together() -> None:
+    queue = object_of("ClusterQueue", "platform-ml")
+    path = ("spec", "resourceGroups", 0, "coveredResources")
+    flaws = found(queue, with_value(queue, path, ["cpu", "memory", "ephemeral-storage"]))
+    assert ("REF050", "ClusterQueue platform-ml", "") in flaws
+    assert ("REF050", "ResourceQuota embeddings/gpuc", "") in flaws
+    quota = object_of("ResourceQuota", namespace="embeddings")
+    hard = {"limits.nvidia.com/gpu": "8", "nvidia.com/gpu.shared": "96", "gpus": "1"}
+    flaws = found(quota, with_value(quota, ("spec", "hard"), hard))
+    assert [each[::2] for each in flaws if each[0] == "REF051"] == [
+        ("REF051", "write requests.nvidia.com/gpu"),
+        ("REF051", "write requests.nvidia.com/gpu.shared"),
+        ("REF051", ""),
+    ]
+
+
+def test_applications_and_their_project_are_held_together() -> None:
+    application = object_of("Application", "prod-use1-tenants")
+    repository = with_value(application, ("spec", "source", "repoURL"), "https://git.example.com/other.git")
+    assert [each[0] for each in found(application, repository)] == ["REF012"]
+    destination = with_value(application, ("spec", "destination", "namespace"), "somewhere")
+    assert [each[0] for each in found(application, destination)] == ["REF012"]
+    project = object_of("AppProject")
+    kinds = [each for each in project.body["spec"]["namespaceResourceWhitelist"] if each["kind"] != "LimitRange"]
+    flaws = found(project, with_value(project, ("spec", "namespaceResourceWhitelist"), kinds))
+    assert {each[0] for each in flaws} == {"REF013"}
+    kinds = [each for each in project.body["spec"]["clusterResourceWhitelist"] if each["kind"] != "ClusterQueue"]
+    flaws = found(project, with_value(project, ("spec", "clusterResourceWhitelist"), kinds))
+    assert {each[0] for each in flaws} == {"REF013"}
+
+
+def test_what_nobody_uses_any_more_is_told() -> None:
+    for kind, name, wanted in (
+        ("Cohort", "company", "REF060"),
+        ("ResourceFlavor", "train-h100", "REF060"),
+        ("ClusterQueue", "research", "REF060"),
+        ("EC2NodeClass", "general", "REF060"),
+        ("ConstraintTemplate", "gpucimages", "REF061"),
+    ):
+        one = object_of(kind, name)
+        body = {**one.body, "spec": {**one.body["spec"], "crd": {"spec": {"names": {"kind": "Other"}}}}}
+        further = replace(one, name="further", body=body if kind == "ConstraintTemplate" else one.body)
+        flaws = judged([*PROD, further], whole=True)
+        assert [(each.fault.id, each.manifest.name) for each in flaws] == [(wanted, "further")], kind
+
+
+def test_the_layout_gate_is_what_takes_its_taint_away() -> None:
+    objects = example_objects("infer-euw1")
+    assert kind_of("apps/DaemonSet") == ("apps", "DaemonSet")
+    without = [each for each in objects if each.kind != "DaemonSet"]
+    assert [each.fault.id for each in judged(without, whole=True)] == ["REF025"]
+    cilium = example_objects("train-usw2")
+    pool = next(each for each in cilium if each.kind == "NodePool")
+    path = ("spec", "template", "spec", "startupTaints", 0, "key")
+    broken = with_value(pool, path, "node.cilium.io/agent-notready")
+    for whole in (True, False):
+        flaws = judged(replaced(cilium, pool, broken), whole=whole)
+        assert [(each.fault.id, each.fix) for each in flaws] == [("REF025", "write node.cilium.io/agent-not-ready")]

@@ -1,0 +1,70 @@
+"""The judge is quick: over the production tree, and over many copies of it, in which nothing else may be told either."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import process_time
+from typing import Any
+
+from compiler.manifest import Manifest
+from compiler.verify.references import flaws
+from compiler.verify.tree import Tree
+from tests.verify.references.trees import example_objects
+
+COPIES = 57
+"""So many that they are about ten thousand objects."""
+KEPT = frozenset(("argocd", "gatekeeper-system", "kube-system", "kueue-system", "monitoring"))
+RENAMED = frozenset(
+    (
+        *"Namespace NodePool EC2NodeClass ResourceFlavor ClusterQueue LocalQueue Cohort Topology AppProject".split(),
+        "WorkloadPriorityClass",
+    )
+)
+
+
+def copied(objects: tuple[Manifest, ...], number: int) -> list[Manifest]:
+    """The objects with every name of theirs that others refer to changed, and every reference with it."""
+    words = {each.name for each in objects if each.kind in RENAMED}
+    words |= {str(value) for each in objects for key, value in each.labels.items() if key == "gpuc.dev/tenant"}
+
+    def new(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: new(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [new(each) for each in value]
+        if isinstance(value, str) and value.startswith("out/prod-use1"):
+            return value.replace("prod-use1", f"copy{number}")
+        return f"{value}-{number}x" if value in words - KEPT else value
+
+    return [
+        replace(
+            each,
+            file=new(each.file),
+            name=new(each.name) if each.kind in RENAMED else each.name,
+            namespace=new(each.namespace),
+            labels=new(each.labels),
+            body=new(each.body),
+        )
+        for each in objects
+        if number == 0 or each.kind != "ConstraintTemplate"
+    ]
+
+
+def test_many_clusters_in_one_tree_are_judged_in_little_time() -> None:
+    objects = example_objects("prod-use1")
+    many = [each for number in range(COPIES) for each in copied(objects, number)]
+    assert len(many) > 9_900
+    for whole in (True, False):
+        began = process_time()
+        found = list(flaws(Tree(many, is_whole=whole)))
+        spent = process_time() - began
+        assert found == []
+        assert spent < 6, f"{spent:.2f} s"  # 1.2 s on the machine that it was written on
+
+
+def test_one_cluster_is_judged_in_no_time() -> None:
+    objects = example_objects("prod-use1")
+    list(flaws(Tree(objects, is_whole=True)))
+    began = process_time()
+    list(flaws(Tree(objects, is_whole=True)))
+    assert process_time() - began < 0.15

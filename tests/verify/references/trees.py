@@ -1,0 +1,76 @@
+"""Trees of YAML text as `gpuc lint` reads them, of the example clusters, and their flaws in short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from textwrap import dedent
+from typing import Any
+
+from compiler.compiled import compiled_spec
+from compiler.finding import Path
+from compiler.lint.objects import Reading
+from compiler.manifest import Manifest
+from compiler.verify.flaw import Flaw
+from compiler.verify.references import flaws
+from compiler.verify.tree import Tree
+from tests.conftest import ROOT
+
+
+def tree(*texts: str, whole: bool = False) -> Tree:
+    """The objects of YAML texts."""
+    reading = Reading()
+    for number, text in enumerate(texts):
+        reading.add(f"{number}.yaml", dedent(text))
+    assert reading.findings == []
+    return Tree(reading.manifests, is_whole=whole)
+
+
+def told(*texts: str, whole: bool = False) -> list[tuple[str, str, str]]:
+    """Id, object and fix of every flaw of YAML texts."""
+    return [(each.fault.id, str(each.manifest), each.fix) for each in flaws(tree(*texts, whole=whole))]
+
+
+def ids(*texts: str, whole: bool = False) -> list[str]:
+    """The ids of all flaws of YAML texts."""
+    return [each.fault.id for each in flaws(tree(*texts, whole=whole))]
+
+
+@cache
+def example_objects(name: str) -> tuple[Manifest, ...]:
+    """Every object that an example spec compiles to, workload templates among them."""
+    return tuple(each for each in compiled_spec(ROOT, f"specs/{name}.yaml").artifacts if isinstance(each, Manifest))
+
+
+@cache
+def synced_objects(name: str) -> tuple[Manifest, ...]:
+    """The objects of an example that Argo CD applies."""
+    return compiled_spec(ROOT, f"specs/{name}.yaml").synced
+
+
+def judged(manifests: Iterable[Manifest], *, whole: bool) -> list[Flaw]:
+    """The flaws of a tree of these objects."""
+    return list(flaws(Tree(manifests, is_whole=whole)))
+
+
+def replaced(manifests: Iterable[Manifest], old: Manifest, new: Manifest) -> list[Manifest]:
+    """The objects with one in the place of another."""
+    return [new if each is old else each for each in manifests]
+
+
+def with_value(manifest: Manifest, path: Path, value: Any) -> Manifest:
+    """The object with another value at a path of its document."""
+    if path == ("kind",):
+        return replace(manifest, kind=value)
+    if path[:2] == ("metadata", "labels"):
+        return replace(manifest, labels={**manifest.labels, str(path[2]): value})
+    if path == ("metadata", "namespace"):
+        return replace(manifest, namespace=value)
+    body = deepcopy(manifest.body)
+    part: Any = body
+    for step in path[:-1]:
+        part = part[step]
+    part[path[-1]] = value
+    return replace(manifest, body=body)
