@@ -1,4 +1,4 @@
-"""The judge is quick: over the production tree, and over many copies of it, in which nothing else may be told either."""
+"""The judge is quick over the production tree, and over many copies of it, in which nothing is told either."""
 
 from __future__ import annotations
 
@@ -16,10 +16,19 @@ COPIES = 57
 KEPT = frozenset(("argocd", "gatekeeper-system", "kube-system", "kueue-system", "monitoring"))
 RENAMED = frozenset(
     (
-        *"Namespace NodePool EC2NodeClass ResourceFlavor ClusterQueue LocalQueue Cohort Topology AppProject".split(),
+        "AppProject",
+        "ClusterQueue",
+        "Cohort",
+        "EC2NodeClass",
+        "LocalQueue",
+        "Namespace",
+        "NodePool",
+        "ResourceFlavor",
+        "Topology",
         "WorkloadPriorityClass",
     )
 )
+"""Kinds whose objects have other names in each copy."""
 
 
 def copied(objects: tuple[Manifest, ...], number: int) -> list[Manifest]:
@@ -59,7 +68,7 @@ def test_many_clusters_in_one_tree_are_judged_in_little_time() -> None:
         found = list(flaws(Tree(many, is_whole=whole)))
         spent = process_time() - began
         assert found == []
-        assert spent < 6, f"{spent:.2f} s"  # 1.2 s on the machine that it was written on
+        assert spent < 6, f"{spent:.2f} s"  # 0.6 s on the machine that it was written on
 
 
 def test_one_cluster_is_judged_in_no_time() -> None:

@@ -1,0 +1,162 @@
+"""Labels and taints: flavors and pods against node pools, in files that somebody keeps."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.verify.references.trees import ids, told
+
+POOLS = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: trainers}
+spec:
+  template:
+    metadata: {labels: {example.com/pool: trainers}}
+    spec:
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [p5.48xlarge]}
+        - {key: example.com/team, operator: Exists}
+      taints:
+        - {key: nvidia.com/gpu, value: present, effect: NoSchedule}
+        - {key: example.com/soft, effect: PreferNoSchedule}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: web}
+spec:
+  template:
+    metadata: {labels: {example.com/pool: web}}
+    spec: {requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]}
+"""
+MANAGED = """
+apiVersion: eks.services.k8s.aws/v1alpha1
+kind: Nodegroup
+metadata: {name: system, namespace: default}
+spec: {labels: {example.com/pool: system}}
+"""
+
+
+def flavor(labels: str, rest: str = "tolerations: [{key: nvidia.com/gpu, operator: Exists}]") -> str:
+    """A flavor and what names it."""
+    return f"""
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {{name: trainers}}
+spec: {{nodeLabels: {labels}, {rest}}}
+"""
+
+
+def work(spec: str, labels: str = "{}", kind: str = "Deployment") -> str:
+    """A workload with a pod's spec."""
+    return f"""
+apiVersion: apps/v1
+kind: {kind}
+metadata: {{name: work, namespace: default, labels: {labels}}}
+spec: {{template: {{spec: {spec}}}}}
+"""
+
+
+def loud(*texts: str, whole: bool = False) -> list[tuple[str, str, str]]:
+    """All that is told but information."""
+    return [each for each in told(*texts, whole=whole) if each[0] not in ("REF061", "REF062")]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        "{example.com/pool: trainers}",
+        "{karpenter.sh/nodepool: trainers, karpenter.sh/capacity-type: on-demand}",
+        "{example.com/pool: trainers, example.com/team: whatever}",
+        "{example.com/pool: trainers, topology.kubernetes.io/zone: eu-west-1a, kubernetes.io/arch: arm64}",
+        "{beta.kubernetes.io/instance-type: p5.48xlarge}",
+        "{karpenter.k8s.aws/instance-gpu-name: h100}",
+        "{}",
+    ],
+)
+def test_labels_that_a_pool_gives_or_every_node_has_hold(labels: str) -> None:
+    assert loud(POOLS, flavor(labels)) == []
+    assert loud(POOLS, flavor(labels), whole=True) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "fix", "sure"),
+    [
+        ("{example.com/pool: trianers}", "write trainers", True),
+        ("{example.com/pol: trainers}", "", False),
+        ("{example.com/pools: trainers}", "write example.com/pool", True),
+        ("{karpenter.sh/nodepool: trainer}", "write trainers", True),
+        ("{karpenter.sh/capacity-type: on_demand}", "write on-demand", True),
+        ("{example.com/pool: trainers, karpenter.sh/capacity-type: spot}", "", False),
+        ("{nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3}", "", False),
+        ("{example.com/pool: web, node.kubernetes.io/instance-type: p5.48xlarge, example.com/team: a}", "", False),
+    ],
+)
+def test_labels_that_no_pool_gives_are_told(labels: str, fix: str, sure: bool) -> None:
+    assert ("REF020", "ResourceFlavor trainers", fix) in loud(POOLS, flavor(labels), whole=True)
+    assert loud(POOLS, flavor(labels)) == [("REF020" if sure else "REF090", "ResourceFlavor trainers", fix)]
+
+
+def test_a_tree_without_pools_or_with_other_nodes_says_nothing() -> None:
+    assert loud(flavor("{example.com/pool: other}")) == []
+    assert loud(POOLS, MANAGED, flavor("{example.com/pool: other}")) == []
+    assert loud(POOLS, MANAGED, flavor("{example.com/pool: trianers}")) != []
+
+
+def test_pods_select_what_pools_give() -> None:
+    tolerations = "tolerations: [{operator: Exists}]"
+    assert loud(POOLS, work(f"{{nodeSelector: {{example.com/pool: trainers}}, {tolerations}}}")) == []
+    misspelt = work("{nodeSelector: {example.com/pool: trianers}}")
+    assert loud(POOLS, misspelt) == [("REF021", "Deployment default/work", "write trainers")]
+    other = work("{nodeSelector: {example.com/pool: managed}}")
+    assert loud(POOLS, other) == [], "nodes that the tree does not make may have it"
+    assert loud(POOLS, other, whole=True) == [("REF021", "Deployment default/work", "")]
+    devices = "containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}]"
+    gpus = work(f"{{nodeSelector: {{example.com/pool: managed}}, {devices}}}")
+    assert loud(POOLS, gpus) == [("REF090", "Deployment default/work", "")]
+    assert loud(POOLS, work("{nodeSelector: {example.com/pool: trianers}}", kind="DaemonSet")) == []
+
+
+def test_one_term_of_an_affinity_is_enough() -> None:
+    def affinity(*values: str) -> str:
+        terms = ", ".join(
+            f"{{matchExpressions: [{{key: example.com/pool, operator: In, values: [{value}]}}]}}" for value in values
+        )
+        required = f"{{requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{terms}]}}}}"
+        return work(f"{{affinity: {{nodeAffinity: {required}}}}}")
+
+    assert loud(POOLS, affinity("trianers", "web")) == []
+    assert loud(POOLS, affinity("trianers")) == [("REF021", "Deployment default/work", "write trainers")]
+    assert loud(POOLS, affinity("other"), whole=True) == [("REF021", "Deployment default/work", "")]
+
+
+def test_flavors_tolerate_or_name_the_taints_of_their_nodes() -> None:
+    labels = "{example.com/pool: trainers}"
+    names = "nodeTaints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]"
+    assert loud(POOLS, flavor(labels, names)) == []
+    assert loud(POOLS, flavor(labels, "tolerations: []")) == [("REF022", "ResourceFlavor trainers", "")]
+    wrong = "tolerations: [{key: nvidia.com/gpu, value: absent, effect: NoSchedule}]"
+    assert loud(POOLS, flavor(labels, wrong)) == [("REF022", "ResourceFlavor trainers", "write present")]
+    key = "tolerations: [{key: nvidia.com/gpus, operator: Exists}]"
+    assert loud(POOLS, flavor(labels, key)) == [("REF022", "ResourceFlavor trainers", "write nvidia.com/gpu")]
+    own = work("{tolerations: [{key: nvidia.com/gpu, operator: Exists}]}")
+    assert loud(POOLS, own, flavor(labels, "tolerations: []")) == [], "work of this tree brings the toleration itself"
+
+
+def test_a_taint_that_only_the_flavor_knows_is_told() -> None:
+    names = "nodeTaints: [{key: nvidia.com/gpu, value: 'true', effect: NoSchedule}], tolerations: [{operator: Exists}]"
+    assert loud(POOLS, flavor("{example.com/pool: trainers}", names)) == [("REF023", "ResourceFlavor trainers", "")]
+
+
+def test_pods_tolerate_the_nodes_that_they_select_or_leave_that_to_kueue() -> None:
+    bare = "{nodeSelector: {example.com/pool: trainers}}"
+    assert loud(POOLS, work(bare)) == [("REF024", "Deployment default/work", "")]
+    assert loud(POOLS, work(bare, kind="DaemonSet")) == [("REF024", "DaemonSet default/work", "")]
+    assert loud(POOLS, work(bare, labels="{kueue.x-k8s.io/queue-name: a}")) == []
+    tolerant = "{nodeSelector: {example.com/pool: trainers}, tolerations: [{key: nvidia.com/gpu, value: present}]}"
+    assert loud(POOLS, work(tolerant)) == []
+    devices = "containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}]"
+    asks = f"{{nodeSelector: {{example.com/pool: trainers}}, {devices}}}"
+    assert loud(POOLS, work(asks)) == [], "an admission plugin may add the toleration of a resource that is asked for"
+    assert ids(POOLS, work(asks), whole=True) == ["REF024"]
