@@ -20,8 +20,8 @@ OPEN_PAIR = fault(
     "ISO001",
     Severity.ERROR,
     "Pods of one tenant reach pods of another.",
-    "Policies only add up: two pods connect as soon as one egress rule lets the caller out, or none isolates it, and one "
-    "ingress rule lets it in. Pods' labels are their tenant's choice: a rule that selects pods by label fences nobody.",
+    "Policies only add up: two pods connect once an egress rule lets the caller out, or no policy isolates it, and an "
+    "ingress rule lets it in, or none isolates the called. Pods' labels are their tenant's choice and fence nobody.",
     source="k8s.io/api v0.35 networking/v1; kubernetes.io/docs/concepts/services-networking/network-policies",
 )
 OPEN_SIDE = fault(
@@ -138,23 +138,27 @@ def _host_networks(tree: Tree, tenancy: Tenancy, fences: Fences, isolated: froze
 
 
 def _foreign_namespaces(tree: Tree) -> Iterator[Flaw]:
-    """Namespaces whose own policies select tenants, but never the tenant that the namespace is labelled for."""
+    """Namespaces whose own policies open them to tenants, but never to the tenant that their label names."""
     named: dict[str, set[str]] = defaultdict(set)
     for policy in tree.of(GROUP, "NetworkPolicy"):
-        named[policy.namespace] |= set(_tenants_named(policy))
+        named[policy.namespace] |= _tenants_named(policy)
     for manifest in tree.of("", "Namespace"):
         tenants, own = named.get(manifest.name), manifest.labels.get(TENANT_LABEL)
         if tenants and own not in tenants:
             path: Path = ("metadata", "labels", TENANT_LABEL) if own is not None else ("metadata", "labels")
             labelled = f"labelled for {own}" if own is not None else "without that label"
-            message = f"its policies select namespaces of {TENANT_LABEL} {few(tenants)}, but it is {labelled}"
+            message = f"its policies open it to namespaces of {TENANT_LABEL} {few(tenants)}, but it is {labelled}"
             yield Flaw(FOREIGN_NAMESPACE, manifest, path, message)
 
 
-def _tenants_named(policy: Manifest) -> Iterator[str]:
-    for direction, peers in (("ingress", "from"), ("egress", "to")):
-        for _, rule in items(dig(policy.body, "spec", direction)):
-            for _, peer in items(dig(rule, peers)):
-                for key, value in pairs(dig(peer, "namespaceSelector", "matchLabels")):
-                    if key == TENANT_LABEL and isinstance(value, str):
-                        yield value
+def _tenants_named(policy: Manifest) -> set[str]:
+    """Tenants that a policy opens to in both directions, as one does to its own."""
+    return set(_tenants_in(policy, "ingress", "from")) & set(_tenants_in(policy, "egress", "to"))
+
+
+def _tenants_in(policy: Manifest, direction: str, peers: str) -> Iterator[str]:
+    for _, rule in items(dig(policy.body, "spec", direction)):
+        for _, peer in items(dig(rule, peers)):
+            for key, value in pairs(dig(peer, "namespaceSelector", "matchLabels")):
+                if key == TENANT_LABEL and isinstance(value, str):
+                    yield value

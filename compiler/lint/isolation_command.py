@@ -1,0 +1,168 @@
+"""`gpuc isolation`: specs, or anybody's files, to a proof per tree that tenants do not reach each other."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from compiler.arguments import Parser
+from compiler.lint.isolation_report import Proof, document, text
+from compiler.lint.objects import Reading
+from compiler.report.console import complain, put
+from compiler.report.terminal import wants_colour
+from compiler.usage import UsageError
+from compiler.verify.isolation.addresses import read_ranges
+from compiler.verify.isolation.assumptions import assumptions
+from compiler.verify.isolation.matrix import verdicts
+from compiler.verify.isolation.policy import GROUP, read_policies
+from compiler.verify.isolation.proof import Reach
+from compiler.verify.isolation.selector import Refused
+from compiler.verify.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
+from compiler.verify.tree import Tree
+
+if TYPE_CHECKING:
+    from compiler.model import Cluster
+
+_EXIT_CODES = """exit codes:
+  0  no pod of a tenant reaches a pod of another, but for what is declared
+  1  some pair is open, or something that the proof rests on is false
+  2  the command line cannot be carried out
+  3  gpuc itself failed"""
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+class IsolationOptions:
+    """The options of isolation, with what holds where one is not given."""
+
+    trees: list[str]
+    """Specs, clusters, files and folders; none stand for all of specs/."""
+    format: str = "text"
+    tenant_label: str | None = None
+
+
+def run_isolation(words: list[str]) -> int:
+    """Proves and returns the exit code.
+
+    Raises:
+        UsageError: for words that it does not take, and for files in which no tenants are told apart.
+    """
+    parser = _parser()
+    if {"-h", "--help"} & set(words):
+        put(parser.format_help())
+        return 0
+    options: IsolationOptions = parser.parse(words, IsolationOptions())
+    proofs = []
+    for proof in _proofs(options):
+        proofs.append(proof)
+        if options.format == "text":
+            put(("\n" if len(proofs) > 1 else "") + text(proof, colour=wants_colour(sys.stdout, os.environ)))
+    if options.format == "json":
+        put(document(proofs))
+    return int(not all(proof.holds for proof in proofs))
+
+
+def _parser() -> Parser:
+    parser = Parser("isolation", _EXIT_CODES)
+    parser.add_argument(
+        "trees", nargs="*", metavar="SPEC|PATH", help="a spec, its cluster, or YAML files and folders (default: specs/)"
+    )
+    parser.add_argument("--format", choices=("text", "json"), help="what to print (default: text)")
+    parser.add_argument(
+        "--tenant-label", metavar="KEY", help=f"the label of namespaces that names tenants (default: {TENANT_LABEL})"
+    )
+    return parser
+
+
+def _proofs(options: IsolationOptions) -> Iterator[Proof]:
+    """Specs one by one, then all other paths together."""
+    paths = [word for word in options.trees if _is_tree(word)]
+    specs = [word for word in options.trees if word not in paths]
+    if specs or not paths:
+        yield from _of_specs(specs, options.tenant_label)
+    if paths:
+        yield _of_files(paths, options.tenant_label)
+
+
+def _is_tree(word: str) -> bool:
+    """Whether a word means Kubernetes objects: a folder, or a file that is not among the specs."""
+    path = Path(word)
+    if path.is_dir():
+        return True
+    if not path.is_file():
+        return False
+    from compiler.fleet import find_root
+
+    try:
+        specs = find_root(Path.cwd()) / "specs"
+    except UsageError:
+        return True
+    return not Path(os.path.normpath(Path.cwd() / path)).is_relative_to(specs)
+
+
+def _of_specs(specs: list[str], label: str | None) -> Iterator[Proof]:
+    from compiler.compiled import compiled_spec
+    from compiler.finding import Stop
+    from compiler.fleet import find_root, select
+    from compiler.source import cluster_files
+
+    root = find_root(Path.cwd())
+    for file in select(root, Path.cwd(), specs) or cluster_files(root):
+        try:
+            spec = compiled_spec(root, file)
+        except Stop as stop:
+            raise UsageError(f"{file} has {len(stop.findings)} findings; `gpuc check` tells them") from None
+        tree = Tree(spec.synced, is_whole=True)
+        yield _proof(spec.cluster.name, tree, labelled_tenancy(tree, label or TENANT_LABEL), spec.cluster)
+
+
+def _of_files(paths: list[str], label: str | None) -> Proof:
+    reading = Reading()
+    for path in paths:
+        for file in _files(path):
+            try:
+                reading.add(file, Path(file).read_bytes().decode("utf-8-sig"))
+            except (OSError, UnicodeDecodeError):
+                complain(f"{file} cannot be read as UTF-8 and is left out")
+    for finding in reading.findings:
+        complain(f"{finding.mark}: {finding.message}; what stands there is left out")
+    tree = Tree(reading.manifests, is_whole=False)
+    return _proof(", ".join(paths), tree, _tenancy(tree, label, paths))
+
+
+def _files(path: str) -> Iterator[str]:
+    if os.path.isfile(path):
+        yield path
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (os.path.normpath(os.path.join(folder, name)) for name in sorted(names) if name.endswith(_SUFFIXES))
+
+
+def _tenancy(tree: Tree, label: str | None, paths: list[str]) -> Tenancy:
+    """By the label; where nobody has named one and no namespace has gpuc's, each namespace is a tenant."""
+    tenancy = labelled_tenancy(tree, label or TENANT_LABEL)
+    if not tenancy.tenants and label is None and tree.has(GROUP, "NetworkPolicy"):
+        tenancy = separate_tenancy(tree)
+    if not tenancy.tenants:
+        where = ", ".join(paths)
+        raise UsageError(f"no Namespace in {where} has the label {label or TENANT_LABEL}; --tenant-label names another")
+    return tenancy
+
+
+def _proof(name: str, tree: Tree, tenancy: Tenancy, cluster: Cluster | None = None) -> Proof:
+    """The proof of one tree; of a spec's cluster its declared facts count."""
+    pods, unfenced, engine = None, frozenset[str](), ""
+    if cluster is not None:
+        engine = cluster.aws.network_policy_engine
+        unfenced = frozenset(tenant.name for tenant in cluster.tenants if not tenant.isolates_network)
+        try:
+            pods = read_ranges(cluster.aws.pod_cidrs) or None
+        except Refused:
+            pods = None
+    started = perf_counter()
+    reach = Reach(read_policies(tree.of(GROUP, "NetworkPolicy")), tenancy, pods)
+    found = verdicts(reach, unfenced)
+    return Proof(name, reach, found, assumptions(tree, reach, engine), perf_counter() - started)

@@ -1,0 +1,301 @@
+"""What tenants may do, by roles as gpuc emits them, broken one by one, and as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiler.manifest import Manifest
+from compiler.verify.access import flaws
+from compiler.verify.access.builtin import BUILTIN, Grant
+from compiler.verify.access.powers import POWERS, held
+from tests.conftest import EXAMPLES
+from tests.verify.isolation.cases import namespace, synced, tree, whole
+
+RBAC = "rbac.authorization.k8s.io"
+OWN = [
+    ("RBA001", "", "resourcequotas", "patch"),
+    ("RBA001", "", "limitranges", "delete"),
+    ("RBA002", "networking.k8s.io", "networkpolicies", "update"),
+    ("RBA002", "networking.k8s.io", "networkpolicies", "delete"),
+    ("RBA003", "kueue.x-k8s.io", "localqueues", "create"),
+    ("RBA003", "kueue.x-k8s.io", "workloads", "update"),
+    ("RBA003", "kueue.x-k8s.io", "workloads/status", "patch"),
+    ("RBA004", "", "namespaces", "patch"),
+    ("RBA005", RBAC, "rolebindings", "create"),
+    ("RBA005", RBAC, "roles", "escalate"),
+    ("RBA005", RBAC, "roles", "bind"),
+    ("RBA006", "", "pods/binding", "create"),
+    ("RBA009", "", "*", "update"),
+    ("RBA009", "*", "*", "*"),
+    ("RBA009", "*", "networkpolicies", "delete"),
+]
+"""Fault, API group, resource and verb: too much in a tenant's own namespace."""
+CLUSTER = [
+    ("RBA003", "kueue.x-k8s.io", "clusterqueues", "patch"),
+    ("RBA003", "kueue.x-k8s.io", "workloadpriorityclasses", "create"),
+    ("RBA003", "scheduling.k8s.io", "priorityclasses", "create"),
+    ("RBA004", "", "namespaces", "create"),
+    ("RBA005", "", "groups", "impersonate"),
+    ("RBA005", RBAC, "clusterrolebindings", "create"),
+    ("RBA006", "", "nodes", "patch"),
+    ("RBA006", "", "nodes/proxy", "get"),
+    ("RBA006", "karpenter.sh", "nodepools", "update"),
+    ("RBA007", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "delete"),
+    ("RBA007", "constraints.gatekeeper.sh", "gpuchostnetwork", "patch"),
+    ("RBA008", "", "secrets", "list"),
+    ("RBA008", "", "pods/exec", "create"),
+    ("RBA008", "", "serviceaccounts/token", "create"),
+    ("RBA008", "batch", "jobs", "create"),
+]
+"""Too much for a tenant where it holds in every namespace."""
+FINE = [
+    ("", "resourcequotas", "list"), ("", "resourcequotas", "create"), ("", "secrets", "*"), ("", "pods/exec", "create"),
+    ("batch", "*", "*"), ("apps", "deployments", "*"), ("kueue.x-k8s.io", "workloads", "get"), ("", "nodes", "patch"),
+    ("networking.k8s.io", "networkpolicies", "watch"), ("", "serviceaccounts", "impersonate"), ("*", "*", "get"),
+    ("example.com", "*", "*"), ("*", "jobs", "*"),
+]  # fmt: skip
+"""API group, resource and verb that a role of a tenant may have in its own namespace."""
+
+
+def ids(objects: Sequence[Manifest], *, kind: str = "", name: str = "") -> set[str]:
+    """Faults at objects of a kind and a name."""
+    return {
+        flaw.fault.id
+        for flaw in flaws(whole(objects))
+        if kind in ("", flaw.manifest.kind) and name in ("", flaw.manifest.name)
+    }
+
+
+def with_rule(
+    objects: Sequence[Manifest], role: Manifest, group: str, resource: str, verb: str, **more: Any
+) -> list[Manifest]:
+    body = deepcopy(role.body)
+    body["rules"].append({"apiGroups": [group], "resources": [resource], "verbs": [verb], **more})
+    return [replace(each, body=body) if each is role else each for each in objects]
+
+
+def roles(objects: Sequence[Manifest]) -> list[Manifest]:
+    return [each for each in objects if each.kind == "Role"]
+
+
+def cluster_wide(subject: dict[str, str], group: str, resource: str, verb: str) -> list[Manifest]:
+    rules = [{"apiGroups": [group], "resources": [resource], "verbs": [verb]}]
+    binding = {"roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "more"}, "subjects": [subject]}
+    return [
+        Manifest("m.yaml", (), f"{RBAC}/v1", "ClusterRole", "more", {"rules": rules}),
+        Manifest("m.yaml", (), f"{RBAC}/v1", "ClusterRoleBinding", "more", binding),
+    ]
+
+
+def subject_of(objects: Sequence[Manifest]) -> dict[str, str]:
+    found: dict[str, str] = next(each for each in objects if each.kind == "RoleBinding").body["subjects"][0]
+    return found
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_examples_grant_nothing_too_much(example: str) -> None:
+    assert list(flaws(whole(synced(example)))) == []
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize(("fault", "group", "resource", "verb"), OWN)
+def test_every_power_is_reported_at_the_rule(example: str, fault: str, group: str, resource: str, verb: str) -> None:
+    objects = synced(example)
+    for role in roles(objects):
+        found = list(flaws(whole(with_rule(objects, role, group, resource, verb))))
+        places = {(each.fault.id, each.manifest.namespace, each.manifest.name, each.path) for each in found}
+        assert places == {(fault, role.namespace, role.name, ("rules", len(role.body["rules"])))}
+
+
+@pytest.mark.parametrize(("group", "resource", "verb"), FINE)
+def test_what_a_tenant_may_have_at_home_is_no_flaw(group: str, resource: str, verb: str) -> None:
+    objects = synced("prod-use1")
+    for role in roles(objects):
+        assert ids(with_rule(objects, role, group, resource, verb)) == set(), role.namespace
+
+
+@pytest.mark.parametrize(("fault", "group", "resource", "verb"), CLUSTER)
+@pytest.mark.parametrize(
+    "subject",
+    [
+        None,
+        {"kind": "ServiceAccount", "name": "default", "namespace": "embeddings"},
+        {"kind": "Group", "apiGroup": RBAC, "name": "system:serviceaccounts:research-lab"},
+        {"kind": "Group", "apiGroup": RBAC, "name": "system:authenticated"},
+    ],
+    ids=["group", "account", "accounts", "everybody"],
+)
+def test_powers_over_the_cluster_are_reported_at_the_binding(
+    subject: dict[str, str] | None, fault: str, group: str, resource: str, verb: str
+) -> None:
+    objects = synced("prod-use1")
+    more = cluster_wide(subject or subject_of(objects), group, resource, verb)
+    found = list(flaws(whole([*objects, *more])))
+    assert [(each.fault.id, each.manifest.kind, each.path) for each in found] == [
+        (fault, "ClusterRoleBinding", ("subjects", 0))
+    ]
+
+
+def test_what_the_platform_may_do_is_no_flaw() -> None:
+    objects = synced("prod-use1")
+    for subject in (
+        {"kind": "ServiceAccount", "name": "kueue", "namespace": "kueue-system"},
+        {"kind": "Group", "apiGroup": RBAC, "name": "oidc:platform-admins"},
+        {"kind": "Group", "apiGroup": RBAC, "name": "system:masters"},
+        {"kind": "User", "apiGroup": RBAC, "name": "oidc:research"},
+    ):
+        assert ids([*objects, *cluster_wide(subject, "*", "*", "*")]) == set()
+
+
+@pytest.mark.parametrize(
+    ("role", "faults"),
+    [("view", set()), ("edit", {"RBA002"}), ("admin", {"RBA002", "RBA005"}), ("cluster-admin", {"RBA009"}),
+     ("kueue-batch-admin-role", {"RBA003"}), ("somebody-elses", set())],
+)  # fmt: skip
+def test_built_in_roles_are_known(role: str, faults: set[str]) -> None:
+    objects = synced("prod-use1")
+    for binding in [each for each in objects if each.kind == "RoleBinding"]:
+        body = {**binding.body, "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}}
+        broken = [replace(each, body=body) if each is binding else each for each in objects]
+        assert ids(broken, kind="RoleBinding", name=binding.name) == faults
+        assert {each.path for each in flaws(whole(broken))} <= {("roleRef", "name")}
+
+
+def test_what_aggregates_to_a_built_in_role_counts() -> None:
+    objects = synced("prod-use1")
+    binding = next(each for each in objects if each.kind == "RoleBinding")
+    body = {**binding.body, "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "view"}}
+    rules = {"rules": [{"apiGroups": [""], "resources": ["limitranges"], "verbs": ["update"]}]}
+    for label, faults in (("view", {"RBA001"}), ("edit", set())):
+        labels = {f"rbac.authorization.k8s.io/aggregate-to-{label}": "true"}
+        more = Manifest("m.yaml", (), f"{RBAC}/v1", "ClusterRole", "more", rules, labels=labels)
+        broken = [replace(each, body=body) if each is binding else each for each in objects]
+        assert ids([*broken, more], kind="ClusterRole", name="more") == faults
+
+
+def test_names_of_objects_bound_a_rule() -> None:
+    objects = synced("prod-use1")
+    role = roles(objects)[0]
+    mine = with_rule(objects, role, "", "resourcequotas", "update", resourceNames=["gpuc"])
+    assert ids(mine) == {"RBA001"}
+    assert ids(with_rule(objects, role, "", "resourcequotas", "update", resourceNames=["other"])) == set()
+    assert ids(with_rule(objects, role, RBAC, "rolebindings", "create", resourceNames=["x"])) == set()
+
+
+def test_new_network_policies_are_fenced_by_a_constraint_and_changed_ones_are_not() -> None:
+    objects = synced("prod-use1")
+    role = roles(objects)[0]
+    assert ids(with_rule(objects, role, "networking.k8s.io", "networkpolicies", "create")) == set()
+    loose = [each for each in objects if each.kind != "GpucNetworkPolicyFence"]
+    assert ids(with_rule(loose, role, "networking.k8s.io", "networkpolicies", "create")) == {"RBA002"}
+    for verb in ("update", "patch", "delete", "deletecollection"):
+        assert ids(with_rule(objects, role, "networking.k8s.io", "networkpolicies", verb)) == {"RBA002"}
+
+
+@pytest.mark.parametrize("home", ["research-lab", "kube-system"])
+def test_a_binding_elsewhere_is_reported_there(home: str) -> None:
+    """The group of one tenant in a namespace of another, and of the platform."""
+    objects = synced("prod-use1")
+    body = {
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "edit"},
+        "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "embeddings"}],
+    }
+    more = Manifest("m.yaml", (), f"{RBAC}/v1", "RoleBinding", "more", body, home)
+    assert {"RBA008"} <= ids([*objects, more], kind="RoleBinding", name="more")
+
+
+def test_a_group_of_two_tenants_is_told_at_both() -> None:
+    objects = synced("prod-use1")
+    mine = next(each for each in objects if each.kind == "RoleBinding" and each.namespace == "embeddings")
+    subjects = [*mine.body["subjects"], {"apiGroup": RBAC, "kind": "Group", "name": "oidc:research"}]
+    broken = [replace(each, body={**each.body, "subjects": subjects}) if each is mine else each for each in objects]
+    found = [(each.fault.id, each.manifest.namespace, each.path) for each in flaws(whole(broken))]
+    assert ("RBA010", "embeddings", ("subjects", 1, "name")) in found
+    assert {each[0] for each in found} == {"RBA010"}
+    assert len(found) == 2
+
+
+def test_a_tree_without_tenants_is_not_judged() -> None:
+    text = (
+        namespace("blue", "b").replace("gpuc.dev/tenant", "team")
+        + """---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: devs, namespace: blue}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: devs}]
+"""
+    )
+    assert list(flaws(tree(text, is_whole=False))) == []
+    assert {each.fault.id for each in flaws(tree(text.replace("team", "gpuc.dev/tenant"), is_whole=False))} == {
+        "RBA002",
+        "RBA005",
+    }
+
+
+@pytest.mark.parametrize(
+    "value", ["null", "7", "x", "[]", "[[]]", "{}", "[{}]", "[null]", "{a: [1]}", '["*"]', "[[1]]"]
+)
+def test_no_value_at_any_place_stops_the_judge(value: str) -> None:
+    text = namespace("blue", "b") + namespace("red", "r")
+    for role in (
+        "rules: VALUE", "rules: [VALUE]",
+        "rules: [{apiGroups: VALUE, resources: VALUE, verbs: VALUE, resourceNames: VALUE}]",
+        "aggregationRule: VALUE", "aggregationRule: {clusterRoleSelectors: [VALUE]}",
+    ):  # fmt: skip
+        for binding in (
+            "{roleRef: VALUE, subjects: VALUE}", "{roleRef: {name: r, kind: ClusterRole}, subjects: [VALUE]}",
+            "{roleRef: {name: VALUE, kind: VALUE}, subjects: [{kind: Group, name: g}]}",
+            "{roleRef: {name: r, kind: ClusterRole}, subjects: [{kind: VALUE, name: VALUE, namespace: VALUE}]}",
+            "{roleRef: {name: r, kind: ClusterRole}, subjects: [{kind: ServiceAccount, name: a, namespace: VALUE}]}",
+            "{roleRef: {name: r, kind: ClusterRole}, subjects: [{kind: Group, name: g}]}",
+        ):  # fmt: skip
+            one = f"---\napiVersion: {RBAC}/v1\nkind: ClusterRole\nmetadata: {{name: r, labels: {value}}}\n{role}\n"
+            other = binding[1:-1].replace(", subjects", "\nsubjects")
+            other = f"---\napiVersion: {RBAC}/v1\nkind: RoleBinding\nmetadata: {{name: b, namespace: blue}}\n{other}\n"
+            for is_whole in (True, False):
+                made = tree(text + (one + other).replace("VALUE", value), is_whole=is_whole)
+                list(flaws(made))
+
+
+def test_the_built_in_roles_are_those_of_kubernetes(shared: Path) -> None:
+    """Where the sources of Kubernetes are at hand: the same powers, role by role."""
+    import yaml
+
+    found = sorted(Path.home().glob("go/pkg/mod/k8s.io/kubernetes@v1.35.*/plugin/pkg/auth/authorizer/rbac"))
+    if not found:
+        pytest.skip("the sources of Kubernetes v1.35 are not in the module cache of Go")
+    file = found[-1] / "bootstrappolicy/testdata/cluster-roles.yaml"
+    rules = {
+        each["metadata"]["name"]: [
+            Grant(tuple(rule["apiGroups"]), tuple(rule["resources"]), frozenset(rule["verbs"]))
+            for rule in each.get("rules") or ()
+            if "apiGroups" in rule
+        ]
+        for each in yaml.safe_load(file.read_text(encoding="utf-8"))["items"]
+    }
+    view = rules["system:aggregate-to-view"]
+    edit = view + rules["system:aggregate-to-edit"]
+    for name, real in (("view", view), ("edit", edit), ("admin", edit + rules["system:aggregate-to-admin"])):
+        assert powers(BUILTIN[name]) == powers(real), name
+    assert powers(BUILTIN["cluster-admin"]) == powers(rules["cluster-admin"])
+
+
+def powers(grants: Sequence[Grant]) -> set[tuple[str, str, str, str]]:
+    """Fault, API group, resource and verb of everything that some rules grant too much anywhere."""
+    return {
+        (each.power.fault.id, each.group, each.resource, verb)
+        for grant in grants
+        for each in held(grant)
+        for verb in each.verbs
+    }
+
+
+def test_every_power_has_verbs() -> None:
+    assert all(power.verbs for each in POWERS.values() for power in each)
