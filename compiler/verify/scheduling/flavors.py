@@ -181,9 +181,12 @@ def _topology_mismatch(site: Site, queue: Node, flavor: Manifest, pods: PodSet) 
 
 def _is_all_topology(site: Site, queue: Node) -> bool:
     """Whether all flavors of a queue are scheduled by topology: then all of its work is, asked for or not."""
-    flavors = {flavor for flavor, _ in queue.quotas}
-    found = [site.flavor(name) for name in flavors]
-    return bool(found) and all(each and dig(each.body, "spec", "topologyName") is not None for each in found)
+    known = site.all_topology.get(queue.name)
+    if known is None:
+        found = [site.flavor(name) for name in {flavor for flavor, _ in queue.quotas}]
+        known = bool(found) and all(each and dig(each.body, "spec", "topologyName") is not None for each in found)
+        site.all_topology[queue.name] = known
+    return known
 
 
 def _lacking(queue: Node, flavor: str, wanted: Amounts, used: dict[Key, int]) -> Iterator[tuple[str, str]]:

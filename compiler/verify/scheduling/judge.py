@@ -49,15 +49,15 @@ NEVER_STARTS = fault(
     "It is refused, or admitted and then pending for ever, even in an empty cluster. `gpuc trace -f FILE` shows why.",
 )  # fmt: skip
 NOT_BY_THESE_FILES = fault(
-    "SCD007", Severity.WARNING, "Work can never start by what these files say of quota and nodes.",
-    "It waits for ever unless other files lend quota, or make nodes with the same labels.",
+    "SCD007", Severity.WARNING, "Work can never start by what these files say of quota, resources and nodes.",
+    "It waits for ever unless other files lend quota, make nodes with the same labels, or let Kueue look away.",
 )  # fmt: skip
 _KARPENTER_KNOWS = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa", "hugepages-")
 """Resources for which Karpenter starts no node unless it knows of them: others, some agent may bring."""
 _DEVICES = ("nvidia.com/", "amd.com/")
 _TOLD_BY_OTHERS = (Stage.LOCAL_QUEUE, Stage.CLUSTER_QUEUE, Stage.POLICY, Stage.NODE_POOL, Stage.STARTUP)
 """Steps whose failures follow from one object's reference to another: the judge of references tells them."""
-_OPEN = (Stage.QUOTA, Stage.TOPOLOGY, Stage.NODE)
+_OPEN = (Stage.RESOURCES, Stage.QUOTA, Stage.TOPOLOGY, Stage.NODE)
 """Steps at which other files of the cluster may let work through."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from compiler.finding import Path
@@ -62,12 +63,18 @@ def wanted(pod: Any, count: int, asked: Amounts, flavors: Sequence[Manifest]) ->
 
 def entries(site: Site, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
     """The pools whose labels and taints let the pods in, and why others do not: the nearest misses first."""
-    found, tainted, strange = [], [], []
-    for pool in site.pools:
+    key = pods.terms, repr(pods.tolerations)
+    if key not in site.entries:
+        site.entries[key] = _entries(site, pods)
+    found: tuple[list[Entry], list[Obstacle]] = site.entries[key]
+    return found
+
+
+def _entries(site: Site, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
+    found, tainted = [], []
+    for pool in dict.fromkeys(pool for term in pods.terms for pool in site.candidates(term)):
         open_terms = [term for term in pods.terms if pool.mismatch(term) is None]
         if not open_terms:
-            miss = next((each for term in pods.terms if (each := pool.mismatch(term))), None)
-            strange.append(Obstacle(f"node pool {pool.name} has no node with {miss}", pool.manifest, _LABELS))
             continue
         taint = untolerated(pool.taints, pods.tolerations)
         if taint is not None:
@@ -76,9 +83,18 @@ def entries(site: Site, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
             continue
         types = {each.type: each for term in open_terms for each in pool.types_for(term)}
         found.append(Entry(pool, tuple(types.values())))
-    return found, [*tainted, *strange]
+    return found, tainted if found or tainted else list(islice(_strange(site, pods), _TOLD))
 
 
+def _strange(site: Site, pods: Wanted) -> Iterator[Obstacle]:
+    """Pools that have no node with what the pods select."""
+    for pool in site.pools:
+        miss = next((each for term in pods.terms if (each := pool.mismatch(term))), None)
+        yield Obstacle(f"node pool {pool.name} has no node with {miss}", pool.manifest, _LABELS)
+
+
+_TOLD = 4
+"""So many pools that are not meant are told of."""
 _TEMPLATE: Path = ("spec", "template")
 _LABELS: Path = (*_TEMPLATE, "metadata", "labels")
 

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from compiler.catalog.records import InstanceType
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-_POOL = "karpenter.sh/nodepool"
+POOL = "karpenter.sh/nodepool"
 _PROVIDER = "karpenter.k8s.aws/"
 _WELL_KNOWN = frozenset(
     (
         "topology.kubernetes.io/zone", "topology.kubernetes.io/region", "karpenter.sh/capacity-type",
-        "kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/windows-build", INSTANCE_TYPE, _POOL,
+        "kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/windows-build", INSTANCE_TYPE, POOL,
     )
 )  # fmt: skip
 """Labels that Karpenter and its provider set on nodes: a pool need not name them."""
@@ -64,7 +64,7 @@ class NodePool:
     def labels(self) -> dict[str, str]:
         """Labels that the template gives its nodes."""
         found = dig(self.manifest.body, "spec", "template", "metadata", "labels")
-        return {**{str(key): str(value) for key, value in pairs(found)}, _POOL: self.name}
+        return {**{str(key): str(value) for key, value in pairs(found)}, POOL: self.name}
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:

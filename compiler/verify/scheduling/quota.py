@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,22 +41,29 @@ class Node:
     _subtree: dict[Key, int] = field(default_factory=dict)
 
     def subtree(self, key: Key) -> int:
-        """What it owns, with what its children bring in.
+        """What it owns, with what its children bring in."""
+        return self._subtree.get(key, 0)
 
-        Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go, updateCohortResourceNode
+    def add(self, parts: Mapping[Key, int]) -> None:
+        """Adds to what it owns."""
+        for key, more in parts.items():
+            self._subtree[key] = self._subtree.get(key, 0) + more
+
+    @property
+    def brings(self) -> dict[Key, int]:
+        """What it brings into its cohort.
+
+        Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go, accumulateFromChild
         """
-        if key not in self._subtree:
-            own = self.quotas[key].nominal if key in self.quotas else 0
-            self._subtree[key] = own + sum(child.subtree(key) - child.private(key) for child in self.children)
-        return self._subtree[key]
+        return {key: whole - self.private(key) for key, whole in self._subtree.items()}
 
     def private(self, key: Key) -> int:
-        """What it never lends: localQuota of the same source."""
+        """What it never lends: localQuota of the same source as brings."""
         figures = self.quotas.get(key)
         return 0 if figures is None or figures.lend is None else max(0, self.subtree(key) - figures.lend)
 
     def capacity(self, key: Key) -> int:
-        """The most that it can have: potentialAvailable of the same source."""
+        """The most that it can have: potentialAvailable of the same source as brings."""
         if self.parent is None:
             return self.subtree(key)
         most = self.private(key) + self.parent.capacity(key)
@@ -102,9 +109,20 @@ def quota_tree(queues: Iterable[Manifest], cohorts: Iterable[Manifest]) -> dict[
         if not _has_root(node):
             node.parent = None
     for node in nodes:
+        node.add({key: figures.nominal for key, figures in node.quotas.items()})
         if node.parent is not None:
             node.parent.children.append(node)
+    for node in sorted([*above.values(), *found.values()], key=_depth, reverse=True):
+        if node.parent is not None:
+            node.parent.add(node.brings)
     return found
+
+
+def _depth(node: Node) -> int:
+    depth, above = 0, node.parent
+    while above is not None:
+        depth, above = depth + 1, above.parent
+    return depth
 
 
 def _has_root(node: Node) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 from compiler.manifest import Manifest
-from compiler.verify.scheduling.pools import NodePool
+from compiler.verify.scheduling.matching import Requirement, requirements
+from compiler.verify.scheduling.pools import POOL, NodePool
 from compiler.verify.scheduling.quota import Node, quota_tree
 from compiler.verify.tree import Tree, dig, items
 
@@ -22,6 +23,10 @@ class Site:
         self.tree = tree
         self.domain_nodes = dict(domain_nodes or {})
         """Nodes of one domain by the node label of a topology level: what no object says. All nodes where unknown."""
+        self.all_topology: dict[str, bool] = {}
+        """Whether all flavors of a ClusterQueue are scheduled by topology, as far as somebody asked."""
+        self.entries: dict[Any, Any] = {}
+        """What was answered of node pools, by what was asked."""
 
     @cached_property
     def quotas(self) -> dict[str, Node]:
@@ -31,9 +36,41 @@ class Site:
     @cached_property
     def pools(self) -> list[NodePool]:
         """All node pools that Karpenter keeps."""
-        overlays = self.tree.of(KARPENTER, "NodeOverlay")
-        daemonsets = self.tree.of("apps", "DaemonSet")
-        return [self._pool(each, overlays, daemonsets) for each in self.tree.of(KARPENTER, "NodePool")]
+        named, daemonsets = self._overlays, self.tree.of("apps", "DaemonSet")
+        return [
+            self._pool(each, [*named.get(each.name, ()), *named.get("", ())], daemonsets)
+            for each in self.tree.of(KARPENTER, "NodePool")
+        ]
+
+    def candidates(self, term: Iterable[Requirement]) -> list[NodePool]:
+        """The pools that can fulfil a pod's requirements, and a few that cannot: those that one label leaves."""
+        best = self.pools
+        for each in term:
+            labelled = self._labelled.get(each.key) if each.operator == "In" else None
+            if labelled is not None:
+                left = [pool for value in (*dict.fromkeys(each.values), None) for pool in labelled.get(value, ())]
+                best = left if len(left) < len(best) else best
+        return best
+
+    @cached_property
+    def _labelled(self) -> dict[str, dict[str | None, list[NodePool]]]:
+        """Pools by label of their template and its value; under None those that have not the label there."""
+        found: dict[str, dict[str | None, list[NodePool]]] = {}
+        for key in dict.fromkeys(key for pool in self.pools for key in pool.labels):
+            for pool in self.pools:
+                found.setdefault(key, {}).setdefault(pool.labels.get(key), []).append(pool)
+        return found
+
+    @cached_property
+    def _overlays(self) -> dict[str, list[Manifest]]:
+        """NodeOverlays by each pool that they name; under "" those that name none."""
+        found: dict[str, list[Manifest]] = {}
+        for each in self.tree.of(KARPENTER, "NodeOverlay"):
+            asked = requirements(dig(each.body, "spec", "requirements"))
+            pools = next((one.values for one in asked if one.key == POOL and one.operator == "In"), ("",))
+            for name in dict.fromkeys(pools):
+                found.setdefault(name, []).append(each)
+        return found
 
     def flavor(self, name: str) -> Manifest | None:
         """A ResourceFlavor."""

@@ -22,6 +22,7 @@ from compiler.verify.scheduling.steps import Placement, Stage, Step, Walk
 from compiler.verify.scheduling.work import PodSet, Work, requests
 from compiler.verify.tree import dig, items
 
+HOST = "kubernetes.io/hostname"
 _STOPPED = ("Hold", "HoldAndDrain")
 
 
@@ -182,14 +183,17 @@ def topology_steps(site: Site, pods: PodSet, asked: Amounts, flavors: list[Manif
     if room < pods.count:
         fits = f"allows to fit only {room} out of" if room else "doesn't allow to fit any of"
         yield Step(Stage.TOPOLOGY, "failed", f'topology "{name}" {fits} {pods.count} pod(s)', flavor, path, pods.name)
-    yield Step(Stage.TOPOLOGY, "passed", f'topology "{name}" has room for {room}', flavor, path, pods.name)
+    told = f'topology "{name}" has room for {room} pod(s)'
+    if _required(pods) not in ("", HOST, *site.domain_nodes):
+        told += f", if all nodes are in one domain of {_required(pods)}, which no object says"
+    yield Step(Stage.TOPOLOGY, "passed", told, flavor, path, pods.name)
 
 
 def topology_room(site: Site, static: list[Entry], pods: Wanted, level: str) -> int:
     """How many of the pods existing nodes carry, within one domain of a level where one is required."""
     if not level:
         return sum(most_pods(each, pods) for each in static)
-    nodes = 1 if level == "kubernetes.io/hostname" else site.domain_nodes.get(level)
+    nodes = 1 if level == HOST else site.domain_nodes.get(level)
     return max((most_pods(each, pods, nodes) for each in static), default=0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,9 @@ from compiler.verify.tree import dig, group, items, pairs
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+LEAST = "kueue.x-k8s.io/job-min-parallelism"
+"""With so many pods a Job starts when there is no quota for all."""
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,9 @@ def _pod_sets(manifest: Manifest) -> Iterator[PodSet]:
         case "", "Pod":
             yield PodSet(spec, notes=manifest.annotations)
         case "batch", "Job":
-            yield _of_template(spec, "main", _jobs_pods(spec))
+            least = manifest.annotations.get(LEAST)
+            few = int(least) if isinstance(least, str) and _NUMBER.fullmatch(least) else _jobs_pods(spec)
+            yield _of_template(spec, "main", min(few, _jobs_pods(spec)))
         case "batch", "CronJob":
             yield _of_template(dig(spec, "jobTemplate", "spec"), "main", _jobs_pods(dig(spec, "jobTemplate", "spec")))
         case "apps", "Deployment" | "StatefulSet" | "ReplicaSet":

@@ -116,3 +116,19 @@ def test_every_request_of_every_scene_ends_as_the_model_says(name: str) -> None:
     ]
     assert len(scenes) > 50
     assert not found, f"{len(found)} of {len(scenes)}\n" + "\n".join(found[:20])
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_scene_ends_as_it_was_rehearsed(name: str) -> None:
+    """Policies included: what a scene expects is what the real control plane did."""
+    spec = example(name)
+    known = site(spec)
+    found = []
+    for scene in all_scenes(spec.cluster, FAMILIES):
+        if scene.takes is None:
+            continue
+        seen = walk(known, work_for(known, scene.queue, scene.takes))
+        expected = "admitted" if scene.expected.verdict in ("complete", "bound") else scene.expected.verdict
+        if (seen.verdict, seen.by) != (expected, scene.expected.by):
+            found.append(f"{scene.family} {scene.name}: {scene.expected}\n  seen {seen.failure}")
+    assert not found, f"{len(found)}\n" + "\n".join(found[:20])

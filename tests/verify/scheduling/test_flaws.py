@@ -200,3 +200,14 @@ def test_the_production_tree_takes_little_time() -> None:
         judged(manifests)
         best = min(best, perf_counter() - started)
     assert best < 0.06
+
+
+def test_a_job_that_starts_with_fewer_pods_is_judged_by_these() -> None:
+    def change(body: Any) -> None:
+        body["spec"].update(parallelism=40, completions=40)
+
+    manifests = broken("prod-use1", "Job", "train-h100", change)
+    assert ids(judged(manifests)) == {"SCD006"}
+    least = {"kueue.x-k8s.io/job-min-parallelism": "4"}
+    fewer = [replace(each, annotations=least) if each.kind == "Job" else each for each in manifests]
+    assert judged(fewer) == []
