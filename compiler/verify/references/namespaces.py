@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from compiler.finding import Severity, fault
 from compiler.verify.flaw import Flaw
 from compiler.verify.references.index import Index
-from compiler.verify.references.reference import NOT_IN_THESE_FILES
+from compiler.verify.references.namespace_labels import ALWAYS
+from compiler.verify.references.reference import NOT_IN_THESE_FILES, is_name
 from compiler.verify.references.spelling import missing, misspelt, write
 
 HOMELESS = fault(
@@ -30,11 +31,15 @@ def flaws(index: Index) -> Iterator[Flaw]:
     told: set[str] = set()
     for manifest in index.tree.manifests:
         name = manifest.namespace
-        if not name or name in known.named or name in told:
+        if not is_name(name) or name in known.named or name in told:
             continue
         told.add(name)
         near = misspelt(name, known.named)
         found = HOMELESS if is_whole or near else NOT_IN_THESE_FILES
         yield Flaw(
-            found, manifest, ("metadata", "namespace"), missing("the namespace", name, known.named, near), write(near)
+            found,
+            manifest,
+            ("metadata", "namespace"),
+            missing("the namespace", name, known.named - ALWAYS, near),
+            write(near),
         )

@@ -119,7 +119,7 @@ def use(
         kind = kind_of(reference.target)
         beside = dig(document, *_around(path))
     key, wanted = reference.when
-    if kind is None or not _is_name(value) or (key and dig(beside, key) != wanted) or dig(beside, "optional") is True:
+    if kind is None or not is_name(value) or (key and dig(beside, key) != wanted) or dig(beside, "optional") is True:
         return None
     return Use(reference, manifest, (*under, *path), kind, value, _namespace(reference, kind, manifest, beside))
 
@@ -171,7 +171,7 @@ def _around(path: Path) -> Path:
     return path[: max(end - 1, 0)]
 
 
-def _is_name(value: Any) -> bool:
+def is_name(value: Any) -> bool:
     """Whether a value is a name, and not left open for a program that fills it in."""
     return isinstance(value, str) and bool(value) and not any(sign in value for sign in "${}<>")
 

@@ -9,7 +9,7 @@ from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
 from compiler.verify.flaw import Flaw
 from compiler.verify.references.index import Index
-from compiler.verify.references.namespace_labels import NAME, matches
+from compiler.verify.references.namespace_labels import ALWAYS, NAME, matches
 from compiler.verify.references.paths import pattern, places
 from compiler.verify.references.reference import NOT_IN_THESE_FILES
 from compiler.verify.references.spelling import missing, misspelt, write
@@ -32,7 +32,7 @@ CLOSED_QUEUE = fault(
 NO_PODS = fault(
     "REF032",
     Severity.WARNING,
-    "A selector finds none of the pods or services of its namespace, although others there carry its labels.",
+    "A selector finds none of the pods or services of its namespace, where its labels have other values.",
     "The service has no endpoints, the disruption budget or network policy guards nothing, nothing is scraped.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
 )
@@ -137,7 +137,8 @@ def _pods(index: Index) -> Iterator[Flaw]:
         by_namespace.setdefault(each.manifest.namespace, []).append(each.labels)
     for kind, where in POD_SELECTORS:
         for manifest in index.tree.of(*_kind(kind)):
-            there = by_namespace.get(manifest.namespace, [])
+            is_shared = manifest.namespace in ALWAYS - {"default"} and not index.tree.is_whole
+            there = by_namespace.get(manifest.namespace, []) if not is_shared else []  # programs of others run there
             for path, selector in places(manifest.body, pattern(where)):
                 shaped = {"matchLabels": selector} if kind == "Service" else selector
                 shift = 1 if kind == "Service" else 0

@@ -270,3 +270,23 @@ def test_config_maps_are_read_by_pods_or_by_what_users_submit() -> None:
     spec: {clusterQueue: work}
     """
     assert ids(SETTINGS, other, POD.replace("KEY", "NCCL_DEBUG"), local) == []
+
+
+def test_a_service_of_kube_system_may_be_of_pods_that_others_start() -> None:
+    text = """
+    apiVersion: apps/v1
+    kind: DaemonSet
+    metadata: {name: cache, namespace: kube-system}
+    spec: {template: {metadata: {labels: {k8s-app: node-local-dns}}, spec: {}}}
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {name: upstream, namespace: kube-system}
+    spec: {selector: {k8s-app: kube-dns}}
+    """
+    assert ids(text) == []
+
+
+def test_a_namespace_that_a_template_engine_fills_in_is_none() -> None:
+    account = 'apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a, namespace: "$(NAMESPACE)"}\n'
+    assert ids(TENANTS, account) == ids(TENANTS, account.replace("$(NAMESPACE)", "{NAMESPACE}")) == []
