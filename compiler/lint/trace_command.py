@@ -96,6 +96,9 @@ def run_trace(words: list[str]) -> int:
     Raises:
         UsageError: for words that it does not take, for unknown queues and pools, and for files without any work.
     """
+    if {"-h", "--help"} & {*words}:
+        put(trace_parser().format_help())
+        return 0
     options: TraceOptions = trace_parser().parse(words, TraceOptions())
     if not options.file and not options.queue:
         raise UsageError("nothing to trace: name a queue by --queue, or a file with work by -f")
