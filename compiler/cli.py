@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
     from compiler.options import Options
     from compiler.pipeline import Outcome
     from compiler.report.output import OutputFile
+
+
+RUNNERS = {
+    "lint": ("lint.command", "run_lint"),
+    "trace": ("lint.trace_command", "run_trace"),
+    "isolation": ("lint.isolation_command", "run_isolation"),
+    "crds": ("lint.crds_command", "run_crds"),
+    "rehearse": ("rehearse.command", "run_rehearsal"),
+}
+"""Module and function of the commands that are rooms of their own."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,6 +62,8 @@ def _dispatch(words: list[str]) -> int:
     command, rest = words[0], words[1:]
     if command not in SUMMARIES:
         raise UsageError(f"no command {command}{nearest(command, [*SUMMARIES, '--version', '--help'])}")
+    if command in {"trace", "isolation", "crds"}:  # they print their own help
+        return _runner(command)(rest)
     if "-h" in rest or "--help" in rest:
         from compiler.arguments import parser_of
 
@@ -58,20 +71,20 @@ def _dispatch(words: list[str]) -> int:
         return 0
     if command in {"compile", "check"}:
         return _run(command, rest)
-    if command == "lint":
-        from compiler.lint.command import run_lint
-
-        return run_lint(rest)
-    if command == "rehearse":
-        from compiler.rehearse.command import run_rehearsal
-
-        return run_rehearsal(rest)
+    if command in RUNNERS:
+        return _runner(command)(rest)
     {"schema": _schema, "explain": _explain, "init": _init}[command](rest)
     return 0
 
 
+def _runner(command: str) -> Callable[[list[str]], int]:
+    module, name = RUNNERS[command]
+    run: Callable[[list[str]], int] = getattr(import_module(f"compiler.{module}"), name)
+    return run
+
+
 def _overview() -> str:
-    commands = "\n".join(f"  {name:<8}  {summary}" for name, summary in SUMMARIES.items())
+    commands = "\n".join(f"  {name:<9}  {summary}" for name, summary in SUMMARIES.items())
     return (
         "usage: gpuc COMMAND [ARGUMENT...]\n\n"
         "The compiler for GPU Kubernetes clusters: a typed spec in, everything the controllers read out.\n\n"

@@ -10,6 +10,7 @@ SUMMARIES = {
     "lint": "Judge Kubernetes YAML that gpuc did not write: files, folders, cluster dumps, Helm values.",
     "trace": "Walk one pod through admission, quota, flavor, node pool and node, before there is one.",
     "isolation": "Prove for every pair of tenants that no pod of one reaches a pod of the other.",
+    "crds": "Import a cluster's own CustomResourceDefinitions for lint.",
     "rehearse": "Apply what compile would write to a real control plane on this machine, and try it.",
     "schema": "Print the JSON Schema of the spec language, for editors.",
     "explain": "Tell what a fault is and why it matters; without an id, list all faults.",

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from compiler.verify.flaw import Flaw
     from compiler.verify.tree import Tree
 
-JUDGES: tuple[str, ...] = ()
+JUDGES: tuple[str, ...] = (
+    "inside",
+    "references",
+    "quotas",
+    "scheduling",
+    "constraints",
+    "neighbours",
+    "isolation",
+    "access",
+)
 """Modules or packages of this one with `flaws(tree) -> Iterator[Flaw]`, in the order in which they are told."""
 
 

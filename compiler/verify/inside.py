@@ -1,0 +1,76 @@
+"""What one part of an object expects of another part of it, which schemas cannot say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from compiler.finding import Path, Severity, fault
+from compiler.manifest import Manifest
+from compiler.verify.flaw import Flaw
+from compiler.verify.tree import Tree, dig, group, items
+
+NOT_ITS_PODS = fault(
+    "OBJ001", Severity.ERROR, "A workload's selector does not match the labels of its own pods.",
+    "The API server refuses it.", "k8s.io/kubernetes v1.35 pkg/apis/apps/validation/validation.go",
+)  # fmt: skip
+NO_VOLUME = fault(
+    "OBJ002", Severity.ERROR, "A container mounts a volume that its pod does not have.",
+    "The API server refuses the pod, or its controller never makes one.",
+    "k8s.io/kubernetes v1.35 pkg/apis/core/validation/validation.go",
+)  # fmt: skip
+SAME_NAME = fault(
+    "OBJ003", Severity.ERROR, "Two containers or volumes of one pod have the same name.",
+    "The API server refuses the pod.", "k8s.io/kubernetes v1.35 pkg/apis/core/validation/validation.go",
+)  # fmt: skip
+_SELECTING = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
+_TEMPLATES: dict[tuple[str, str], Path] = {
+    ("", "Pod"): ("spec",),
+    ("batch", "Job"): ("spec", "template", "spec"),
+    ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template", "spec"),
+    **{("apps", kind): ("spec", "template", "spec") for kind in _SELECTING},
+}
+"""Where the pod's spec stands, by API group and kind."""
+
+
+def flaws(tree: Tree) -> Iterator[Flaw]:
+    """Selectors, volumes and names within each workload."""
+    for manifest in tree.manifests:
+        path = _TEMPLATES.get((group(manifest), manifest.kind))
+        if path is None:
+            continue
+        if manifest.kind in _SELECTING:
+            yield from _selector(manifest)
+        yield from _pod(manifest, path, dig(manifest.body, *path))
+
+
+def _selector(manifest: Manifest) -> Iterator[Flaw]:
+    labels = dig(manifest.body, "spec", "template", "metadata", "labels")
+    wanted = dig(manifest.body, "spec", "selector", "matchLabels")
+    for key, value in wanted.items() if isinstance(wanted, dict) else ():
+        seen = dig(labels, key)
+        if seen != value:
+            where: Path = ("spec", "template", "metadata", "labels", *([key] if seen is not None else []))
+            told = f'its pods have "{seen}"' if seen is not None else "its pods do not have it"
+            yield Flaw(NOT_ITS_PODS, manifest, where, f'the selector asks for "{key}: {value}", {told}')
+
+
+def _pod(manifest: Manifest, path: Path, pod: Any) -> Iterator[Flaw]:
+    claims = dig(manifest.body, "spec", "volumeClaimTemplates")
+    volumes = [str(dig(each, "name")) for _, each in items(dig(pod, "volumes"))]
+    known = {*volumes, *(str(dig(each, "metadata", "name")) for _, each in items(claims))}
+    names: list[str] = []
+    for part in ("initContainers", "containers"):
+        for index, container in items(dig(pod, part)):
+            names.append(str(dig(container, "name")))
+            for number, mount in items(dig(container, "volumeMounts")):
+                name = dig(mount, "name")
+                if isinstance(name, str) and name not in known:
+                    there = f"there are {', '.join(sorted(known))}" if known else "it has none"
+                    place = (*path, part, index, "volumeMounts", number, "name")
+                    yield Flaw(NO_VOLUME, manifest, place, f'the pod has no volume "{name}"; {there}')
+    for what, found in (("containers", names), ("volumes", volumes)):
+        for name, count in Counter(found).items():
+            if count > 1 and name != "None":
+                yield Flaw(SAME_NAME, manifest, (*path, what), f'{count} {what} have the name "{name}"')
