@@ -67,7 +67,7 @@ def _counts(power: Held, bound: Bound, tenancy: Tenancy) -> bool:
         return True
     if power.power.scope is Scope.CLUSTER:
         return False
-    is_home = bound.tenants == (tenancy.tenants.get(bound.namespace),)
+    is_home = tenancy.tenants.get(bound.namespace) in bound.tenants and not bound.is_everybody
     return not is_home or power.power.scope is Scope.ANYWHERE
 
 
@@ -79,7 +79,7 @@ def _is_fenced(power: Held, bound: Bound, tree: Tree, tenancy: Tenancy, fences: 
     if power.power.fault is not NETWORK or power.verbs != {"create"} or not bound.namespace:
         return False
     labels = tenancy.namespaces.get(bound.namespace, {})
-    is_denied = fences.denying(NETWORK_POLICY, GROUP, "NetworkPolicy", bound.namespace, labels) is not None
+    is_denied = fences.judging(NETWORK_POLICY, GROUP, "NetworkPolicy", bound.namespace, labels) is not None
     return is_denied or not tree.is_whole
 
 
@@ -103,7 +103,7 @@ def _exists(names: tuple[str, ...], power: Held, bound: Bound, tree: Tree) -> bo
 def _place(excess: Excess) -> tuple[Manifest, Path]:
     """The rule, where it stands in the tree and is wrong for whoever is bound to it; else the binding."""
     bound, rule = excess.bound, excess.rule
-    is_misbound = excess.fault is ELSEWHERE or not bound.namespace or len(bound.tenants) > 1
+    is_misbound = excess.fault is ELSEWHERE or not bound.namespace or bound.is_everybody
     if rule.role is None or is_misbound:
         return bound.binding, ("roleRef", "name") if rule.role is None and not is_misbound else (
             "subjects",
@@ -120,7 +120,7 @@ def _message(group: list[Excess]) -> str:
         for held in excess.powers
     }
     where = few({excess.bound.namespace for excess in group}) if first.namespace else "every namespace"
-    whose = f"tenant {first.tenants[0]}" if len(first.tenants) == 1 else "every tenant"
+    whose = "every tenant" if first.is_everybody else f"tenant {' and '.join(sorted(first.tenants))}"
     role = group[0].rule.role
     through = f" through {role.kind if role else 'ClusterRole'} {role.name if role else first.role_name}"
     return f"{first.subject}, who works for {whose}, may {few(what)} in {where}{through}"

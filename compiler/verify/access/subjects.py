@@ -28,12 +28,14 @@ class Bound(NamedTuple):
     subject: str
     """As people say it: "group oidc:research"."""
     tenants: tuple[str, ...]
-    """Whom it works for; several only where everybody is meant."""
+    """Whom it works for."""
     role: Manifest | None
     """None for a role that is not in the tree."""
     role_name: str
     namespace: str
     """Where the binding holds; empty for everywhere."""
+    is_everybody: bool
+    """Whether it is a group that everybody is in."""
 
 
 class RoleRule(NamedTuple):
@@ -72,7 +74,8 @@ class Access:
                 for index, subject in items(binding.body.get("subjects")):
                     tenants = self._tenants(subject, binding)
                     if tenants and (role is not None or (of_cluster and name in BUILTIN)):
-                        yield Bound(binding, index, _told(subject), tenants, role, name, namespace)
+                        everybody = dig(subject, "kind") == "Group" and dig(subject, "name") in _EVERYBODY
+                        yield Bound(binding, index, _told(subject), tenants, role, name, namespace, everybody)
 
     def _tenants(self, subject: object, binding: Manifest) -> tuple[str, ...]:
         """The tenants that a subject works for; none for the platform's own."""
@@ -89,13 +92,14 @@ class Access:
             home = name.removeprefix(_OF_NAMESPACE)
             return (owners[home],) if home in owners else ()
         members = self.members.get((str(kind), name), {})
-        return tuple(members) if len(members) == 1 else ()
+        return tuple(members) if len(members) == 1 or self._tree.is_whole else ()
 
     @cached_property
     def members(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Manifest, int]]]:
         """People by kind and name: the tenants in whose namespaces they are bound, with the place of each first one.
 
-        Whoever is bound in namespaces of several tenants belongs to none of them: such are the people of the platform.
+        Of files that somebody keeps, whoever is bound in namespaces of several tenants works for none of them: such are
+        the people of the platform. What gpuc writes binds members only.
         """
         found: dict[tuple[str, str], dict[str, tuple[Manifest, int]]] = defaultdict(dict)
         for binding in self._tree.of(RBAC, "RoleBinding"):

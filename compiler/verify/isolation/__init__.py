@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
 from compiler.verify.flaw import Flaw, place
-from compiler.verify.isolation.fences import HOST_NETWORK, NETWORK_POLICY, Fences, pod_security
+from compiler.verify.isolation.fences import HOST_NETWORK, STAGES, Fences, pod_security
 from compiler.verify.isolation.few import few
 from compiler.verify.isolation.policy import GROUP, read_policies
 from compiler.verify.isolation.ports import told
@@ -55,26 +55,12 @@ def flaws(tree: Tree) -> Iterator[Flaw]:
     if not tenancy.tenants:
         return
     reach = Reach(read_policies(tree.of(GROUP, "NetworkPolicy")), tenancy, counts_absence=tree.is_whole)
-    fences = Fences(tree)
-    promised = {
-        direction: tenants | (_fenced(tenancy, fences) if tree.is_whole else frozenset())
-        for direction, tenants in reach.isolated.items()
-    }
-    yield from _open_gates(tree, reach, promised)
+    yield from _open_gates(tree, reach)
     if tree.is_whole:
-        yield from _host_networks(tree, tenancy, fences, promised[INGRESS] | promised[EGRESS])
+        yield from _host_networks(tree, tenancy, reach.isolated[INGRESS] | reach.isolated[EGRESS])
 
 
-def _fenced(tenancy: Tenancy, fences: Fences) -> frozenset[str]:
-    """Tenants that may not open their network: so it is meant to be closed."""
-    return frozenset(
-        tenant
-        for name, tenant in tenancy.tenants.items()
-        if fences.denying(NETWORK_POLICY, GROUP, "NetworkPolicy", name, tenancy.namespaces[name])
-    )
-
-
-def _open_gates(tree: Tree, reach: Reach, promised: dict[str, frozenset[str]]) -> Iterator[Flaw]:
+def _open_gates(tree: Tree, reach: Reach) -> Iterator[Flaw]:
     """One flaw per rule, or per namespace that nothing isolates, with all that come through it."""
     through: dict[Gate, list[Opening]] = defaultdict(list)
     for opening in reach.openings:
@@ -82,7 +68,7 @@ def _open_gates(tree: Tree, reach: Reach, promised: dict[str, frozenset[str]]) -
             through[opening.ingress].append(opening)
             through[opening.egress].append(opening)
     for (direction, namespace), gates in reach.gates.items():
-        if reach.tenancy.tenants[namespace] not in promised[direction]:
+        if reach.tenancy.tenants[namespace] not in reach.isolated[direction]:
             continue
         others: dict[Gate, list[str]] = defaultdict(list)
         for other, each in gates.items():
@@ -127,13 +113,15 @@ def _told(gate: Gate) -> str:
     return f"{manifest} ({manifest.file}: {place(gate.path)})"
 
 
-def _host_networks(tree: Tree, tenancy: Tenancy, fences: Fences, isolated: frozenset[str]) -> Iterator[Flaw]:
+def _host_networks(tree: Tree, tenancy: Tenancy, isolated: frozenset[str]) -> Iterator[Flaw]:
+    """A constraint that only warns yet is on its way to deny: how far a policy is, its spec decides."""
+    fences = Fences(tree)
     for manifest in tree.of("", "Namespace"):
         labels = tenancy.namespaces[manifest.name]
         if tenancy.tenants.get(manifest.name) not in isolated or pod_security(labels) != "privileged":
             continue
-        if fences.denying(HOST_NETWORK, "", "Pod", manifest.name, labels) is None:
-            message = "Pod Security enforces nothing here, and no constraint that denies refuses hostNetwork"
+        if fences.judging(HOST_NETWORK, "", "Pod", manifest.name, labels, STAGES) is None:
+            message = "Pod Security enforces nothing here, and no constraint judges hostNetwork"
             yield Flaw(HOST_NETWORK_OPEN, manifest, ("metadata", "labels"), message)
 
 

@@ -84,7 +84,7 @@ def _host_network(tree: Tree, reach: Reach, fences: Fences) -> Assumption:
     spaces = reach.tenancy.namespaces
     level = {name: pod_security(spaces[name]) for name in reach.tenancy.tenants}
     bare = [name for name in level if level[name] == "privileged"]
-    fenced = {name: fences.denying(HOST_NETWORK, "", "Pod", name, spaces[name]) for name in bare}
+    fenced = {name: fences.judging(HOST_NETWORK, "", "Pod", name, spaces[name]) for name in bare}
     open_spaces = [name for name, constraint in fenced.items() if constraint is None]
     if open_spaces:
         basis = Basis.BROKEN if tree.is_whole else Basis.ASSUMED
@@ -101,7 +101,7 @@ def _networks(tree: Tree, reach: Reach, fences: Fences) -> Assumption:
     bare = [
         name
         for name in reach.tenancy.tenants
-        if fences.denying(SECONDARY_NETWORKS, "", "Pod", name, spaces[name]) is None
+        if fences.judging(SECONDARY_NETWORKS, "", "Pod", name, spaces[name]) is None
     ]
     if not bare:
         return Assumption(what, Basis.CHECKED, "a constraint refuses the annotations that ask for one")

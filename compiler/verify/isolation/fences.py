@@ -14,6 +14,9 @@ from compiler.verify.tree import Tree, dig, group, items
 _CONSTRAINTS = "constraints.gatekeeper.sh"
 _ENFORCE = "pod-security.kubernetes.io/enforce"
 
+STAGES = ("deny", "warn", "dryrun")
+"""Actions of a policy that is being rolled out."""
+
 HOST_NETWORK = ("hostNetwork",)
 SECONDARY_NETWORKS = ("k8s.v1.cni.cncf.io/networks",)
 NETWORK_POLICY = ("ingress", "egress", "namespaceSelector")
@@ -32,15 +35,21 @@ class Fences:
         """Every constraint, whatever its kind."""
         return [each for each in self._tree.manifests if group(each) == _CONSTRAINTS]
 
-    def denying(
-        self, words: tuple[str, ...], api_group: str, kind: str, namespace: str, labels: Mapping[str, str]
+    def judging(
+        self,
+        words: tuple[str, ...],
+        api_group: str,
+        kind: str,
+        namespace: str,
+        labels: Mapping[str, str],
+        actions: tuple[str, ...] = ("deny",),
     ) -> Manifest | None:
-        """A constraint that judges a kind in a namespace, refuses, and whose template speaks of all the words."""
+        """A constraint on a kind in a namespace, whose template speaks of all the words, with one of these actions."""
         if namespace in self._exempt:
             return None
         for constraint in self.constraints:
             spec = constraint.body.get("spec")
-            if not self._speaks_of(constraint, words) or dig(spec, "enforcementAction") not in (None, "deny"):
+            if not self._speaks_of(constraint, words) or (dig(spec, "enforcementAction") or "deny") not in actions:
                 continue
             match = dig(spec, "match")
             if _takes_kind(match, api_group, kind) and _takes_namespace(match, namespace, labels):

@@ -8,7 +8,7 @@ A rule's selectors speak of both pods, so the labels of each have to satisfy bot
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -150,9 +150,25 @@ class Reach:
         if peer.namespaces not in self._selected:
             labels = self.tenancy.namespaces
             self._selected[peer.namespaces] = tuple(
-                name for name in self.tenancy.tenants if matches(peer.namespaces, labels.get(name, {}))
+                name for name in self._candidates(peer.namespaces) if matches(peer.namespaces, labels[name])
             )
         return self._selected[peer.namespaces]
+
+    def _candidates(self, selector: Selector) -> Iterable[str]:
+        """The tenants' namespaces among which the selected ones are: all, or those with one of its values."""
+        for key, domain in selector:
+            if not (domain.absent or domain.is_complement):
+                return [name for value in sorted(domain.values) for name in self._carriers.get((key, value), ())]
+        return self.tenancy.tenants
+
+    @cached_property
+    def _carriers(self) -> Mapping[tuple[str, str], list[str]]:
+        """The tenants' namespaces by each of their labels."""
+        found: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for name in self.tenancy.tenants:
+            for label in self.tenancy.namespaces[name].items():
+                found[label].append(name)
+        return found
 
     def _strangers(self, namespace: str) -> list[str]:
         """The namespaces of all other tenants; of none where the namespace has no tenant."""

@@ -219,6 +219,8 @@ def test_a_group_of_two_tenants_is_told_at_both() -> None:
     assert ("RBA010", "embeddings", ("subjects", 1, "name")) in found
     assert {each[0] for each in found} == {"RBA010"}
     assert len(found) == 2
+    role = next(each for each in roles(broken) if each.namespace == "research-lab")
+    assert ids(with_rule(broken, role, "", "resourcequotas", "update")) == {"RBA001", "RBA010"}
 
 
 def test_a_tree_without_tenants_is_not_judged() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -12,7 +13,10 @@ import pytest
 
 from compiler.manifest import Body, Manifest
 from compiler.verify.isolation import flaws
-from compiler.verify.isolation.proof import Gate
+from compiler.verify.isolation.assumptions import Basis, assumptions
+from compiler.verify.isolation.policy import GROUP, read_policies
+from compiler.verify.isolation.proof import Gate, Reach
+from compiler.verify.isolation.tenancy import labelled_tenancy
 from tests.conftest import EXAMPLES
 from tests.verify.isolation.cases import synced, whole
 
@@ -141,10 +145,17 @@ def test_two_ends_that_open_are_an_error_that_names_both_rules(example: str) -> 
                 assert "on TCP 8080;" in flaw.message
 
 
+def shared_tenants(objects: tuple[Manifest, ...]) -> list[Manifest]:
+    """Namespaces of tenants that have several: of a sole one without policies nobody can tell that it lacks them."""
+    spaces = [each for each in objects if each.kind == "Namespace"]
+    count = Counter(each.labels["gpuc.dev/tenant"] for each in spaces)
+    return [each for each in spaces if count[each.labels["gpuc.dev/tenant"]] > 1]
+
+
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_namespace_without_policies_is_reported_at_the_namespace(example: str) -> None:
     objects = synced(example)
-    for space in [each for each in objects if each.kind == "Namespace"]:
+    for space in shared_tenants(objects):
         kept = [each for each in objects if (each.kind, each.namespace) != ("NetworkPolicy", space.name)]
         found = list(flaws(whole(kept)))
         assert {(flaw.manifest.kind, flaw.manifest.name) for flaw in found} == {("Namespace", space.name)}
@@ -158,7 +169,8 @@ def test_dropped_policies_are_reported_exactly_where_pods_are_open(example: str)
     for each in objects:
         if each.kind == "NetworkPolicy":
             by_space.setdefault(each.namespace, []).append(each)
-    for space, policies in by_space.items():
+    for space in (each.name for each in shared_tenants(objects)):
+        policies = by_space[space]
         others = [each for each in objects if (each.kind, each.namespace) != ("NetworkPolicy", space)]
         for left in (left for count in range(3) for left in combinations(policies, count)):
             types = {name for each in left for name in each.body["spec"]["policyTypes"]}
@@ -203,13 +215,12 @@ def test_a_changed_tenant_label_is_reported_at_the_namespace(example: str, label
         assert "ISO004" in {flaw.fault.id for flaw in at}
 
 
-def test_a_privileged_namespace_needs_a_constraint_that_denies() -> None:
+def test_a_privileged_namespace_needs_a_constraint() -> None:
     objects = synced("prod-use1")
     fence = next(each for each in objects if each.kind == "GpucHostNetwork")
     for change in (
         None,
-        {"enforcementAction": "dryrun"},
-        {"enforcementAction": "warn"},
+        {"enforcementAction": "scoped"},
         {"match": {**fence.body["spec"]["match"], "excludedNamespaces": ["*-train"]}},
         {"match": {**fence.body["spec"]["match"], "labelSelector": {"matchLabels": {"a": "b"}}}},
         {"match": {**fence.body["spec"]["match"], "namespaceSelector": {"matchLabels": {"gpuc.dev/tenant": "x"}}}},
@@ -220,6 +231,21 @@ def test_a_privileged_namespace_needs_a_constraint_that_denies() -> None:
             broken.append(replace(fence, body={"spec": {**fence.body["spec"], **change}}))
         found = [(flaw.fault.id, flaw.manifest.name) for flaw in flaws(whole(broken))]
         assert found == [("ISO003", "research-train"), ("ISO003", "search-train")]
+
+
+@pytest.mark.parametrize("action", ["warn", "dryrun"])
+def test_a_constraint_that_refuses_nothing_breaks_the_proof(action: str) -> None:
+    """No flaw, for a policy is rolled out in stages; but what the proof rests on is false until it denies."""
+    objects = [
+        replace(each, body={"spec": {**each.body["spec"], "enforcementAction": action}})
+        if each.kind == "GpucHostNetwork" else each
+        for each in synced("prod-use1")
+    ]  # fmt: skip
+    made = whole(objects)
+    assert list(flaws(made)) == []
+    reach = Reach(read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made))
+    broken = [each.because for each in assumptions(made, reach) if each.basis is Basis.BROKEN]
+    assert broken == ["neither Pod Security nor a constraint refuses it in research-train, search-train"]
 
 
 def test_a_gate_is_told_apart_by_what_it_is_not_by_what_it_says() -> None:
