@@ -116,6 +116,7 @@ def _lint_parser() -> Parser:
     parser.add_argument(
         "--chart", type=_chart, metavar="NAME=VERSION", help="take maps that are no objects for values of this chart"
     )
+    parser.add_argument("--crds", type=_existing_folder, metavar="DIR", help="tables that `gpuc crds import` wrote")
     parser.add_argument("--format", choices=LINT_FORMATS, help="what to print (default: text)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
     return parser

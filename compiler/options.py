@@ -48,6 +48,8 @@ class LintOptions:
     kubernetes: str = "1.35"
     chart: str | None = None
     """The chart whose values the maps are that are no objects."""
+    crds: Path | None = None
+    """Tables that `gpuc crds import` wrote: they go before gpuc's own."""
     format: str = "text"
     strict: bool = False
 

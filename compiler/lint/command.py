@@ -12,6 +12,7 @@ from time import perf_counter
 
 from compiler.finding import Finding, Mark, Severity, fault
 from compiler.lint.charts import judge_values
+from compiler.lint.files import files_below
 from compiler.lint.objects import NO_OBJECT, Reading
 from compiler.lint.places import Places
 from compiler.options import LintOptions
@@ -28,7 +29,6 @@ from compiler.verify.tree import Tree
 NOT_TEXT = fault(
     "LNT005", Severity.ERROR, "A file cannot be read.", "It is missing, not UTF-8, or its permissions forbid reading."
 )
-SUFFIXES = (".yaml", ".yml", ".json")
 
 
 @dataclass
@@ -84,15 +84,6 @@ def run_lint(words: list[str]) -> int:
     return int(any(finding.severity.value in counting for finding in findings))
 
 
-def _files(path: str) -> Iterator[str]:
-    """The YAML and JSON files below a path, sorted; a file that is named is taken whatever its name."""
-    if os.path.isfile(path):
-        yield path
-    for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.normpath(os.path.join(folder, name)) for name in sorted(names) if name.endswith(SUFFIXES))
-
-
 def _reading(path: str, places: Places) -> Reading:
     """All files below one path: they are judged together, and apart from those of other paths.
 
@@ -100,7 +91,7 @@ def _reading(path: str, places: Places) -> Reading:
         UsageError: where there are none.
     """
     reading = Reading()
-    files = list(_files(path))
+    files = list(files_below(path))
     if not files:
         raise UsageError(f"no YAML in {path}")
     for file in files:
@@ -121,8 +112,15 @@ def _read(file: str, reading: Reading, places: Places) -> None:
 
 def _flaws(reading: Reading, options: LintOptions, left: Left) -> list[Flaw]:
     """What the judges find; kinds without a schema are counted."""
-    found = []
-    for flaw in schema_flaws(reading.manifests, options.kubernetes, as_written=True):
+    found: list[Flaw] = []
+    others = reading.manifests
+    if options.crds is not None:
+        from compiler.lint.own_schemas import own_flaws, own_table
+
+        own = [each for each in others if own_table(options.crds, each.api, each.kind) is not None]
+        others = [each for each in others if own_table(options.crds, each.api, each.kind) is None]
+        found += own_flaws(options.crds, own, left.others)
+    for flaw in schema_flaws(others, options.kubernetes, as_written=True):
         if flaw.fault is UNKNOWN_KIND:
             left.kinds[f"{flaw.manifest.api} {flaw.manifest.kind}"] += 1
         elif flaw.fault is not NOT_CANONICAL:  # how Kubernetes would print a quantity is nobody's mistake

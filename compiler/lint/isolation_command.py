@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from compiler.arguments import Parser
+from compiler.lint.files import files_below
 from compiler.lint.isolation_report import Proof, document, text
 from compiler.lint.objects import Reading
 from compiler.report.console import complain, put
@@ -32,7 +33,6 @@ _EXIT_CODES = """exit codes:
   1  some pair is open, or something that the proof rests on is false
   2  the command line cannot be carried out
   3  gpuc itself failed"""
-_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 class IsolationOptions:
@@ -122,7 +122,7 @@ def _of_specs(specs: list[str], label: str | None) -> Iterator[Proof]:
 def _of_files(paths: list[str], label: str | None) -> Proof:
     reading = Reading()
     for path in paths:
-        for file in _files(path):
+        for file in files_below(path):
             try:
                 reading.add(file, Path(file).read_bytes().decode("utf-8-sig"))
             except (OSError, UnicodeDecodeError):
@@ -131,14 +131,6 @@ def _of_files(paths: list[str], label: str | None) -> Proof:
         complain(f"{finding.mark}: {finding.message}; what stands there is left out")
     tree = Tree(reading.manifests, is_whole=False)
     return _proof(", ".join(paths), tree, _tenancy(tree, label, paths))
-
-
-def _files(path: str) -> Iterator[str]:
-    if os.path.isfile(path):
-        yield path
-    for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.normpath(os.path.join(folder, name)) for name in sorted(names) if name.endswith(_SUFFIXES))
 
 
 def _tenancy(tree: Tree, label: str | None, paths: list[str]) -> Tenancy:

@@ -9,6 +9,7 @@ from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 from compiler.finding import Mark, Path, Stop
+from compiler.lint.files import files_below
 from compiler.lint.objects import Reading
 from compiler.lint.places import Places
 from compiler.lint.trace_report import Traced, render
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from compiler.arguments import Parser
 
 FORMATS = ("text", "json")
-SUFFIXES = (".yaml", ".yml", ".json")
 _EPILOG = """exit codes:
   0  the work gets its nodes in an empty cluster
   1  a step does not let it through
@@ -138,7 +138,7 @@ def _is_spec(word: str) -> bool:
 
 def _of_paths(paths: list[str]) -> tuple[list[Manifest], bool, Locate]:
     reading, places = Reading(), Places()
-    for file in (file for path in paths for file in _files(path)):
+    for file in (file for path in paths for file in files_below(path)):
         _read(file, reading, places)
     return reading.manifests, False, lambda manifest, path: _mark(places, manifest, path)
 
@@ -172,7 +172,7 @@ def _tell_errors(where: list[str]) -> None:
 
 def _works_of_file(site: Site, options: TraceOptions) -> Iterator[tuple[Work, str]]:
     reading, places = Reading(), Places()
-    for file in _files(options.file):
+    for file in files_below(options.file):
         _read(file, reading, places)
     found = [(manifest, work) for manifest in reading.manifests if (work := work_of(manifest)) is not None]
     if not found:
@@ -204,7 +204,7 @@ def _described(site: Site, options: TraceOptions) -> tuple[Work, str]:
         pod["nodeSelector"] = _labels(site, options.pool)
     namespace = options.namespace or _first_namespace(site, options.queue)
     sets = (PodSet(pod, options.pods),)
-    return Work(sets, namespace, options.queue, "Job", "batch", "a job", options.priority), ""
+    return Work(sets, namespace, options.queue, "Job", "batch", "described", options.priority), ""
 
 
 def _require_quantities(asked: dict[str, str]) -> None:
@@ -229,17 +229,6 @@ def _labels(site: Site, pool: str) -> dict[str, Any]:
 
 def _first_namespace(site: Site, queue: str) -> str:
     return next((each.namespace for each in site.tree.of(*_QUEUE) if each.name == queue), "")
-
-
-def _files(path: str) -> Iterator[str]:
-    """The YAML and JSON files below a path, sorted; a file that is named is taken whatever its name."""
-    if not os.path.exists(path):
-        raise UsageError(f"no file {path}")
-    if os.path.isfile(path):
-        yield path
-    for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.normpath(os.path.join(folder, name)) for name in sorted(names) if name.endswith(SUFFIXES))
 
 
 def _read(file: str, reading: Reading, places: Places) -> None:
