@@ -86,8 +86,11 @@ def _evaluated(expression: str, value: Any) -> tuple[Any, str]:
         result = compiled.eval(data={"self": value})
     except (RuntimeError, ValueError, TypeError, OverflowError) as error:
         return None, _first_line(error)
+    kind = result.type().name()
+    if kind not in ("BOOL", "STRING", "ERROR"):  # plain_value() of null takes a reference too many from None
+        return None, f"it gives a {kind}"
     told = result.plain_value()
-    return (None, _first_line(told)) if result.type().name() == "ERROR" else (told, "")
+    return (None, _first_line(told)) if kind == "ERROR" else (told, "")
 
 
 def _first_line(error: object) -> str:

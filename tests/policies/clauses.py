@@ -1,4 +1,4 @@
-"""A CEL expression with one operand of && or || taken away, to see whether anything depends on it."""
+"""A CEL expression with one operand or one word of a list taken away, to see whether anything depends on it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,30 @@ def without_a_clause(expression: str) -> Iterator[str]:
         for start, end in ((left, operator.start()), (operator.end(), right)):
             if not _is_guard(expression[start:end].strip(), expression):
                 yield expression[:start] + neutral + expression[end:]
+
+
+def without_a_part(expression: str) -> Iterator[str]:
+    """The expression without each operand of a sum of lists, and without each text of a list of texts."""
+    for sign in re.finditer(r"\+", expression):
+        left, right = _left(expression, sign.start()), _right(expression, sign.end())
+        following = _sign(expression[sign.end() : right])
+        yield expression[: sign.start()] + expression[sign.end() + following if following >= 0 else right :]
+        if _sign(expression[left : sign.start()]) < 0:
+            yield expression[:left] + expression[sign.end() :]
+    for texts in re.finditer(r'(?<!\w)\["[^\]]*\]', expression):
+        for each in re.finditer(r'"[^"]*"(?:,\s*)?', texts.group()):
+            start, end = texts.start() + each.start(), texts.start() + each.end()
+            yield re.sub(r",\s*\]", "]", expression[:start] + expression[end:])
+
+
+def _sign(operands: str) -> int:
+    """Where the first plus stands that is in no brackets; -1 where none does."""
+    depth = 0
+    for at, letter in enumerate(operands):
+        depth += (letter in OPENING) - (letter in CLOSING)
+        if letter == "+" and depth == 0:
+            return at
+    return -1
 
 
 def _is_guard(operand: str, expression: str) -> bool:

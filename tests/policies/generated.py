@@ -1,0 +1,306 @@
+"""Objects that a policy judges, made from the words of its own clauses: tidy ones, odd ones, and updates of both.
+
+Only fields that the policy's expressions name are made, with values from its texts and its sample. The same seed makes
+the same objects.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from compiler.catalog.policies import Policy
+
+Object = dict[str, Any]
+SEED = 20261121
+COUNT = 400
+ODD_SHARE, UPDATE_SHARE, CREATE_SHARE = 0.35, 0.2, 0.15
+_ODD: tuple[Any, ...] = (
+    None, "", " ", "x", 0, 1, -1, 0.5, True, False, [], {}, [None], [{}], {"": ""}, {"x": None}, [[]], "\u0000x", 2**53,
+)  # fmt: skip
+_RESOURCES = ("cpu", "memory", "nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.10gb", "vpc.amazonaws.com/efa")
+_IMAGES = ("registry.example.com/train:1", "nvcr.io/nvidia/pytorch:26.01", "docker.io/library/x", "nvcr.io.evil.com/x")
+_QUANTITIES = (
+    "{n}", "{n}.", "{n}.0", "{n}.5", "{n}000m", "{n}e0", "{n}E0", "{n}e3", "{n}E", "+{n}", "-{n}", "0{n}", "{n}k",
+    "{n}Ki", "0.00{n}k", ".00{n}k", "{n}000000u", "{n}Mi", "{n}Gi", "{n}Ei", "{n}e-1", " {n}", "{n} ", "", "eight",
+    "0", "0.0", "1n", "{n}m", "{n}K", "{n}0000000000000000000", "{n}T", "-0", "000", "{n}.000000000000000000", "e3",
+    ".",
+)  # fmt: skip
+
+
+def objects(policy: Policy, count: int = COUNT, seed: int = SEED) -> list[Object]:
+    """Objects and AdmissionReviews for a policy, each with a name of its own."""
+    maker = _Maker(policy, random.Random(f"{seed} {policy.name}"))
+    return [maker.one(number) for number in range(count)]
+
+
+def spellings(count: int) -> list[Any]:
+    """The ways in which a count can be written that Kubernetes reads as that integer."""
+    return [count, *(each.format(n=count) for each in ("{n}", "+{n}", "0{n}", "{n}.", "{n}e0", "{n}E0"))]
+
+
+def literals(policy: Policy) -> list[str]:
+    """Every text in the policy's expressions and in its sample, in order."""
+    texts = [*policy.variables.values(), *(each for row in policy.validations for each in row.values())]
+    found = [text for expression in texts for text in re.findall(r'"([^"]*)"', expression) if "\n" not in text]
+    return list(dict.fromkeys([*(each for each in found if len(each) < 60), *_texts(policy.sample)]))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
+
+
+class _Maker:
+    """Random parts of objects; each is made only if the policy names it."""
+
+    def __init__(self, policy: Policy, chance: random.Random) -> None:
+        self._chance = chance
+        self._literals, self._sample = literals(policy), list(_texts(policy.sample))
+        self._taints: list[Object] = policy.sample.get("taints", [])
+        expressions = [*policy.variables.values(), *(row["expression"] for row in policy.validations)]
+        self._words = set(re.findall(r"\w+", " ".join(expressions)))
+        self._kinds = [(group, kind) for row in policy.kinds for group in row["apiGroups"] for kind in row["kinds"]]
+        self._shapes: dict[str, Callable[[], Object]] = {
+            "Pod": self._pod_spec, "Job": lambda: {"template": {"spec": self._pod_spec()}},
+            "JobSet": self._job_set, "NetworkPolicy": self._network_policy,
+        }  # fmt: skip
+
+    def one(self, number: int) -> Object:
+        name = f"case-{number:04}"
+        made = self._object(name)
+        if self._chance.random() < ODD_SHARE:
+            for _ in range(self._chance.choice((1, 1, 2))):
+                self._spoil(made)
+        draw = self._chance.random()
+        if draw < UPDATE_SHARE:
+            return self._review(made, name, "UPDATE", self._before(made, name))
+        return self._review(made, name, "CREATE", None) if draw < UPDATE_SHARE + CREATE_SHARE else made
+
+    def _review(self, made: Object, name: str, operation: str, before: Object | None) -> Object:
+        group, _, version = made["apiVersion"].rpartition("/")
+        kind = {"group": group, "version": version, "kind": made["kind"]}
+        request = {"uid": name, "kind": kind, "operation": operation, "object": made}
+        request |= {"name": name, "namespace": made["metadata"]["namespace"]}
+        if before is not None:
+            request["oldObject"] = before
+        return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+    def _before(self, made: Object, name: str) -> Object:
+        """The object as it was: the same, somewhat different, or another altogether."""
+        draw = self._chance.random()
+        if draw < 0.2:
+            other = self._object(name)
+            while other["kind"] != made["kind"]:
+                other = self._object(name)
+            return other
+        before = copy.deepcopy(made)
+        if draw < 0.6:
+            self._spoil(before)
+        return before
+
+    def _object(self, name: str) -> Object:
+        group, kind = self._chance.choice(self._kinds)
+        version = {"jobset.x-k8s.io": "v1alpha2", "trainer.kubeflow.org": "v1alpha1"}.get(group, "v1")
+        metadata: Object = {"name": name, "namespace": self._chance.choice(("research-train", "search-train"))}
+        for field in ("labels", "annotations"):
+            if field in self._words and self._chance.random() < 0.7:
+                metadata[field] = self._map()
+        if "ownerReferences" in self._words and self._chance.random() < 0.5:
+            metadata["ownerReferences"] = self._some(self._owner)
+        made = {"apiVersion": f"{group}/{version}" if group else version, "kind": kind, "metadata": metadata}
+        if kind in ("ConfigMap", "Secret"):
+            return made | {field: self._map() for field in ("data", "stringData") if self._chance.random() < 0.5}
+        return made | {"spec": self._shapes.get(kind, dict)()}
+
+    def _spoil(self, made: Object) -> None:
+        """Takes away or replaces one value somewhere; what says which object it is stays."""
+        places = list(_places(made))
+        if places:
+            holder, key = self._chance.choice(places)
+            draw = self._chance.random()
+            if draw < 0.25:
+                del holder[key]
+            elif draw < 0.55:
+                holder[key] = None
+            else:
+                holder[key] = copy.deepcopy(self._chance.choice(_ODD))
+
+    def _text(self) -> str:
+        text = self._chance.choice(self._literals or ["x"])
+        draw = self._chance.random()
+        variants = (
+            text.upper(),
+            text + "x",
+            "x" + text,
+            text[:-1],
+            text + "/y",
+            text.partition("/")[0] + "/",
+            "",
+            "none",
+        )
+        return text if draw < 0.7 else self._chance.choice(variants)
+
+    def _some(self, make: Callable[[], Any], most: int = 3) -> list[Any]:
+        return [make() for _ in range(self._chance.choice((0, *range(1, most + 1))))]
+
+    def _fields(self, makers: dict[str, Callable[[], Any]], share: float = 0.45) -> Object:
+        wanted = [name for name in makers if name in self._words]
+        return {name: makers[name]() for name in wanted if self._chance.random() < share}
+
+    def _map(self) -> dict[str, str]:
+        """Labels, annotations, data: mostly under keys that the policy reads, often with values of its parameters."""
+        return {self._key(): self._value() for _ in range(self._chance.choice((0, 1, 1, 2, 3)))}
+
+    def _key(self) -> str:
+        keys = [text for text in self._literals if "/" in text.strip("/")]
+        return self._chance.choice(keys) if keys and self._chance.random() < 0.7 else self._text()
+
+    def _value(self) -> str:
+        return self._chance.choice(self._sample) if self._sample and self._chance.random() < 0.7 else self._text()
+
+    def _flag(self) -> bool:
+        return self._chance.random() < 0.5
+
+    def _owner(self) -> Object:
+        named = tuple(f"{text}v1" for text in self._literals if text.endswith("/"))
+        groups = ("batch/v1", "evil.io/ray.io/v1", *named)
+        made: Object = {"apiVersion": self._chance.choice(groups), "kind": "Any", "name": "x", "uid": "1"}
+        return made | ({"controller": self._flag()} if self._chance.random() < 0.8 else {})
+
+    def _pod_spec(self) -> Object:
+        makers: dict[str, Callable[[], Any]] = {
+            "nodeSelector": self._map, "nodeName": lambda: self._chance.choice(("", "ip-10-0-0-1")),
+            "hostNetwork": self._flag, "hostPID": self._flag, "hostIPC": self._flag,
+            "runtimeClassName": lambda: self._chance.choice(("", "nvidia")),
+            "tolerations": lambda: self._some(self._toleration), "volumes": lambda: self._some(self._volume),
+            "resourceClaims": lambda: self._some(lambda: {"name": "x"}, 1),
+            "initContainers": lambda: self._some(self._container, 2),
+            "ephemeralContainers": lambda: self._some(self._container, 1),
+        }  # fmt: skip
+        return {"containers": [self._container(), *self._some(self._container, 1)], **self._fields(makers, 0.3)}
+
+    def _job_set(self) -> Object:
+        jobs = [
+            {"name": f"j{number}", "template": {"spec": {"template": {"spec": self._pod_spec()}}}}
+            for number in range(self._chance.choice((1, 2)))
+        ]
+        return {"replicatedJobs": jobs}
+
+    def _toleration(self) -> Object:
+        made: Object = {}
+        if self._taints and self._chance.random() < 0.7:
+            made |= self._chance.choice(self._taints)
+        for name in ("key", "value"):
+            if self._chance.random() < 0.2:
+                made[name] = self._chance.choice((self._text(), "", "node.kubernetes.io/not-ready", "nvidia.com/gpu"))
+        if made and self._chance.random() < 0.15:
+            del made[self._chance.choice(list(made))]
+        if self._flag():
+            made["operator"] = self._chance.choice(("", "Equal", "Exists", "Lt"))
+        return made | ({"effect": "NoSchedule"} if self._flag() else {})
+
+    def _volume(self) -> Object:
+        kinds: tuple[Object, ...] = (
+            {"hostPath": {"path": "/dev"}}, {"emptyDir": {}}, {"image": {"reference": self._image()}},
+        )  # fmt: skip
+        return {"name": "v", **self._chance.choice(kinds)}
+
+    def _image(self) -> str:
+        return self._chance.choice((*_IMAGES, *(f"{text}x:1" for text in self._literals if text.endswith("/"))))
+
+    def _container(self) -> Object:
+        makers: dict[str, Callable[[], Any]] = {
+            "env": lambda: self._some(self._variable), "envFrom": lambda: self._some(self._source),
+            "ports": lambda: self._some(self._port), "securityContext": self._security,
+            "resources": lambda: self._fields({"limits": self._amounts, "requests": self._amounts}, 0.7),
+            "restartPolicy": lambda: self._chance.choice(("Always", "Never", "OnFailure")),
+        }  # fmt: skip
+        image = self._image() if "image" in self._words else _IMAGES[0]
+        return {"name": f"c{self._chance.randrange(100)}", "image": image, **self._fields(makers, 0.6)}
+
+    def _amounts(self) -> Object:
+        named = [text for text in self._literals if re.fullmatch(r"[a-z.]+/[a-z0-9.-]+", text)]
+        names = (*_RESOURCES, *named, *(f"{text}x" for text in (*self._literals, *named) if "/" in text))
+        return {self._chance.choice(names): self._quantity() for _ in range(self._chance.choice((0, 1, 2, 3)))}
+
+    def _quantity(self) -> Any:
+        number = self._chance.choice((0, 1, 2, 3, 4, 8, 9, 16))
+        draw = self._chance.random()
+        if draw < 0.5:
+            return number if draw < 0.15 else str(number)
+        if draw < 0.54:
+            return self._chance.choice((0.5, 1.0, 8.0, -1, True, 10**12))
+        return self._chance.choice(_QUANTITIES).format(n=number)
+
+    def _variable(self) -> Object:
+        value = {"value": self._chance.choice((self._text(), "all", "void", "none", "0"))}
+        source: Object = {"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+        return {"name": self._text(), **self._chance.choice((value, value, source, {}))}
+
+    def _source(self) -> Object:
+        kind = self._chance.choice(("configMapRef", "configMapRef", "secretRef"))
+        made: Object = {kind: {"name": self._value()}}
+        return made | ({"prefix": self._text()[: self._chance.randrange(9)]} if self._chance.random() < 0.4 else {})
+
+    def _port(self) -> Object:
+        return {"containerPort": 80, **({"hostPort": self._chance.choice((0, 80))} if self._flag() else {})}
+
+    def _security(self) -> Object:
+        makers: dict[str, Callable[[], Any]] = {
+            "privileged": self._flag,
+            "capabilities": lambda: self._fields({"add": lambda: self._some(self._text)}, 0.9),
+        }
+        return self._fields(makers, 0.6)
+
+    def _network_policy(self) -> Object:
+        makers: dict[str, Callable[[], Any]] = {
+            "ingress": lambda: self._some(lambda: self._rule("from"), 2),
+            "egress": lambda: self._some(lambda: self._rule("to"), 2),
+        }
+        return {"podSelector": {}, **self._fields(makers, 0.7)}
+
+    def _rule(self, side: str) -> Object:
+        made: Object = {side: self._some(self._peer, 2)} if self._chance.random() < 0.85 else {}
+        return made | ({"ports": [{"port": 80}]} if self._flag() else {})
+
+    def _peer(self) -> Object:
+        cidr = self._chance.choice((self._text(), "10.20.0.0/16", "0.0.0.0/0"))
+        selector = self._chance.choice(({"matchLabels": self._map()}, {}, {"matchLabels": self._pinned()}))
+        kinds: tuple[Object, ...] = (
+            {"ipBlock": {"cidr": cidr}}, {"namespaceSelector": selector}, {"namespaceSelector": selector},
+            {"podSelector": {}}, {"podSelector": {}, "namespaceSelector": selector}, {},
+        )  # fmt: skip
+        return copy.deepcopy(self._chance.choice(kinds))
+
+    def _pinned(self) -> dict[str, str]:
+        key = self._chance.choice(("gpuc.dev/tenant", "kubernetes.io/metadata.name"))
+        return {key: self._chance.choice(self._literals)}
+
+
+def _places(made: Object) -> Iterator[tuple[Any, Any]]:
+    """(map or list, key or index) of every value that may change: not names, nor what says which object it is."""
+    fixed = {"apiVersion", "kind"}
+    waiting: list[Any] = [(made, [key for key in made if key not in {*fixed, "metadata"}])]
+    waiting.append((made["metadata"], [key for key in made["metadata"] if key not in ("name", "namespace")]))
+    while waiting:
+        holder, keys = waiting.pop()
+        for key in keys:
+            yield holder, key
+            child = holder[key]
+            if isinstance(child, dict):
+                waiting.append((child, list(child)))
+            elif isinstance(child, list):
+                waiting.append((child, list(range(len(child)))))
+
+
+def text(made: Object) -> str:
+    """An object on one line, for messages and comparisons."""
+    return json.dumps(made, sort_keys=True)

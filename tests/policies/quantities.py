@@ -1,0 +1,73 @@
+"""Quantities as Kubernetes' CEL library reads them, spellings included that a careful parser would refuse.
+
+Source: k8s.io/apimachinery v0.35.4 pkg/api/resource/quantity.go (ParseQuantity, AsInt64), suffix.go; read, not copied
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+_TEXT = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)", re.DOTALL)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
+_NANO = 10**9
+_LARGEST = 2**63 - 1
+_DIGITS = 18
+"""So many digits are read as an integer; more become a decimal, which no longer is one to asInteger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A quantity, and whether Go still holds it as an integer without a fraction."""
+
+    value: Fraction
+    is_plain: bool
+
+    def as_integer(self) -> int:
+        """The value as an integer.
+
+        Raises:
+            ValueError: when Go does not hold it as one: 4000m is 4 to nobody.
+        """
+        if not self.is_plain or not -_LARGEST - 1 <= self.value <= _LARGEST:
+            raise ValueError("cannot convert value to integer")
+        return int(self.value)
+
+
+def quantity(text: str) -> Quantity:
+    """The quantity of a text.
+
+    Raises:
+        ValueError: when Kubernetes takes it for none.
+    """
+    match = _TEXT.fullmatch(text)
+    if not text or match is None:
+        raise ValueError(f'"{text}" is no quantity')
+    sign, whole, fraction, suffix = match[1], match[2].lstrip("0"), match[3] or "", match[4]
+    whole = whole or "0"
+    digits = len(whole) + len(fraction)
+    number = Fraction(int(whole + fraction), 10 ** len(fraction))
+    if suffix in _BINARY:
+        power = _BINARY[suffix]
+        number *= 2**power
+        is_plain = not fraction and 15 - len(whole) - power * 3 // 10 - 1 >= 0 and number <= _LARGEST
+        number = min(number, Fraction(_LARGEST))
+    else:
+        power = _power(text, suffix)
+        number *= Fraction(10) ** power
+        is_plain = digits <= _DIGITS and power - len(fraction) >= 0
+    number = Fraction(ceil(number * _NANO), _NANO)
+    return Quantity(-number if sign == "-" else number, is_plain)
+
+
+def _power(text: str, suffix: str) -> int:
+    exponent = _EXPONENT.fullmatch(suffix)
+    if exponent is not None:
+        return int(exponent[1])
+    if suffix not in _DECIMAL:
+        raise ValueError(f'"{text}" is no quantity')
+    return _DECIMAL[suffix]
