@@ -15,6 +15,7 @@ from compiler.lint.charts import judge_values
 from compiler.lint.files import files_below
 from compiler.lint.objects import NO_OBJECT, Reading
 from compiler.lint.places import Places
+from compiler.manifest import Manifest
 from compiler.options import LintOptions
 from compiler.report import render
 from compiler.report.console import put
@@ -115,10 +116,10 @@ def _flaws(reading: Reading, options: LintOptions, left: Left) -> list[Flaw]:
     found: list[Flaw] = []
     others = reading.manifests
     if options.crds is not None:
-        from compiler.lint.own_schemas import own_flaws, own_table
+        from compiler.lint.own_schemas import own_flaws
 
-        own = [each for each in others if own_table(options.crds, each.api, each.kind) is not None]
-        others = [each for each in others if own_table(options.crds, each.api, each.kind) is None]
+        own = [each for each in others if _is_own(each, options.crds)]
+        others = [each for each in others if not _is_own(each, options.crds)]
         found += own_flaws(options.crds, own, left.others)
     for flaw in schema_flaws(others, options.kubernetes, as_written=True):
         if flaw.fault is UNKNOWN_KIND:
@@ -126,6 +127,13 @@ def _flaws(reading: Reading, options: LintOptions, left: Left) -> list[Flaw]:
         elif flaw.fault is not NOT_CANONICAL:  # how Kubernetes would print a quantity is nobody's mistake
             found.append(flaw)
     return [*found, *judge(Tree(reading.manifests, is_whole=False))]
+
+
+def _is_own(manifest: Manifest, crds: Path) -> bool:
+    """Whether an object is judged by an imported table; gpuc's own know what a ConstraintTemplate declares."""
+    from compiler.lint.own_schemas import own_table
+
+    return manifest.kind != "ConstraintTemplate" and own_table(crds, manifest.api, manifest.kind) is not None
 
 
 def _finding(flaw: Flaw, places: Places) -> Finding:

@@ -19,6 +19,7 @@ JUDGES: tuple[str, ...] = (
     "quotas",
     "scheduling",
     "constraints",
+    "policies",
     "neighbours",
     "isolation",
     "access",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -24,6 +25,26 @@ SAME_NAME = fault(
     "OBJ003", Severity.ERROR, "Two containers or volumes of one pod have the same name.",
     "The API server refuses the pod.", "k8s.io/kubernetes v1.35 pkg/apis/core/validation/validation.go",
 )  # fmt: skip
+NOT_COVERED = fault(
+    "OBJ004", Severity.ERROR, "A flavor's resources are not those that its group covers, in their order.",
+    "Kueue's webhook refuses the ClusterQueue.", "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go",
+)  # fmt: skip
+NO_LEVEL = fault(
+    "OBJ005", Severity.ERROR, "A label of Pod Security has a value that it does not know.",
+    "The API server refuses the namespace, or takes the most restrictive level for what it cannot read.",
+    "k8s.io/pod-security-admission v0.35 api/helpers.go",
+)  # fmt: skip
+BINDS_NOBODY = fault(
+    "OBJ006", Severity.WARNING, "A binding of a role has no subjects.",
+    "Nobody gets the rights, and nothing says so.",
+)  # fmt: skip
+TOO_FEW_NODES = fault(
+    "OBJ007", Severity.ERROR, "A static node pool may have fewer nodes than it wants.",
+    "Karpenter starts as many as the limit allows, and gangs that need all of them wait.",
+    "karpenter v1.14.1 pkg/controllers/static/provisioning",
+)  # fmt: skip
+_LEVELS = ("privileged", "baseline", "restricted")
+_POD_SECURITY = "pod-security.kubernetes.io/"
 _SELECTING = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
 _TEMPLATES: dict[tuple[str, str], Path] = {
     ("", "Pod"): ("spec",),
@@ -38,11 +59,49 @@ def flaws(tree: Tree) -> Iterator[Flaw]:
     """Selectors, volumes and names within each workload."""
     for manifest in tree.manifests:
         path = _TEMPLATES.get((group(manifest), manifest.kind))
+        if manifest.kind == "Namespace":
+            yield from _pod_security(manifest)
+        elif manifest.kind == "NodePool":
+            yield from _replicas(manifest)
+        elif manifest.kind == "ClusterQueue":
+            yield from _covered(manifest)
+        elif manifest.kind in ("RoleBinding", "ClusterRoleBinding") and not manifest.body.get("subjects"):
+            yield Flaw(BINDS_NOBODY, manifest, ("subjects",), "it names no subjects")
         if path is None:
             continue
         if manifest.kind in _SELECTING:
             yield from _selector(manifest)
         yield from _pod(manifest, path, dig(manifest.body, *path))
+
+
+def _pod_security(manifest: Manifest) -> Iterator[Flaw]:
+    for key, value in manifest.labels.items():
+        if not key.startswith(_POD_SECURITY):
+            continue
+        if key.endswith("-version"):
+            if not re.fullmatch(r"latest|v1\.[0-9]{1,3}", str(value)):
+                yield Flaw(
+                    NO_LEVEL, manifest, ("metadata", "labels", key), f'"{value}" is neither latest nor like v1.35'
+                )
+        elif value not in _LEVELS:
+            yield Flaw(NO_LEVEL, manifest, ("metadata", "labels", key), f'"{value}" is none of {", ".join(_LEVELS)}')
+
+
+def _replicas(manifest: Manifest) -> Iterator[Flaw]:
+    wanted, most = dig(manifest.body, "spec", "replicas"), str(dig(manifest.body, "spec", "limits", "nodes"))
+    if isinstance(wanted, int) and most.isdigit() and int(most) < wanted:
+        yield Flaw(TOO_FEW_NODES, manifest, ("spec", "limits", "nodes"), f"at most {most}, and replicas is {wanted}")
+
+
+def _covered(manifest: Manifest) -> Iterator[Flaw]:
+    for number, part in items(dig(manifest.body, "spec", "resourceGroups")):
+        covered = [each for _, each in items(dig(part, "coveredResources"))]
+        for index, flavor in items(dig(part, "flavors")):
+            named = [dig(each, "name") for _, each in items(dig(flavor, "resources"))]
+            if named != covered:
+                path = ("spec", "resourceGroups", number, "flavors", index, "resources")
+                text = f"{', '.join(map(str, named))}; the group covers {', '.join(map(str, covered))}"
+                yield Flaw(NOT_COVERED, manifest, path, text)
 
 
 def _selector(manifest: Manifest) -> Iterator[Flaw]:

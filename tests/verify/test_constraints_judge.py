@@ -11,7 +11,7 @@ import pytest
 
 from compiler.compiled import compiled_spec
 from compiler.manifest import Manifest
-from compiler.verify import constraints, neighbours
+from compiler.verify import constraints, neighbours, policies
 from compiler.verify.tree import Tree
 from tests.conftest import EXAMPLES, ROOT
 
@@ -103,3 +103,28 @@ def test_a_platform_that_nobody_excludes_is_told(prod: tuple[Manifest, ...]) -> 
 def test_a_namespace_without_its_fence_is_named(prod: tuple[Manifest, ...], kind: str) -> None:
     assert ("NSP001", "search-train") in told(without(prod, kind, namespace="search-train"))
     assert told(without(prod, kind, namespace="search-train"), is_whole=False) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "fault"),
+    [
+        ("gpucimages", lambda body: source(body)["validations"].pop(), "PLC009"),
+        ("gpucgpulimits", lambda body: source(body)["variables"][0].update(expression="true"), "PLC009"),
+        ("visible-devices", lambda body: body["spec"]["match"]["kinds"][0]["kinds"].pop(), "PLC009"),
+        ("toleration-fence-research", lambda body: body["spec"]["parameters"]["taints"].pop(), "PLC010"),
+        ("gpu-limits-search", lambda body: limit(body).update(resource="nvidia.com/gpus"), "PLC011"),
+        ("network-policy-fence-search", lambda body: body["spec"]["parameters"].update(tenant="research"), "PLC012"),
+        ("queue-required-search", lambda body: body["spec"]["parameters"]["queues"].append("general"), "PLC013"),
+    ],
+)
+def test_a_changed_policy_is_named(prod: tuple[Manifest, ...], name: str, change: Change, fault: str) -> None:
+    tree = Tree(changed(prod, name, change), is_whole=True)
+    assert (fault, name) in [(flaw.fault.id, flaw.manifest.name) for flaw in policies.flaws(tree)]
+
+
+def source(body: dict[str, Any]) -> Any:
+    return body["spec"]["targets"][0]["code"][0]["source"]
+
+
+def limit(body: dict[str, Any]) -> Any:
+    return body["spec"]["parameters"]["limits"][0]
