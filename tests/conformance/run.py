@@ -12,7 +12,7 @@ from pathlib import Path
 
 from compiler.compiled import compiled_spec
 from compiler.rehearse.programs import MissingProgramsError, Programs, find_programs
-from tests.conformance import core_kinds, differential, fault_run, gator
+from tests.conformance import core_kinds, differential, fault_run, gator, generated_pods
 from tests.conformance.endings import endings
 from tests.conformance.outcome import Check
 from tests.conformance.rehearsals import rehearse
@@ -44,6 +44,7 @@ def main() -> int:
 def _checks(programs: Programs, folder: Path, crds: Path | None) -> Iterator[Check]:
     suites = folder / "suites"
     yield from gator.verify(programs.path("gator"), suites, example("prod-use1"))
+    yield from _tried("generated pods", lambda: generated_pods.checks(programs.path("gator"), folder / "pods"))
     for name in EXAMPLES:
         yield from gator.judge(programs.path("gator"), folder, example(name))
     if lacking := core_kinds.missing():

@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of what reads untrusted text: `python -m tests.fuzz TARGET SECONDS`.
 
-Targets: `spec` (the reader of specs, then the types), `lint` (files of strangers through schemas and judges). Needs atheris
-(`pip install gpuc[fuzz]`). Anything but findings is a crash: its input is written to fuzz-crash-*, and the run ends with 77.
+Targets: `spec` (the reader of specs), `lint` (files of strangers through schemas and judges). Needs atheris
+(`pip install gpuc[fuzz]`). Anything but findings is a crash: its input goes to fuzz-crash-*, and the run ends with 77.
 """
 
 from __future__ import annotations
