@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from compiler.lint.files import files_below
 from compiler.lint.own_schemas import Import, imports
 from compiler.lint.text import read
 from compiler.report.console import complain, put
@@ -22,7 +21,6 @@ table for each version that they serve. `gpuc lint --crds DIR` then judges objec
 options:
   --into DIR  where the tables go, {INTO}/ where nothing is said; tables of the same kind and version are replaced
 """
-_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 @dataclass
@@ -45,8 +43,8 @@ def run_crds(words: list[str]) -> int:
     paths, into = _arguments(words)
     found = _Gathered()
     for path in paths:
-        for file in _files(path):
-            _take(file, found)
+        for file in files_below(path):
+            _take(Path(file), found)
     if not found.tables and not found.problems:
         raise UsageError(f"no CustomResourceDefinition in {', '.join(paths)}")
     new, changed = _write(found, into)
@@ -78,22 +76,6 @@ def _arguments(words: list[str]) -> tuple[list[str], Path]:
     if not paths or not into:
         raise UsageError("gpuc crds import needs a file or a folder; `gpuc crds --help` shows the usage")
     return paths, Path(into)
-
-
-def _files(path: str) -> Iterator[Path]:
-    """The YAML and JSON files below a path, sorted; a file that is named is taken whatever its name.
-
-    Raises:
-        UsageError: when there is nothing at the path.
-    """
-    if os.path.isfile(path):
-        yield Path(path)
-        return
-    if not os.path.isdir(path):
-        raise UsageError(f"there is no {path}")
-    for folder, folders, names in os.walk(path):
-        folders.sort()
-        yield from (Path(folder, name) for name in sorted(names) if name.endswith(_SUFFIXES))
 
 
 def _take(file: Path, found: _Gathered) -> None:

@@ -15,6 +15,7 @@ from compiler.catalog.schemas import Table
 from compiler.catalog.schemas.sharing import shared
 from compiler.catalog.schemas.structural import Schema, strict
 from compiler.manifest import Manifest
+from compiler.usage import UsageError
 from compiler.verify.flaw import Flaw
 from compiler.verify.metadata import verify_metadata
 from compiler.verify.mismatch import Fit, mismatches, validator
@@ -68,7 +69,11 @@ def imports(definition: Any) -> Iterator[Import]:
 
 
 def own_table(folder: Path, api: str, kind: str) -> Table | None:
-    """The table of a kind that was imported into a folder; None where there is none."""
+    """The table of a kind that was imported into a folder; None where there is none.
+
+    Raises:
+        UsageError: when the table's file is not what the import wrote.
+    """
     found = _read(folder, api, kind)
     return found[0] if found else None
 
@@ -103,7 +108,7 @@ def _read(folder: Path, api: str, kind: str) -> tuple[Table, Schema] | None:
     """A table and its rules.
 
     Raises:
-        ValueError: when the file is not what the import wrote.
+        UsageError: when the file is not what the import wrote.
     """
     group, _, version = api.rpartition("/")
     if not (_is(_NAME, group) and _is(_NAME, version) and _is(_KIND, kind)):
@@ -115,8 +120,8 @@ def _read(folder: Path, api: str, kind: str) -> tuple[Table, Schema] | None:
         read = json.loads(path.read_text(encoding="utf-8"))
         table = Table(group, version, kind, read["plural"], read["namespaced"], read["schema"])
         return table, read.get("rules", {})
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is no table that `gpuc crds import` wrote: {error}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} is no table that `gpuc crds import` wrote: {error}") from error
 
 
 @lru_cache(maxsize=4096)

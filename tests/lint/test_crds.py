@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from compiler.cli import main
 from compiler.lint import own_rules
 from compiler.lint.crds_command import run_crds
 from compiler.lint.objects import Reading
@@ -397,7 +398,7 @@ def test_names_of_objects_lead_to_no_file_elsewhere(tmp_path: Path) -> None:
     for api, kind in (("../example.com/v1", "Widget"), (f"{GROUP}/v1", "../../x"), ("", ""), (f"{GROUP}/../v1", "W")):
         assert own_table(folder, api, kind) is None
     (folder / GROUP / "Gadget_v1.json").write_text("[]")
-    with pytest.raises(ValueError, match="no table"):
+    with pytest.raises(UsageError, match="no table"):
         own_table(folder, f"{GROUP}/v1", "Gadget")
 
 
@@ -425,7 +426,7 @@ def test_dumps_of_a_cluster_lists_and_versions_that_are_not_served(
         ([], "takes the word import first"),
         (["imports", "a"], "did you mean import"),
         (["import"], "needs a file or a folder"),
-        (["import", "nowhere"], "there is no nowhere"),
+        (["import", "nowhere"], "no file nowhere"),
         (["import", "a", "--inot", "b"], "did you mean --into"),
         (["import", "."], "no CustomResourceDefinition in ."),
     ],
@@ -436,6 +437,22 @@ def test_words_that_it_does_not_take(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=text):
         run_crds(words)
+
+
+def test_lint_judges_by_the_imported_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    size = {"type": "integer", **rule("self > 1", "size must be above 1")}
+    (tmp_path / "definition.yaml").write_text(yaml.safe_dump(definition(of_spec(size=size))))
+    (tmp_path / "widget.yaml").write_text(widget({"size": 1}))
+    words = ["lint", str(tmp_path / "widget.yaml"), "--format", "json"]
+    assert main(words) == 0
+    assert "no schema" in str(json.loads(capsys.readouterr().out)["unjudged"])
+    assert main(["crds", "import", str(tmp_path / "definition.yaml"), "--into", str(tmp_path / "crds")]) == 0
+    capsys.readouterr()
+    assert main([*words, "--crds", str(tmp_path / "crds")]) == 1
+    report = json.loads(capsys.readouterr().out)
+    (one,) = report["findings"]
+    assert (one["id"], one["line"], report["unjudged"]) == ("CRD001", 6, [])
+    assert one["message"].endswith("spec.size: size must be above 1")
 
 
 def test_help_shows_the_usage(capsys: pytest.CaptureFixture[str]) -> None:

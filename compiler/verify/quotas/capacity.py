@@ -72,14 +72,33 @@ def pools(tree: Tree) -> list[Pool]:
     return [_pool(each.name, each.body, [body for _, body in overlays]) for each in tree.of("karpenter.sh", "NodePool")]
 
 
-def selected(all_pools: Iterable[Pool], labels: Any) -> list[Pool]:
-    """The pools whose nodes may carry all labels of a flavor; empty where any other node may carry them too."""
-    known = list(all_pools)
-    wanted = {key: value for key, value in pairs(labels) if isinstance(key, str) and isinstance(value, str)}
-    told = {key for pool in known for key in (*pool.labels, *pool.allowed)}
-    if not any(key in told and (not _is_by_cloud(key) or key.startswith("karpenter.sh/")) for key in wanted):
-        return []
-    return [pool for pool in known if all(_may_carry(pool, key, value, told) for key, value in wanted.items())]
+class PoolIndex:
+    """Node pools by the labels that their nodes carry."""
+
+    def __init__(self, known: Iterable[Pool]) -> None:
+        self._pools = tuple(known)
+        self._told: set[str] = set()
+        self._by_label: dict[tuple[str, str], list[Pool]] = {}
+        for pool in self._pools:
+            self._told.update(pool.labels, pool.allowed)
+            pairs_of = [
+                *pool.labels.items(),
+                *((key, value) for key, values in pool.allowed.items() for value in values),
+            ]
+            for pair in dict.fromkeys(pairs_of):
+                self._by_label.setdefault(pair, []).append(pool)
+
+    def selected(self, labels: Any) -> list[Pool]:
+        """The pools whose nodes may carry all labels of a flavor; empty where any other node may carry them too."""
+        wanted = {key: value for key, value in pairs(labels) if isinstance(key, str) and isinstance(value, str)}
+        own = [key for key in wanted if key in self._told and (key == NODEPOOL or not _is_by_cloud(key))]
+        if own:
+            candidates = min((self._by_label.get((key, wanted[key]), []) for key in own), key=len)
+        elif any(key in self._told and key.startswith("karpenter.sh/") for key in wanted):
+            candidates = list(self._pools)
+        else:
+            return []
+        return [pool for pool in candidates if all(_may_carry(pool, *each, self._told) for each in wanted.items())]
 
 
 def _may_carry(pool: Pool, key: str, value: str, told: set[str]) -> bool:

@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 from compiler.finding import Severity, fault
 from compiler.verify.flaw import Flaw
 from compiler.verify.quotas.amount import UNLIMITED, told
-from compiler.verify.quotas.capacity import EFA, GPU, NODEPOOL, Pool, pools, selected
+from compiler.verify.quotas.capacity import EFA, GPU, NODEPOOL, Pool, PoolIndex, pools
 from compiler.verify.quotas.kueue import GROUP, Family, Key, Member, Quota
 from compiler.verify.tree import Tree, dig, items
 
@@ -37,10 +38,14 @@ BELOW_A_NODE = fault(
 OUT_OF_PROPORTION = fault(
     "QTA004",
     Severity.WARNING,
-    "Of a flavor a queue has cpu, memory or EFA for less than half of its GPUs.",
+    "Of a flavor a queue has cpu, memory or EFA for less than a quarter of its GPUs.",
     "Pods that take a node's share of each use that up first; the rest of the GPU quota is never used.",
 )
+Part = tuple[int, Family]
+"""What one family promises of something."""
 _UNKNOWN_OR_REMOTE = (None, "kueue.x-k8s.io/multikueue")
+_PARTS = 4
+"""Pods with GPUs often take half of a node's share of cpu and memory, hardly ever less than this part of it."""
 _BESIDE_GPUS = ("cpu", "memory", EFA)
 
 
@@ -51,14 +56,11 @@ class Nodes:
     tree: Tree
 
     @cached_property
-    def _pools(self) -> list[Pool]:
-        return pools(self.tree)
-
-    @cached_property
     def by_flavor(self) -> dict[str, list[Pool]]:
         """Pools by flavor; none where nodes of no pool may carry its labels."""
+        index = PoolIndex(pools(self.tree))
         flavors = self.tree.of(GROUP, "ResourceFlavor")
-        return {each.name: selected(self._pools, dig(each.body, "spec", "nodeLabels")) for each in flavors}
+        return {each.name: index.selected(dig(each.body, "spec", "nodeLabels")) for each in flavors}
 
     def most(self, key: Key) -> int | None:
         """What the pools of a flavor hold of a resource at most; None where nothing bounds it."""
@@ -74,39 +76,62 @@ class Nodes:
 
 
 def promises(nodes: Nodes, known: list[Family]) -> Iterator[Flaw]:
-    """Nominal quotas that no node backs: of one family first, then of all that share a flavor."""
-    remote = _remote_queues(nodes.tree)
-    sums: dict[Key, list[tuple[int, Family]]] = defaultdict(list)
+    """Nominal quotas that no node backs: of one family first, then of all that share a flavor.
+
+    Of each flavor the resource is told of which most is missing; the others follow from the same nodes.
+    """
+    sums: dict[str, dict[Key, list[Part]]] = defaultdict(lambda: defaultdict(list))
+    for family, total in _totals(nodes.tree, known):
+        for key, value in total.items():
+            sums[key[0]][key].append((value, family))
+    for by_key in sums.values():
+        beyond = [
+            (key, parts, most) for key, parts in by_key.items() if (most := _exceeded(nodes, key, parts)) is not None
+        ]
+        if beyond:
+            key, parts, most = max(beyond, key=lambda each: _missing(each[1], each[2]))
+            yield from _beyond(nodes, key, parts, most, [each[0][1] for each in beyond if each[0] != key])
+
+
+def _totals(tree: Tree, known: list[Family]) -> Iterator[tuple[Family, dict[Key, int]]]:
+    remote = _remote_queues(tree)
     for family in known:
         total: dict[Key, int] = defaultdict(int)
         for member in family.members:
             for key, quota in member.quotas.items():
                 if not (member.is_queue and member.name in remote):
                     total[key] += quota.nominal
-        for key, value in total.items():
-            sums[key].append((value, family))
-    for key, parts in sums.items():
-        if any(value for value, _ in parts):
-            yield from _beyond(nodes, key, parts)
+        yield family, total
 
 
-def _beyond(nodes: Nodes, key: Key, parts: list[tuple[int, Family]]) -> Iterator[Flaw]:
-    most = nodes.most(key)
+def _exceeded(nodes: Nodes, key: Key, parts: list[Part]) -> int | None:
+    """What the nodes hold at most, where that is less than what is promised."""
     total = sum(value for value, _ in parts)
-    if most is None or total <= most or total >= UNLIMITED:
-        return
-    kind = BEYOND_POOLS if nodes.is_certain(key[0]) else BEYOND_POOLS_HERE
-    names = ", ".join(pool.name for pool in nodes.by_flavor[key[0]])
+    if total <= 0 or total >= UNLIMITED:  # who writes an unlimited quota promises more on purpose
+        return None
+    most = nodes.most(key)
+    return most if most is not None and total > most else None
+
+
+def _missing(parts: list[Part], most: int) -> float:
+    """The promise in multiples of what there is."""
+    return sum(value for value, _ in parts) / most if most > 0 else inf
+
+
+def _beyond(nodes: Nodes, key: Key, parts: list[Part], most: int, others: list[str]) -> Iterator[Flaw]:
+    flavor, resource = key
+    kind = BEYOND_POOLS if nodes.is_certain(flavor) else BEYOND_POOLS_HERE
+    names = ", ".join(pool.name for pool in nodes.by_flavor[flavor])
+    more = f"; too much as well: {', '.join(others)}" if others else ""
     alone = [part for part in parts if part[0] > most]
     for value, family in alone or [max(parts, key=lambda part: part[0])]:
-        member, quota = max(
-            ((each, each.quotas[key]) for each in family.members if key in each.quotas), key=lambda one: one[1].nominal
-        )
-        who = str(family) if alone else f"{family} and {len(parts) - 1} more"
-        text = f"{who} promises {told(key[1], value if alone else total)} of flavor {key[0]}"
+        rows = ((each, each.quotas[key]) for each in family.members if key in each.quotas)
+        member, quota = max(rows, key=lambda row: row[1].nominal)
         assert member.manifest is not None, "what has quotas has an object"
-        where = (*quota.path, "nominalQuota")
-        yield Flaw(kind, member.manifest, where, f"{text}, its node pools hold at most {told(key[1], most)}: {names}")
+        who = str(family) if alone else f"{family} and {len(parts) - 1} more"
+        promised = told(resource, value if alone else sum(part[0] for part in parts))
+        text = f"{who} promises {promised} of flavor {flavor}, its node pools hold at most {told(resource, most)}: "
+        yield Flaw(kind, member.manifest, (*quota.path, "nominalQuota"), text + names + more)
 
 
 def _remote_queues(tree: Tree) -> set[str]:
@@ -149,7 +174,7 @@ def _of_gpus(
         if quota is None or not (resource != EFA or queue.potential[flavor, EFA]):
             continue
         shares = [each[GPU] * queue.potential[flavor, resource] // each[resource] for each in types if each[resource]]
-        if shares and max(shares) * 2 < gpus:
+        if shares and max(shares) * _PARTS < gpus:
             text = f"{told(resource, queue.potential[flavor, resource])} of flavor {flavor} can be used, which is a "
             text += f"node's share for {told(GPU, max(shares))}, the queue can use {told(GPU, gpus)}"
             yield Flaw(OUT_OF_PROPORTION, queue.manifest, (*quota.path, "nominalQuota"), text)

@@ -121,7 +121,7 @@ def test_what_gpuc_promises_is_exactly_what_the_pools_hold_of_whole_gpus(name: s
 def test_a_cohort_that_promises_more_gpus_than_its_pools_hold_is_told_with_both_numbers() -> None:
     objects = copies("prod-use1")
     quota(objects, "research", "train-h100", GPU)["nominalQuota"] = "160"
-    ((_, text),) = [each for each in told(objects) if each[0] == "QTA001"]
+    ((_, text),) = told(objects)
     assert "cohort company promises 208 nvidia.com/gpu of flavor train-h100" in text
     assert "hold at most 128 nvidia.com/gpu: train-h100" in text
     assert "spec.resourceGroups[0].flavors[0].resources[3].nominalQuota" in text
@@ -230,6 +230,15 @@ def test_cpu_for_8_of_64_gpus_is_told() -> None:
     found = dict(told(objects))
     assert set(found) == {"QTA004"}
     assert "96 cpu of flavor batch-a100 can be used, which is a node's share for 8 nvidia.com/gpu" in found["QTA004"]
+
+
+def test_a_third_of_a_nodes_share_of_cpu_is_enough() -> None:
+    fixed = [flavor("a", team_pool="p"), pool("p", ["p5.48xlarge"], limits={"nodes": "1"})]
+    assert ids([*fixed, queue("q", {"a": {"cpu": 64, GPU: 8}})]) == set()
+    assert ids([*fixed, queue("q", {"a": {"cpu": 47, GPU: 8}})]) == {"QTA004"}
+    assert ids([*fixed, queue("q", {"a": {"memory": "1Gi", GPU: 8}})]) == {"QTA004"}
+    assert ids([*fixed, queue("q", {"a": {EFA: 7, GPU: 8}})]) == {"QTA004"}
+    assert ids([*fixed, queue("q", {"a": {EFA: 0, "cpu": 192, GPU: 8}}, fairSharing={})]) == {"QTA011"}
 
 
 def test_a_queue_of_efa_nodes_without_a_whole_node_is_told() -> None:
@@ -409,6 +418,22 @@ def put(document: Any, path: tuple[Any, ...], value: Any) -> None:
     for step in path[:-1]:
         document = document[step]
     document[path[-1]] = value
+
+
+def test_one_flaw_tells_what_is_missing_most_and_names_the_rest() -> None:
+    objects = [flavor("a", team_pool="p"), pool("p", ["p5.48xlarge"], limits={"nodes": "1"})]
+    ((identity, text),) = told([*objects, queue("q", {"a": {"cpu": 800, GPU: 80}})])
+    assert (identity, "80 nvidia.com/gpu" in text, text.endswith("too much as well: cpu")) == ("QTA001", True, True)
+
+
+def test_a_thousand_pools_and_flavors_take_a_moment() -> None:
+    objects = [pool(f"p{number}", ["p5.48xlarge"], limits={"nodes": "1"}) for number in range(1000)]
+    objects += [flavor(f"f{number}", team_pool=f"p{number}") for number in range(1000)]
+    objects += [queue(f"q{number}", {f"f{number}": {"cpu": 8, GPU: 1}}) for number in range(1000)]
+    tree = Tree(manifests(objects), is_whole=True)
+    started = time.perf_counter()
+    assert {flaw.fault.id for flaw in flaws(tree)} == set()
+    assert time.perf_counter() - started < 2
 
 
 def test_two_thousand_queues_take_a_moment() -> None:

@@ -1,0 +1,118 @@
+"""What constraints reach: every tenant's namespace and none of the platform's; templates to copy break none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from compiler.catalog.policies import Policy, policies
+from compiler.compiled import CompiledSpec, compiled_spec
+from compiler.manifest import Manifest
+from tests.conftest import EXAMPLES, ROOT
+
+from .kubernetes_cel import Object, Review, denials
+
+every_cluster = pytest.mark.parametrize("name", EXAMPLES)
+BY_KIND = {policy.kind: policy for policy in policies().values()}
+NAME = "kubernetes.io/metadata.name"
+
+
+@cache
+def spec(name: str) -> CompiledSpec:
+    return compiled_spec(ROOT, f"specs/{name}.yaml")
+
+
+def constraints(name: str) -> list[Manifest]:
+    return [each for each in spec(name).synced if each.api.startswith("constraints.gatekeeper.sh/")]
+
+
+def labels(name: str) -> dict[str, dict[str, str]]:
+    """Labels by namespace: of those that are emitted, and of those that Applications or charts make."""
+    made = {each.name: {NAME: each.name, **each.labels} for each in spec(name).synced if each.kind == "Namespace"}
+    for each in spec(name).synced:
+        if each.kind == "Application":
+            managed = each.body["spec"].get("syncPolicy", {}).get("managedNamespaceMetadata", {})
+            namespace = each.body["spec"]["destination"].get("namespace", "")
+            if namespace:
+                made.setdefault(namespace, {NAME: namespace, **managed.get("labels", {})})
+    return made
+
+
+def selects(constraint: Manifest, of_namespace: dict[str, str]) -> bool:
+    match = constraint.body["spec"]["match"]
+    selector: Any = match["namespaceSelector"]
+    assert selector and match["scope"] == "Namespaced", "an empty selector selects every namespace"
+    assert not set(match) - {"scope", "kinds", "namespaceSelector", "source"}, "a matcher that this test does not know"
+    wanted: dict[str, str] = selector.get("matchLabels", {})
+    rows = selector.get("matchExpressions", [])
+    assert {row["operator"] for row in rows} <= {"Exists"}
+    return wanted.items() <= of_namespace.items() and all(row["key"] in of_namespace for row in rows)
+
+
+@every_cluster
+def test_the_platforms_namespaces_are_reached_by_no_constraint(name: str) -> None:
+    tenants = set(spec(name).cluster.tenant_namespaces)
+    platform = {namespace: of for namespace, of in labels(name).items() if namespace not in tenants}
+    assert {"argocd", "gatekeeper-system", "gpu-operator", "karpenter", "kueue-system", "monitoring"} <= set(platform)
+    platform |= {namespace: {NAME: namespace} for namespace in ("kube-system", "kube-public", "default")}
+    for one in constraints(name):
+        assert [namespace for namespace, of in platform.items() if selects(one, of)] == [], one.name
+
+
+@every_cluster
+def test_every_tenant_namespace_is_reached_by_each_policy_once(name: str) -> None:
+    known = labels(name)
+    for namespace in spec(name).cluster.tenant_namespaces:
+        reached = [one.kind for one in constraints(name) if selects(one, known[namespace])]
+        assert len(reached) == len(set(reached)), namespace
+        assert {one.kind for one in constraints(name)} == set(reached), namespace
+
+
+def matches(policy: Policy, document: Object) -> bool:
+    group = document["apiVersion"].rpartition("/")[0]
+    return any(group in row["apiGroups"] and document["kind"] in row["kinds"] for row in policy.kinds)
+
+
+def pods(document: Object) -> Iterator[Object]:
+    """The pods that controllers make from a workload, in every form in which templates are emitted."""
+    waiting: list[Any] = [document.get("spec", {})]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting.extend(part)
+        elif isinstance(part, dict):
+            template = part.get("template", {})
+            if isinstance(template, dict) and "containers" in template.get("spec", {}):
+                metadata = {"name": "pod", "namespace": document["metadata"]["namespace"]}
+                made = {"apiVersion": "v1", "kind": "Pod", "metadata": template.get("metadata", {}) | metadata}
+                yield made | {"spec": template["spec"]}
+            else:
+                waiting.extend(part.values())
+
+
+@every_cluster
+def test_templates_that_users_copy_and_their_pods_break_no_constraint(name: str) -> None:
+    known, judged, found = labels(name), 0, []
+    for each in spec(name).workloads:
+        document = each.document()
+        for one in constraints(name):
+            if not selects(one, known[each.namespace]):
+                continue
+            policy, parameters = BY_KIND[one.kind], one.body["spec"].get("parameters", {})
+            for candidate in (document, *pods(document)):
+                if matches(policy, candidate):
+                    judged += 1
+                    refused = denials(policy.variables, policy.validations, parameters, Review(candidate))
+                    found += [f"{each}: {one.name}: {text}" for text in refused.values()]
+    assert found == []
+    assert judged > 20
+
+
+@every_cluster
+def test_every_template_has_a_pod_that_was_judged(name: str) -> None:
+    makers = [each for each in spec(name).workloads if each.kind in ("Job", "JobSet", "TrainJob", "Deployment")]
+    assert makers
+    assert [str(each) for each in makers if each.kind != "TrainJob" and not list(pods(each.document()))] == []
