@@ -13,16 +13,28 @@ UNUSED = fault(
 )  # fmt: skip
 
 
-def accepted(findings: Iterable[Finding], tree: dict[str, Any]) -> list[Finding]:
-    """The findings without those that an `accept` at their path or above names, and one for each unused acceptance."""
-    reasons = dict(_acceptances(tree, ()))
+JUDGES = ("REF", "QTA", "SCD", "PLC", "NSP", "ISO", "RBA", "OBJ")
+"""Topics of what is found in the output, after the rules have passed."""
+SAME = {"QTA001": "KRP004"}
+"""What judges call by another name than the rule that an acceptance names: more promised than can exist."""
+
+
+def accepted(findings: Iterable[Finding], tree: dict[str, Any], *, judged: bool = False) -> list[Finding]:
+    """The findings without those that an `accept` at their path or above names, and one for each unused acceptance.
+
+    Args:
+        judged: whether these are the judges' findings; acceptances of rules' findings are not counted as unused then.
+    """
+    every = dict(_acceptances(tree, ()))
+    reasons = {path for path in every if str(path[-1]).startswith(JUDGES) == judged}
     used: set[Path] = set()
     kept = []
     for finding in findings:
         covering = [
-            (*finding.path[:depth], "accept", finding.id)
+            (*finding.path[:depth], "accept", name)
             for depth in range(len(finding.path) + 1)
-            if (*finding.path[:depth], "accept", finding.id) in reasons
+            for name in (finding.id, SAME.get(finding.id, finding.id))
+            if (*finding.path[:depth], "accept", name) in every
         ]
         used.update(covering)
         if not covering:

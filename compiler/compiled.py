@@ -71,5 +71,5 @@ def compiled_spec(root: Path, file: str) -> CompiledSpec:
     if any(finding.is_error for finding in findings):
         raise Stop(findings)
     artifacts = tuple(emit(cluster))
-    findings = [*findings, *verify(artifacts, cluster.spec.kubernetes, cluster.components)]
-    return CompiledSpec(source, cluster, artifacts, tuple(findings))
+    judged = accepted(verify(artifacts, cluster.spec.kubernetes, cluster.components), source.tree, judged=True)
+    return CompiledSpec(source, cluster, artifacts, (*findings, *judged))
