@@ -131,7 +131,7 @@ class Pool(Wish):
     """Whether nodes stand close together, in a placement group of the cluster strategy."""
 
     topology: Annotated[list[Level], Field(min_length=1)] | None = None
-    """Levels for topology-aware scheduling, widest first; only where capacity is static or reserved."""
+    """Levels for topology-aware scheduling, widest first; only where nodes are static."""
 
     image: Image | None = None
     """The machine image of this pool; that of the cluster where absent."""
