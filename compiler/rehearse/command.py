@@ -183,8 +183,12 @@ def _compiles(root: Path, files: list[str]) -> bool:
 
 
 def _programs() -> Programs:
+    from importlib.util import find_spec
+
     from compiler.rehearse.programs import MissingProgramsError, find_programs
 
+    if find_spec("cryptography") is None:
+        raise UsageError("certificates are made with the package cryptography: pip install 'gpuc[rehearse]'")
     try:
         return find_programs()
     except MissingProgramsError as error:
