@@ -19,7 +19,7 @@ from compiler.usage import UsageError
 from compiler.verify.flaw import Flaw
 from compiler.verify.metadata import verify_metadata
 from compiler.verify.mismatch import Fit, mismatches, validator
-from compiler.verify.schema import MISSING_FIELD, UNKNOWN_FIELD, WRONG_VALUE
+from compiler.verify.schema import MISSING_FIELD, UNKNOWN_FIELD, WRONG_VALUE, with_numbers
 
 _FAULTS = {Fit.UNKNOWN: UNKNOWN_FIELD, Fit.VALUE: WRONG_VALUE, Fit.MISSING: MISSING_FIELD}
 _APART = frozenset(("apiVersion", "kind", "metadata", "status"))
@@ -141,7 +141,7 @@ def _table(schema: Any) -> Schema:
     properties = {name: child for name, child in schema.get("properties", {}).items() if name not in _APART}
     body = {**schema, "type": "object", "properties": properties}
     body["required"] = [name for name in schema.get("required", []) if name not in _APART]
-    closed: Schema = shared(_with_numbers(strict(_with_embedded(body))))
+    closed: Schema = shared(with_numbers(strict(_with_embedded(body))))
     try:
         validator(closed)
     except ValueError as error:
@@ -181,17 +181,6 @@ def _with_embedded(schema: Schema) -> Schema:
         if isinstance(schema.get(word), dict):
             made[word] = _with_embedded(schema[word])
     return made
-
-
-def _with_numbers(schema: Any) -> Any:
-    """The schema, in which a quantity may be a number, as people write it and the API server takes it."""
-    if isinstance(schema, list):
-        return [_with_numbers(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if schema.get("type") == "string" and schema.get("format") == "quantity":
-        return {**schema, "type": ["string", "number"]}
-    return {key: _with_numbers(each) for key, each in schema.items()}
 
 
 def _rules(schema: Schema) -> Schema:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from compiler.rehearse.client import Client, Object, WaitError
+from compiler.rehearse.client import Client, Object
 from compiler.rehearse.session import Rehearsal
 
 LOOK_SECONDS = 0.4
@@ -65,22 +65,11 @@ class SharedRehearsal(Rehearsal):
         )
         return [(event.get("reason", ""), event.get("message", "")) for event in found]
 
-    def until(self, what: str, holds: Callable[[], bool], timeout_s: float) -> None:
-        """Waits until something holds.
-
-        Raises:
-            WaitError: naming it, when it does not in time.
-        """
-        deadline = time.monotonic() + timeout_s
-        while not holds():
-            if time.monotonic() > deadline:
-                raise WaitError(f"{what}: not after {timeout_s:.0f} s")
-            time.sleep(LOOK_SECONDS)
-
 
 def shared(rehearsal: Rehearsal) -> SharedRehearsal:
     """The same rehearsal, to be looked at by many at once."""
-    return SharedRehearsal(rehearsal.spec, rehearsal.client, rehearsal.timeouts, lister=Lister(rehearsal.client))
+    lister = Lister(rehearsal.client)
+    return SharedRehearsal(rehearsal.spec, rehearsal.client, rehearsal.timeouts, LOOK_SECONDS, lister=lister)
 
 
 def _owner(each: Object) -> str:

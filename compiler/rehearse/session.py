@@ -40,6 +40,8 @@ class Rehearsal:
     spec: CompiledSpec
     client: Client
     timeouts: Timeouts = field(default_factory=Timeouts)
+    poll_s: float = POLL_SECONDS
+    """Seconds between two looks."""
 
     @property
     def cluster(self) -> Cluster:
@@ -84,7 +86,7 @@ class Rehearsal:
         while not holds():
             if time.monotonic() > deadline:
                 raise WaitError(f"{what}: not after {timeout_s:.0f} s")
-            time.sleep(POLL_SECONDS)
+            time.sleep(self.poll_s)
 
     def clear(self, *, nodes: bool = True) -> None:
         """Removes all work of tenants, and the nodes that were started for it; those of static pools stay.

@@ -103,18 +103,18 @@ def _of(
 def _compiled(api: str, kind: str, kubernetes: str, as_written: bool) -> Draft202012Validator:
     known = table(api, kind, kubernetes)
     assert known is not None
-    return validator(_with_numbers(known.schema) if as_written else known.schema)
+    return validator(with_numbers(known.schema) if as_written else known.schema)
 
 
-def _with_numbers(schema: Any) -> Any:
-    """The same schema, in which a quantity may be a number."""
+def with_numbers(schema: Any) -> Any:
+    """The same schema, in which a quantity may be a number, as people write it and the API server takes it."""
     if isinstance(schema, list):
-        return [_with_numbers(each) for each in schema]
+        return [with_numbers(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
     if schema.get("format") == "quantity" and schema.get("type") == "string":
         return {**schema, "type": ["string", "number"]}
-    return {key: _with_numbers(each) for key, each in schema.items()}
+    return {key: with_numbers(each) for key, each in schema.items()}
 
 
 def _unknown_kind(manifest: Manifest, kubernetes: str) -> Flaw:
