@@ -14,6 +14,7 @@ from compiler.manifest import Manifest
 from tests.conftest import EXAMPLES
 from tests.verify.references.test_names import REFERENCES, offer, source_of, target_of
 from tests.verify.references.trees import example_objects, judged, replaced, with_value
+from tests.verify.sound import unsound
 
 STRANGE: tuple[Any, ...] = (
     None,
@@ -56,13 +57,16 @@ def test_any_value_may_stand_anywhere(name: str) -> None:
     for each in objects:
         for number, path in enumerate(paths(each.body)):
             if number < 250:
-                judged(replaced(objects, each, with_value(each, path, next(values))), whole=bool(number % 2))
+                tree = replaced(objects, each, with_value(each, path, next(values)))
+                assert unsound(judged(tree, whole=bool(number % 2)), tree) == []
 
 
 @pytest.mark.parametrize("value", STRANGE, ids=repr)
 def test_any_value_may_be_a_label_or_a_whole_spec(value: Any) -> None:
     objects = few("prod-use1")
     labels = {"kueue.x-k8s.io/queue-name": value, "gpuc.dev/tenant": value}
-    judged([replace(each, labels=labels, annotations={"a": value}) for each in objects], whole=True)
-    judged([replace(each, body={"spec": value, "data": value, "roleRef": value}) for each in objects], whole=True)
-    judged([replace(each, body={}) for each in objects], whole=False)
+    labelled = [replace(each, labels=labels, annotations={"a": value}) for each in objects]
+    filled = [replace(each, body={"spec": value, "data": value, "roleRef": value}) for each in objects]
+    empty = [replace(each, body={}) for each in objects]
+    for tree, whole in ((labelled, True), (filled, True), (empty, False)):
+        assert unsound(judged(tree, whole=whole), tree) == []

@@ -1,9 +1,8 @@
-"""The judge is quick over the production tree, and over many copies of it, in which nothing is told either."""
+"""Many copies of the production tree in one, in which nothing is told either; benchmarks/lint.py has the seconds."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from time import process_time
 from typing import Any
 
 from compiler.manifest import Manifest
@@ -59,21 +58,9 @@ def copied(objects: tuple[Manifest, ...], number: int) -> list[Manifest]:
     ]
 
 
-def test_many_clusters_in_one_tree_are_judged_in_little_time() -> None:
+def test_nothing_is_told_of_many_clusters_in_one_tree() -> None:
     objects = example_objects("prod-use1")
     many = [each for number in range(COPIES) for each in copied(objects, number)]
     assert len(many) > 9_900
     for whole in (True, False):
-        began = process_time()
-        found = list(flaws(Tree(many, is_whole=whole)))
-        spent = process_time() - began
-        assert found == []
-        assert spent < 6, f"{spent:.2f} s"  # 0.6 s on the machine that it was written on
-
-
-def test_one_cluster_is_judged_in_no_time() -> None:
-    objects = example_objects("prod-use1")
-    list(flaws(Tree(objects, is_whole=True)))
-    began = process_time()
-    list(flaws(Tree(objects, is_whole=True)))
-    assert process_time() - began < 0.15
+        assert list(flaws(Tree(many, is_whole=whole))) == []
