@@ -44,9 +44,19 @@ class CompiledSpec:
         outside = tuple(self.cluster.out(folder) for folder in UNSYNCED)
         return tuple(each for each in self.artifacts if isinstance(each, Manifest) and each.file.startswith(outside))
 
+    @cached_property
+    def objects(self) -> tuple[Manifest, ...]:
+        """All objects, the templates that users copy among them."""
+        return tuple(each for each in self.artifacts if isinstance(each, Manifest))
+
+    @cached_property
+    def charts(self) -> Mapping[str, Mapping[str, Any]]:
+        """The Helm values of every chart of the release set."""
+        return {each.component: each.body for each in self.artifacts if isinstance(each, Values)}
+
     def values(self, component: str) -> Mapping[str, Any]:
         """The Helm values of a chart of the release set."""
-        return next(each.body for each in self.artifacts if isinstance(each, Values) and each.component == component)
+        return self.charts[component]
 
 
 def compiled_spec(root: Path, file: str) -> CompiledSpec:

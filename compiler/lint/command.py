@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from compiler.finding import Finding, Mark, Severity, fault
 from compiler.lint.charts import judge_values
@@ -126,7 +127,17 @@ def _flaws(reading: Reading, options: LintOptions, left: Left) -> list[Flaw]:
             left.kinds[f"{flaw.manifest.api} {flaw.manifest.kind}"] += 1
         elif flaw.fault is not NOT_CANONICAL:  # how Kubernetes would print a quantity is nobody's mistake
             found.append(flaw)
-    return [*found, *judge(Tree(reading.manifests, is_whole=False))]
+    return [*found, *judge(Tree(reading.manifests, is_whole=False, values=_values(reading, options)))]
+
+
+def _values(reading: Reading, options: LintOptions) -> dict[str, dict[str, Any]]:
+    """The maps that are no objects, taken for values of the chart that the options name."""
+    if options.chart is None:
+        return {}
+    merged: dict[str, Any] = {}
+    for _, _, data in reading.values:
+        merged |= data
+    return {options.chart: merged}
 
 
 def _is_own(manifest: Manifest, crds: Path) -> bool:

@@ -35,7 +35,8 @@ def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str
 
     manifests = [artifact for artifact in artifacts if isinstance(artifact, Manifest)]
     values = [artifact for artifact in artifacts if isinstance(artifact, Values)]
-    judged = [flaw.finding() for flaw in judge(Tree(manifests, is_whole=True))]
+    bodies = {each.component: each.body for each in values}
+    judged = [flaw.finding() for flaw in judge(Tree(manifests, is_whole=True, values=bodies))]
     return verify_schemas(manifests, kubernetes) + verify_values(values, releases) + judged
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -13,10 +13,14 @@ Key = tuple[str, str, str, str]
 
 
 class Tree:
-    """All objects that are judged together."""
+    """All objects that are judged together, and the values of the charts that run beside them."""
 
-    def __init__(self, manifests: Iterable[Manifest], *, is_whole: bool) -> None:
+    def __init__(
+        self, manifests: Iterable[Manifest], *, is_whole: bool, values: Mapping[str, Any] | None = None
+    ) -> None:
         self.manifests = tuple(manifests)
+        self.values: Mapping[str, Any] = values or {}
+        """Helm values by the name of their chart; a chart that is not here may still be installed."""
         self.is_whole = is_whole
         """Whether this is all that a cluster is given: what is not here is nowhere. Of files that somebody keeps, other
         parts may live elsewhere; there only what contradicts the tree itself is a flaw."""
