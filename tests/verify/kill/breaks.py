@@ -28,6 +28,8 @@ class Break:
     manifest: Manifest
     """The object that is changed, as it was."""
     path: Path
+    changed: Manifest | None
+    """The object as it is then; None where it is missing."""
     tree: tuple[Manifest, ...]
     """The whole tree with the break in it."""
 
@@ -39,9 +41,9 @@ def breaks(tree: tuple[Manifest, ...]) -> Iterator[Break]:
     """All of them, object by object."""
     names = {each.name for each in tree}
     for index, manifest in enumerate(tree):
-        yield Break("object", "is missing", manifest, (), (*tree[:index], *tree[index + 1 :]))
+        yield Break("object", "is missing", manifest, (), None, (*tree[:index], *tree[index + 1 :]))
         for category, what, path, document in _changes(manifest, names):
-            yield Break(category, what, manifest, path, (*tree[:index], document, *tree[index + 1 :]))
+            yield Break(category, what, manifest, path, document, (*tree[:index], document, *tree[index + 1 :]))
 
 
 def _changes(manifest: Manifest, names: set[str]) -> Iterator[tuple[str, str, Path, Manifest]]:
