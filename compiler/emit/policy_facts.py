@@ -81,6 +81,7 @@ def _most(pool: Pool, resource: str) -> int:
 
 
 FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
+    "cluster.priorities": lambda cluster, _: list(cluster.spec.priorities),
     "tenant.name": lambda _, tenant: tenant.name,
     "tenant.cost_centre": lambda _, tenant: tenant.spec.cost_centre,
     "tenant.local_queues": lambda _, tenant: list(tenant.local_queues),

@@ -17,6 +17,7 @@ from compiler.model.names import (
     HUGEPAGES,
     MEMORY,
     POOL_LABEL,
+    PRIORITY_LABEL,
     QUEUE_LABEL,
     SHARED_GPU,
     mig_resource,
@@ -158,7 +159,7 @@ def _usage(template: _Template) -> str:
 def _priority(cluster: Cluster) -> dict[str, str]:
     """The priority in the middle, so that a template neither pushes others away nor waits for everybody."""
     names = sorted(cluster.spec.priorities, key=lambda name: (cluster.spec.priorities[name], name))
-    return {"kueue.x-k8s.io/priority-class": names[len(names) // 2]} if names else {}
+    return {PRIORITY_LABEL: names[len(names) // 2]} if names else {}
 
 
 def _job(cluster: Cluster, template: _Template) -> Body:

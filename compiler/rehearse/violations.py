@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 
-from compiler.model.names import COST_LABEL, GPU, GPU_TAINT_VALUE, MODE_KEY, POOL_LABEL, TENANT_KEY
+from compiler.model.names import COST_LABEL, GPU, GPU_TAINT_VALUE, MODE_KEY, POOL_LABEL, PRIORITY_LABEL, TENANT_KEY
 from compiler.rehearse.desk import Attempt, Desk, most, namespaces_labelled, network_policy
 
 GANG_LABEL = "jobset.sigs.k8s.io/jobset-name"
@@ -136,6 +136,10 @@ def _queue_required(desk: Desk) -> Iterator[Attempt]:
         for queue in foreign[:1]:
             document = desk.job(desk.any_pod("stray"), queue)
             yield Attempt("queue-required", f"Job in queue {queue} of tenant {other.name}", document)
+    for queue in desk.tenant.local_queues[:1]:
+        document = desk.job(desk.any_pod("urgent"), queue)
+        document["metadata"]["labels"][PRIORITY_LABEL] = "unheard-of"
+        yield Attempt("queue-required", "Job of a priority that does not exist", document)
 
 
 def _toleration_fence(desk: Desk) -> Iterator[Attempt]:

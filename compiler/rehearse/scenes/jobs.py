@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from compiler.emit.kueue import LEVEL_LABELS
 from compiler.model import Cluster, ClusterQueue, Namespace
-from compiler.model.names import CPU, EFA, EPHEMERAL_STORAGE, MEMORY, POOL_LABEL, QUEUE_LABEL
+from compiler.model.names import CPU, EFA, EPHEMERAL_STORAGE, MEMORY, POOL_LABEL, PRIORITY_LABEL, QUEUE_LABEL
 from compiler.model.vector import MIB, Vector, texts
 from compiler.rehearse.client import Object
 from compiler.rehearse.expectation import Request
 from compiler.rehearse.quota import owner
 from compiler.rehearse.session import HOLD
 
-PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 REQUIRED_TOPOLOGY = "kueue.x-k8s.io/podset-required-topology"
 SMALL: Vector = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: 64 * MIB}
 """What a pod asks for that is about something else."""

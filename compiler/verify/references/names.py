@@ -111,6 +111,7 @@ REFERENCES: tuple[Reference, ...] = (
         NO_TEMPLATE,
     ),
     Reference(f"{_CONSTRAINTS}/GpucQueueRequired", "spec.parameters.queues[]", _LOCAL, NO_TARGET, ANYWHERE),
+    Reference(f"{_CONSTRAINTS}/GpucQueueRequired", "spec.parameters.priorities[]", _CLASS, NO_TARGET),
     Reference(f"{_CONSTRAINTS}/GpucGpuQueue", "spec.parameters.gpuQueues[]", _LOCAL, NO_TARGET, ANYWHERE),
     Reference(f"{_CONSTRAINTS}/GpucGpuQueue", "spec.parameters.cpuQueues[]", _LOCAL, NO_TARGET, ANYWHERE),
     Reference(f"{_CONSTRAINTS}/GpucPoolSelector", "spec.parameters.pools[]", "karpenter.sh/NodePool", NO_TARGET),

@@ -10,7 +10,7 @@ from compiler.verify.scheduling.amounts import amount
 from compiler.verify.scheduling.matching import selects
 from compiler.verify.scheduling.site import Site
 from compiler.verify.scheduling.steps import Stage, Step
-from compiler.verify.scheduling.work import PodSet, Work
+from compiler.verify.scheduling.work import PRIORITY_LABEL, PodSet, Work
 from compiler.verify.tree import dig, items, pairs
 
 _API = "constraints.gatekeeper.sh"
@@ -52,6 +52,9 @@ def _queue_required(parameters: Any, work: Work) -> Iterator[str]:
     known = [str(each) for _, each in items(dig(parameters, "queues"))]
     if work.kind in _QUEUED and work.queue not in known:
         yield f"label kueue.x-k8s.io/queue-name is {work.queue or 'missing'}; the queues are {', '.join(known)}"
+    classes = [str(each) for _, each in items(dig(parameters, "priorities"))]
+    if work.kind in _QUEUED and work.priority and work.priority not in classes:
+        yield f"label {PRIORITY_LABEL} is {work.priority}; the classes are {', '.join(classes) or 'none'}"
 
 
 def _gpu_resources(parameters: Any, work: Work) -> Iterator[str]:
