@@ -77,7 +77,8 @@ def _of(path: Path, value: Any, names: set[str], manifest: Manifest) -> Iterator
         elif value in names and value != manifest.name and parent not in ("groups", "apiGroups", "resources", "verbs"):
             yield "reference", f"{value} is misspelled", f"{value}x"
         elif last in ("key", "effect") and any(step in TAINTS for step in path):
-            yield "taint", f"{value} is another", "NoExecute" if last == "effect" else f"{value}-x"
+            other = "NoSchedule" if value == "NoExecute" else "NoExecute"
+            yield "taint", f"{value} is another", other if last == "effect" else f"{value}-x"
     if isinstance(value, list) and value:
         if last in TAINTS or last in RULES:
             yield (
