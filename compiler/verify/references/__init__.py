@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from compiler.verify.flaw import Flaw
 from compiler.verify.references import (
     cohorts,
+    hosts,
     keys,
     labels,
     names,
@@ -24,7 +25,7 @@ from compiler.verify.references import (
 from compiler.verify.references.index import Index
 from compiler.verify.tree import Tree
 
-SUBJECTS = (names, keys, cohorts, projects, labels, taints, selectors, resources, namespaces, unused)
+SUBJECTS = (names, keys, hosts, cohorts, projects, labels, taints, selectors, resources, namespaces, unused)
 """In the order in which they are told."""
 
 
