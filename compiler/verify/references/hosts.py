@@ -13,7 +13,7 @@ from compiler.verify.references.spelling import missing, misspelt, write
 from compiler.verify.tree import dig, group
 
 NO_SUBDOMAIN = fault(
-    "REF014",
+    "REF033",
     Severity.ERROR,
     "Pods have a subdomain of which there is no Service.",
     "No name of such a pod resolves: ranks that meet at pod-0.subdomain wait for one another until they give up.",

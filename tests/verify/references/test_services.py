@@ -71,9 +71,9 @@ def test_a_service_finds_the_pods_of_a_job_set() -> None:
 
 def test_pods_with_a_subdomain_need_its_service() -> None:
     for whole in (True, False):
-        assert told(gang(subdomain="trian"), whole=whole) == [("REF014", "Job default/pretrain-large", "write train")]
+        assert told(gang(subdomain="trian"), whole=whole) == [("REF033", "Job default/pretrain-large", "write train")]
     alone = gang(subdomain="other").split("---")[1]
-    assert ids(alone, whole=True) == ["REF014"]
+    assert ids(alone, whole=True) == ["REF033"]
     assert ids(alone) == [], "a tree without any Service may have them elsewhere"
     assert ids(gang(subdomain="ranks")) == ["REF090"]
     assert ids(alone.replace("batch/v1", "kubeflow.org/v1").replace("Job", "PyTorchJob"), whole=True) == []
@@ -86,7 +86,7 @@ def test_every_service_of_the_templates_is_needed_as_it_is(name: str) -> None:
     assert services or name == "infer-euw1"
     for service in services:
         gone = judged([each for each in objects if each is not service], whole=True)
-        assert [(each.fault.id, each.manifest.name) for each in gone] == [("REF014", service.name)]
+        assert [(each.fault.id, each.manifest.name) for each in gone] == [("REF033", service.name)]
         path: Path = ("spec", "selector", "job-name")
         other = judged(replaced(objects, service, with_value(service, path, "nobody")), whole=True)
         assert [(each.fault.id, each.manifest.name, each.path) for each in other] == [("REF032", service.name, path)]
