@@ -22,6 +22,7 @@ JUDGES: tuple[str, ...] = (
     "policies",
     "neighbours",
     "isolation",
+    "isolation.resolver",
     "access",
 )
 """Modules or packages of this one with `flaws(tree) -> Iterator[Flaw]`, in the order in which they are told."""
