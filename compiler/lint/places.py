@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from compiler.finding import Mark, Path
@@ -21,12 +22,22 @@ class Places:
 
     def mark(self, file: str, index: int, path: Path, *, on_key: bool = False) -> Mark:
         """Where the value at a path of a document stands, or the nearest one around it that is written."""
-        known = self._marks(file, index)
-        if on_key and (path, True) in known:
-            return known[path, True]
-        while path and (path, False) not in known:
-            path = path[:-1]
-        return known.get((path, False), Mark(file, 1, 1))
+        return _nearest(self._marks(file, index), path, on_key) or Mark(file, 1, 1)
+
+    def inside(self, outer: Mark, text: str) -> Callable[[Path, bool], Mark]:
+        """Where the values of a YAML text stand that itself is a value, at a mark."""
+        known = lru_cache(maxsize=1)(lambda: marks(text, outer.file, 0))
+        return lambda path, on_key: self.shifted(outer, text, _nearest(known(), path, on_key))
+
+    def shifted(self, outer: Mark, text: str, inner: Mark | None) -> Mark:
+        """A mark in the text of a block (`key: |`) as one in its file; that of the text itself where it is no block."""
+        line, lines = self.line(outer), text.splitlines()
+        if inner is None or inner.line > len(lines) or line is None or line[outer.column - 1 :][:1] != "|":
+            return outer
+        written, shown = self.line(Mark(outer.file, outer.line + inner.line, 1)), lines[inner.line - 1]
+        if written is None or not written.endswith(shown):
+            return outer
+        return Mark(outer.file, outer.line + inner.line, len(written) - len(shown) + inner.column)
 
     def line(self, mark: Mark) -> str | None:
         """The source line at a mark, without its line break."""
@@ -35,3 +46,11 @@ class Places:
 
     def _read(self, file: str, index: int) -> dict[tuple[Path, bool], Mark]:
         return marks(self._texts[file], file, index)
+
+
+def _nearest(known: dict[tuple[Path, bool], Mark], path: Path, on_key: bool) -> Mark | None:
+    if on_key and (path, True) in known:
+        return known[path, True]
+    while path and (path, False) not in known:
+        path = path[:-1]
+    return known.get((path, False))
