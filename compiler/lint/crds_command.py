@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ INTO = "crds"
 USAGE = f"""usage: gpuc crds import FILE|DIR... [--into DIR]
 
 Take the CustomResourceDefinitions of files or folders (also what `kubectl get crd -o yaml` prints) into DIR, one small
-table for each version that they serve. `gpuc lint --crds DIR` then judges objects of their kinds.
+table for each version that they serve. `gpuc lint --crds DIR` then judges objects of their kinds: by the schema, and
+by CEL rules as two engines agree on them (pip install 'gpuc[crds]'). Rules about changes of an object, and what
+evaluation costs, are not judged.
 
 options:
   --into DIR  where the tables go, {INTO}/ where nothing is said; tables of the same kind and version are replaced
@@ -50,11 +53,33 @@ def run_crds(words: list[str]) -> int:
     new, changed = _write(found, into)
     rules = sum(table.rules for table in found.tables.values())
     put(f"{len(found.tables)} versions of kinds with {rules} rules in {into}/: {new} new, {changed} changed\n")
+    for line in _unanswerable(found):
+        put(f"{line}\n")
     if found.others:
         put(f"{found.others} other documents were passed over\n")
     for problem in found.problems:
         complain(problem)
     return int(bool(found.problems))
+
+
+def _unanswerable(found: _Gathered) -> Iterator[str]:
+    """How many rules lint will never judge, and each of them."""
+    if not any(table.rules for table in found.tables.values()):
+        return
+    from compiler.lint.own_rules import MISSING_ENGINE, can_judge, unanswerable
+
+    if not can_judge():
+        yield f"lint cannot judge rules: {MISSING_ENGINE}"
+        return
+    lines = [
+        f"  {table.file.removesuffix('.json')}: {rule['rule'].strip()}: {why}"
+        for table in found.tables.values()
+        for rule in table.each_rule()
+        if (why := unanswerable(rule))
+    ]
+    if lines:
+        yield f"{len(lines)} rules cannot be judged:"
+        yield from lines
 
 
 def _arguments(words: list[str]) -> tuple[list[str], Path]:

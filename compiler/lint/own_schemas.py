@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 from compiler.catalog.schemas import Table
 from compiler.catalog.schemas.sharing import shared
 from compiler.catalog.schemas.structural import Schema, strict
+from compiler.lint.own_values import FORMATS
 from compiler.manifest import Manifest
 from compiler.usage import UsageError
 from compiler.verify.flaw import Flaw
@@ -40,6 +41,10 @@ class Import:
     rules: int
     """How many CEL rules the table has."""
 
+    def each_rule(self) -> Iterator[Schema]:
+        """All of its rules."""
+        return _each_rule(json.loads(self.text).get("rules", {}))
+
 
 def imports(definition: Any) -> Iterator[Import]:
     """The tables of a CustomResourceDefinition, one for each version that it serves.
@@ -65,7 +70,8 @@ def imports(definition: Any) -> Iterator[Import]:
             schema = _map(version.get("schema"), f"the schema of {version['name']}").get("openAPIV3Schema")
             table = {"plural": plural, "namespaced": spec.get("scope") == "Namespaced", **_table(schema)}
             text = json.dumps(table, sort_keys=True, separators=(",", ":")) + "\n"
-            yield Import(f"{group}/{kind}_{version['name']}.json", text, _count(table.get("rules")))
+            count = sum(1 for _ in _each_rule(table.get("rules", {})))
+            yield Import(f"{group}/{kind}_{version['name']}.json", text, count)
 
 
 def own_table(folder: Path, api: str, kind: str) -> Table | None:
@@ -89,7 +95,7 @@ def own_flaws(folder: Path, manifests: Sequence[Manifest], unjudged: Counter[str
         known = _read(folder, manifest.api, manifest.kind)
         if known is None:
             continue
-        table, rules = known
+        table, rules, shapes = known
         broken = False
         for item in mismatches(_compiled(folder, table.api, table.kind), manifest.body, table.schema):
             if item.fit is not Fit.QUANTITY:  # how Kubernetes would print a quantity is nobody's mistake
@@ -100,12 +106,12 @@ def own_flaws(folder: Path, manifests: Sequence[Manifest], unjudged: Counter[str
         if rules and not broken:  # as the API server does: rules read nothing that has another shape
             from compiler.lint.own_rules import broken_rules
 
-            yield from broken_rules(manifest, table.schema, rules, unjudged)
+            yield from broken_rules(manifest, table.schema, rules, shapes, unjudged)
 
 
 @lru_cache(maxsize=4096)
-def _read(folder: Path, api: str, kind: str) -> tuple[Table, Schema] | None:
-    """A table and its rules.
+def _read(folder: Path, api: str, kind: str) -> tuple[Table, Schema, Schema] | None:
+    """A table, its rules and its shapes.
 
     Raises:
         UsageError: when the file is not what the import wrote.
@@ -119,7 +125,7 @@ def _read(folder: Path, api: str, kind: str) -> tuple[Table, Schema] | None:
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
         table = Table(group, version, kind, read["plural"], read["namespaced"], read["schema"])
-        return table, read.get("rules", {})
+        return table, read.get("rules", {}), read.get("shapes", {})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{path} is no table that `gpuc crds import` wrote: {error}") from error
 
@@ -147,7 +153,8 @@ def _table(schema: Any) -> Schema:
     except ValueError as error:
         raise ValueError(f"its schema cannot be used: {str(error).splitlines()[0]}") from error
     rules = _rules(body)
-    return {"schema": closed, "rules": rules} if rules else {"schema": closed}
+    trees = {"rules": rules, "shapes": _shapes(body) if rules else {}}
+    return {"schema": closed, **{word: tree for word, tree in trees.items() if tree}}
 
 
 def _require_structural(schema: Any, where: str) -> None:
@@ -184,18 +191,43 @@ def _with_embedded(schema: Schema) -> Schema:
 
 
 def _rules(schema: Schema) -> Schema:
-    """The rules of a schema as a tree of places: only branches that lead to rules."""
-    made: Schema = {}
+    """The rules of a schema as a tree of places: only branches that lead to rules, those of allOf at their places."""
     own = [_rule(each) for each in schema.get(_RULES, [])]
-    if own:
-        made["rules"] = own
-    below = {name: rules for name, child in schema.get("properties", {}).items() if (rules := _rules(child))}
+    made = _tree(schema, {"rules": own} if own else {}, _rules)
+    for branch in schema.get("allOf", []):
+        made = _merged(made, _rules(branch))
+    return made
+
+
+def _shapes(schema: Schema) -> Schema:
+    """The places whose texts rules do not see as text, as a tree of the same form."""
+    is_shaped = schema.get("type") == "string" and schema.get("format") in FORMATS
+    return _tree(schema, {"format": schema["format"]} if is_shaped else {}, _shapes)
+
+
+def _tree(schema: Schema, made: Schema, of: Callable[[Schema], Schema]) -> Schema:
+    """What is known of a schema itself, with what is known of the places below, where that is anything."""
+    below = {name: found for name, child in schema.get("properties", {}).items() if (found := of(child))}
     if below:
         made["properties"] = below
     for word in ("items", "additionalProperties"):
         child = schema.get(word)
-        if isinstance(child, dict) and (rules := _rules(child)):
-            made[word] = rules
+        if isinstance(child, dict) and (found := of(child)):
+            made[word] = found
+    return made
+
+
+def _merged(one: Schema, other: Schema) -> Schema:
+    made = {**one, **other}
+    if "rules" in one and "rules" in other:
+        made["rules"] = [*one["rules"], *other["rules"]]
+    for word in ("items", "additionalProperties"):
+        if word in one and word in other:
+            made[word] = _merged(one[word], other[word])
+    if "properties" in one and "properties" in other:
+        shared_names = one["properties"].keys() & other["properties"].keys()
+        both = {name: _merged(one["properties"][name], other["properties"][name]) for name in sorted(shared_names)}
+        made["properties"] = {**one["properties"], **other["properties"], **both}
     return made
 
 
@@ -206,11 +238,11 @@ def _rule(rule: Any) -> Schema:
     return {word: value for word, value in kept.items() if isinstance(value, (str, bool))}
 
 
-def _count(rules: Any) -> int:
-    if not rules:
-        return 0
-    below = [*rules.get("properties", {}).values(), rules.get("items"), rules.get("additionalProperties")]
-    return len(rules.get("rules", ())) + sum(_count(each) for each in below)
+def _each_rule(rules: Schema) -> Iterator[Schema]:
+    yield from rules.get("rules", ())
+    for below in (*rules.get("properties", {}).values(), rules.get("items"), rules.get("additionalProperties")):
+        if below:
+            yield from _each_rule(below)
 
 
 def _map(value: Any, what: str) -> Schema:
