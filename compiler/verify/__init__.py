@@ -24,6 +24,7 @@ JUDGES: tuple[str, ...] = (
     "isolation",
     "isolation.resolver",
     "access",
+    "monitoring",
 )
 """Modules or packages of this one with `flaws(tree) -> Iterator[Flaw]`, in the order in which they are told."""
 
