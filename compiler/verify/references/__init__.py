@@ -11,21 +11,43 @@ from collections.abc import Iterator
 from compiler.verify.flaw import Flaw
 from compiler.verify.references import (
     cohorts,
+    gpu_configs,
     hosts,
     keys,
     labels,
     names,
     namespaces,
+    odd_ones,
+    open_nodes,
+    overlays,
     projects,
     resources,
     selectors,
+    startup,
     taints,
     unused,
 )
 from compiler.verify.references.index import Index
 from compiler.verify.tree import Tree
 
-SUBJECTS = (names, keys, hosts, cohorts, projects, labels, taints, selectors, resources, namespaces, unused)
+SUBJECTS = (
+    names,
+    keys,
+    hosts,
+    cohorts,
+    projects,
+    labels,
+    gpu_configs,
+    taints,
+    startup,
+    open_nodes,
+    odd_ones,
+    selectors,
+    resources,
+    overlays,
+    namespaces,
+    unused,
+)
 """In the order in which they are told."""
 
 
