@@ -21,7 +21,7 @@ from compiler.lint.charts import (
     judge_installs,
     judge_values,
 )
-from compiler.lint.files import files_below
+from compiler.lint.files import UnreadableError, files_below, text_of
 from compiler.lint.installs import Part, installs, is_chart, merged
 from compiler.lint.objects import NO_OBJECT, Reading
 from compiler.lint.places import Places
@@ -38,7 +38,10 @@ from compiler.verify.schema import NOT_CANONICAL, UNKNOWN_KIND, schema_flaws
 from compiler.verify.tree import Tree, dig, pairs
 
 NOT_TEXT = fault(
-    "LNT005", Severity.ERROR, "A file cannot be read.", "It is missing, not UTF-8, or its permissions forbid reading."
+    "LNT005",
+    Severity.ERROR,
+    "A file cannot be read.",
+    "It is missing, no text in UTF-8, no file at all, or its permissions forbid reading.",
 )
 
 
@@ -129,10 +132,9 @@ def _reading(path: str, places: Places) -> Reading:
 
 def _read(file: str, reading: Reading, places: Places) -> None:
     try:
-        text = Path(file).read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        reading.findings.append(NOT_TEXT.at((), f"the file cannot be read: {reason}", mark=Mark(file, 1, 1)))
+        text = text_of(file)
+    except UnreadableError as error:
+        reading.findings.append(NOT_TEXT.at((), f"the file cannot be read: {error}", mark=Mark(file, 1, 1)))
         return
     places.add(file, text)
     reading.add(file, text)

@@ -15,6 +15,7 @@ class Places:
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._marks = lru_cache(maxsize=64)(self._read)
+        self._lines = lru_cache(maxsize=8)(self._split)
 
     def add(self, file: str, text: str) -> None:
         """Keeps the text of a file."""
@@ -41,8 +42,11 @@ class Places:
 
     def line(self, mark: Mark) -> str | None:
         """The source line at a mark, without its line break."""
-        lines = self._texts.get(mark.file, "").splitlines()
+        lines = self._lines(mark.file)
         return lines[mark.line - 1] if mark.line <= len(lines) else None
+
+    def _split(self, file: str) -> list[str]:
+        return self._texts.get(file, "").splitlines()
 
     def _read(self, file: str, index: int) -> dict[tuple[Path, bool], Mark]:
         return marks(self._texts[file], file, index)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compiler.finding import Mark, Path, Stop
-from compiler.lint.files import files_below
-from compiler.lint.objects import Reading
+from compiler.lint.gather import gather
 from compiler.lint.places import Places
 from compiler.lint.trace_report import Traced, render
 from compiler.manifest import Manifest
-from compiler.report.console import put
+from compiler.report.console import complain, put
 from compiler.report.terminal import wants_colour
 from compiler.usage import UsageError, nearest
 from compiler.verify.scheduling import PodSet, Site, Work, walk, work_of
@@ -103,15 +103,17 @@ def run_trace(words: list[str]) -> int:
     if not options.file and not options.queue:
         raise UsageError("nothing to trace: name a queue by --queue, or a file with work by -f")
     try:
-        manifests, is_whole, locate = _objects(options.where)
+        objects = _objects(options.where)
     except Stop:
         _tell_errors(options.where)
         return 1
-    site = Site(Tree(manifests, is_whole=is_whole))
-    works = list(_works_of_file(site, options) if options.file else [_described(site, options)])
+    for sentence in objects.missing:
+        complain(sentence)
+    site = Site(Tree(objects.manifests, is_whole=objects.is_whole))
+    works, lost = _works_of_file(site, options) if options.file else ([_described(site, options)], [])
     traced = [Traced(work, walk(site, work), _asked(site, work), note) for work, note in works]
-    put(render(options.format, traced, locate, colour=wants_colour(sys.stdout, os.environ)))
-    return int(any(each.walk.failure is not None for each in traced))
+    put(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
+    return int(bool(objects.missing or lost) or any(each.walk.failure is not None for each in traced))
 
 
 def _asked(site: Site, work: Work) -> dict[str, Amounts]:
@@ -119,8 +121,18 @@ def _asked(site: Site, work: Work) -> dict[str, Amounts]:
     return {pods.name: requests(pods.pod, limits) for pods in work.pod_sets}
 
 
-def _objects(where: list[str]) -> tuple[list[Manifest], bool, Locate]:
-    """The objects to walk through, whether they are all of a cluster, and where they stand."""
+class Objects(NamedTuple):
+    """What the work is walked through."""
+
+    manifests: list[Manifest]
+    is_whole: bool
+    """Whether they are all of a cluster."""
+    locate: Locate
+    missing: tuple[str, ...] = ()
+    """What of the files could not be read, in sentences: a step may fail for want of it."""
+
+
+def _objects(where: list[str]) -> Objects:
     paths = [word for word in where if os.path.exists(word) and not _is_spec(word)]
     if paths and len(paths) < len(where):
         raise UsageError("a spec or files of objects, not both")
@@ -136,14 +148,14 @@ def _is_spec(word: str) -> bool:
         return False
 
 
-def _of_paths(paths: list[str]) -> tuple[list[Manifest], bool, Locate]:
-    reading, places = Reading(), Places()
-    for file in (file for path in paths for file in files_below(path)):
-        _read(file, reading, places)
-    return reading.manifests, False, lambda manifest, path: _mark(places, manifest, path)
+def _of_paths(paths: list[str]) -> Objects:
+    gathered = gather(paths)
+    return Objects(
+        gathered.manifests, False, lambda manifest, path: _mark(gathered.places, manifest, path), tuple(gathered.told)
+    )
 
 
-def _of_spec(where: list[str]) -> tuple[list[Manifest], bool, Locate]:
+def _of_spec(where: list[str]) -> Objects:
     from compiler.compiled import compiled_spec
     from compiler.fleet import find_root, select
     from compiler.source import cluster_files
@@ -153,7 +165,7 @@ def _of_spec(where: list[str]) -> tuple[list[Manifest], bool, Locate]:
     if len(files) != 1:
         raise UsageError(f"a trace is about one cluster: name one of {', '.join(File(file).stem for file in files)}")
     spec = compiled_spec(root, files[0])
-    return list(spec.synced), True, lambda manifest, path: spec.source.locate(manifest.origin)
+    return Objects(list(spec.synced), True, lambda manifest, path: spec.source.locate(manifest.origin))
 
 
 def _tell_errors(where: list[str]) -> None:
@@ -170,25 +182,31 @@ def _tell_errors(where: list[str]) -> None:
     put(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
 
 
-def _works_of_file(site: Site, options: TraceOptions) -> Iterator[tuple[Work, str]]:
-    reading, places = Reading(), Places()
-    for file in files_below(options.file):
-        _read(file, reading, places)
-    found = [(manifest, work) for manifest in reading.manifests if (work := work_of(manifest)) is not None]
-    if not found:
-        raise UsageError(f"no Pod, Job, JobSet or job of the training operator in {options.file}")
-    for manifest, work in found:
-        queue = options.queue or work.queue
-        namespace = options.namespace or work.namespace or _first_namespace(site, queue)
-        note = f"{_mark(places, manifest, ())}"
-        priority = options.priority or work.priority
-        yield Work(work.pod_sets, namespace, queue, work.kind, work.api_group, work.name, priority), note
+def _works_of_file(site: Site, options: TraceOptions) -> tuple[list[tuple[Work, str]], list[str]]:
+    """The workloads of a file, each with its place, and what of the file could not be read."""
+    gathered = gather([options.file])
+    lost = list(gathered.told)
+    for sentence in lost:
+        complain(sentence)
+    works = [(each, work) for each in gathered.manifests if (work := work_of(each)) is not None]
+    if not works:
+        kinds = ", ".join(sorted({each.kind for each in gathered.manifests})) or "no object that can be read"
+        raise UsageError(f"no Pod, Job, JobSet or job of the training operator in {options.file}: there is {kinds}")
+    return [(_named(site, options, work), f"{_mark(gathered.places, each, ())}") for each, work in works], lost
+
+
+def _named(site: Site, options: TraceOptions, work: Work) -> Work:
+    """Some work under what the options say instead of its own words."""
+    queue = options.queue or work.queue
+    namespace = options.namespace or work.namespace or _first_namespace(site, queue)
+    return replace(work, queue=queue, namespace=namespace, priority=options.priority or work.priority)
 
 
 def _described(site: Site, options: TraceOptions) -> tuple[Work, str]:
     known = sorted({each.name for each in site.tree.of(*_QUEUE)})
     if options.queue not in known:
-        raise UsageError(f"no LocalQueue {options.queue}{nearest(options.queue, known)}; there are {', '.join(known)}")
+        there = f"there are {', '.join(known)}" if known else f"there is none in {', '.join(options.where)}"
+        raise UsageError(f"no LocalQueue {options.queue}{nearest(options.queue, known)}; {there}")
     if options.pods < 1:
         raise UsageError("--pods takes 1 or more")
     requests = {"cpu": options.cpu, "memory": options.memory, GPU: options.gpus, EFA: options.efa}
@@ -229,16 +247,6 @@ def _labels(site: Site, pool: str) -> dict[str, Any]:
 
 def _first_namespace(site: Site, queue: str) -> str:
     return next((each.namespace for each in site.tree.of(*_QUEUE) if each.name == queue), "")
-
-
-def _read(file: str, reading: Reading, places: Places) -> None:
-    try:
-        text = File(file).read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UsageError(f"{file} cannot be read: {reason}") from None
-    places.add(file, text)
-    reading.add(file, text)
 
 
 def _mark(places: Places, manifest: Manifest, path: Path) -> Mark | None:
