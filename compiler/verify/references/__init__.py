@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from compiler.verify.flaw import Flaw
 from compiler.verify.references import (
     cohorts,
+    delivery,
     gpu_configs,
     hosts,
     keys,
@@ -36,6 +37,7 @@ SUBJECTS = (
     hosts,
     cohorts,
     projects,
+    delivery,
     labels,
     gpu_configs,
     taints,
