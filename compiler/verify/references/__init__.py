@@ -19,6 +19,7 @@ from compiler.verify.references import (
     names,
     namespaces,
     odd_ones,
+    offers,
     open_nodes,
     overlays,
     projects,
@@ -47,6 +48,7 @@ SUBJECTS = (
     selectors,
     resources,
     overlays,
+    offers,
     namespaces,
     unused,
 )

@@ -26,8 +26,8 @@ NO_CONFIGURATION = fault(
 CHART: Final = "gpu-operator"
 DEVICE_PLUGIN: Final = "devicePlugin"
 """The part of the chart's values, and of a ClusterPolicy, that shares GPUs out."""
-_MIG_MANAGER = "migManager"
-_LABELS = {DEVICE_PLUGIN: "nvidia.com/device-plugin.config", _MIG_MANAGER: "nvidia.com/mig.config"}
+MIG_MANAGER: Final = "migManager"
+_LABELS = {DEVICE_PLUGIN: "nvidia.com/device-plugin.config", MIG_MANAGER: "nvidia.com/mig.config"}
 """Labels of nodes by the part of the operator that reads them."""
 _MIG_FILE = "config.yaml"
 """The key of the MIG manager's ConfigMap that it reads (gpu-operator v26.7.0, assets/state-mig-manager)."""

@@ -16,7 +16,7 @@ from compiler.verify.references.startup import AGENTS, STARTUP_TAINTS
 from compiler.verify.tree import dig, items, pairs
 
 ODD_TAG = fault(
-    "REF070",
+    "REF080",
     Severity.WARNING,
     "A node class selects, or is tagged, by a tag that has another value in every other node class.",
     "Karpenter finds no subnet or security group by it, or those of another cluster, and the node class is not ready: "

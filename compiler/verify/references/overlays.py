@@ -68,14 +68,19 @@ class Overlays:
             if not key:
                 self._others.append(overlay)
 
+    def near(self, pool: Pool, name: str) -> Iterator[Manifest]:
+        """The overlays that name a pool, or one of its instance types, or neither."""
+        for pair in ((NODE_POOL, pool.name), (INSTANCE_TYPE, name)):
+            yield from self._by_value.get(pair, ())
+        yield from self._others
+
     def given(self, pool: Pool) -> dict[str, Given]:
         """What each of a pool's instance types is given; nothing for pools that do not list them."""
         types = types_of(pool)
         found = {name: Given() for name in types}
         for name in types:
-            named = (self._by_value.get(pair, ()) for pair in ((NODE_POOL, pool.name), (INSTANCE_TYPE, name)))
-            for overlay in (*(each for some in named for each in some), *self._others):
-                if _applies(overlay, pool, name):
+            for overlay in self.near(pool, name):
+                if applies(overlay, pool, name) is not False:
                     for resource, amount in pairs(dig(overlay.body, "spec", "capacity")):
                         if str(amount).strip() in ("0", ""):
                             found[name].zero[resource] = overlay
@@ -149,19 +154,22 @@ def _listed(overlay: Manifest) -> Iterator[tuple[str, list[str]]]:
             yield normal(key), [value for _, value in items(values) if isinstance(value, str)]
 
 
-def _applies(overlay: Manifest, pool: Pool, name: str) -> bool:
-    """Whether an overlay may be meant for a type of a pool: what cannot be told from the tree holds."""
+def applies(overlay: Manifest, pool: Pool, name: str) -> bool | None:
+    """Whether an overlay is for a type of a pool; None where the tree does not tell."""
     own = {INSTANCE_TYPE: name, NODE_POOL: pool.name, _FAMILY: name.partition(".")[0], _SIZE: name.partition(".")[2]}
+    is_sure = True
     for _, each in items(dig(overlay.body, "spec", "requirements")):
         key, operator, values = (dig(each, part) for part in ("key", "operator", "values"))
-        if not isinstance(key, str):
-            continue
-        if (value := own.get(normal(key))) is not None:
-            if operator == "DoesNotExist" or not _takes(operator, values, value):
+        key = normal(key) if isinstance(key, str) else ""
+        if key in own:
+            if operator == "DoesNotExist" or not _takes(operator, values, own[key]):
                 return False
-        elif normal(key) in pool.spans and not pool.fits(key, operator, values):
-            return False
-    return True
+        elif key in pool.spans:
+            if not pool.fits(key, operator, values):
+                return False
+        else:
+            is_sure = False
+    return is_sure or None
 
 
 def _is_within(pool: Pool, name: str) -> bool:

@@ -23,6 +23,14 @@ STARTUP_TAINT_STAYS = fault(
     "Karpenter waits for the node without end: it never counts as initialised, takes no work, and costs what it costs.",
     "Karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle/initialization.go",
 )
+IDLE_REMOVER = fault(
+    "REF081",
+    Severity.WARNING,
+    "A node pool is without the startup taint that a DaemonSet on its nodes takes away.",
+    "Pods start there before what the DaemonSet waits for is done, and its command ends with an error: kubectl finds "
+    "no such taint.",
+    "kubectl v0.35.4, pkg/cmd/taint/utils.go (deleteTaints)",
+)
 AGENTS = frozenset(
     (
         "ebs.csi.aws.com/agent-not-ready",
@@ -47,6 +55,7 @@ _MAPS = tuple(
     )
 )
 """Where pods name the ConfigMaps that they read."""
+_TAKEN = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
 STARTUP_TAINTS: Path = ("spec", "template", "spec", "startupTaints")
 
 
@@ -92,7 +101,10 @@ class Remover:
 
 
 def flaws(index: Index) -> Iterator[Flaw]:
-    """Startup taints that stay."""
+    """Startup taints that stay; of a whole cluster, those that are taken away and not there."""
+    if index.tree.is_whole and index.nodes.pools:
+        for each in index.pods:
+            yield from _idle(each, index)
     if not any(pool.startup for pool in index.nodes.pools):
         return
     removers = [Remover(each, index.tree) for each in index.pods]
@@ -110,6 +122,28 @@ def _staying(pool: Pool, index: Index, removers: list[Remover]) -> Iterator[Flaw
         reason = f', did you mean "{near}"' if near else ": no agent is known for it, and no pods there speak of it"
         path: Path = (*STARTUP_TAINTS, taint.index, "key")
         yield Flaw(STARTUP_TAINT_STAYS, pool.manifest, path, f"nothing takes {taint} away{reason}", write(near))
+
+
+def _idle(pods: Pods, index: Index) -> Iterator[Flaw]:
+    """Pools whose nodes a DaemonSet selects and frees of a taint that none of them starts with."""
+    labels = dict(pairs(dig(pods.spec, "nodeSelector")))
+    if pods.manifest.kind != "DaemonSet" or not any(key in index.nodes.values for key in labels):
+        return
+    pools = index.nodes.matching(labels)
+    for key in _taken(pods):
+        if not any(taint.key == key for pool in pools for taint in (*pool.startup, *pool.taints)):
+            for pool in pools:
+                message = f"{pods.manifest} takes the taint {key} off nodes of NodePool {pool.name}, which lacks it"
+                yield Flaw(IDLE_REMOVER, pool.manifest, STARTUP_TAINTS, message)
+
+
+def _taken(pods: Pods) -> Iterator[str]:
+    """Keys of taints that commands of kubectl take off nodes: kubectl taint node NAME KEY[=VALUE][:EFFECT]-."""
+    for _, container in pods.containers():
+        words = [word for part in ("command", "args") for _, word in items(dig(container, part))]
+        texts = [word for word in words if isinstance(word, str)]
+        if "taint" in texts and {"node", "nodes", "no"} & set(texts):
+            yield from (found[1] for each in texts if (found := _TAKEN.fullmatch(each)))
 
 
 def _is_ruled(taint: Taint, tree: Tree) -> bool:

@@ -22,7 +22,7 @@ spec:
 
 def odd(*texts: str, whole: bool = True) -> list[tuple[str, str]]:
     """Object and fix of what is odd."""
-    return [(name, fix) for code, name, fix in told(*texts, whole=whole) if code in ("REF027", "REF029", "REF070")]
+    return [(name, fix) for code, name, fix in told(*texts, whole=whole) if code in ("REF027", "REF029", "REF080")]
 
 
 A, B = node_class("a"), node_class("b")

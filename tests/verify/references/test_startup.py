@@ -65,3 +65,20 @@ def test_pods_take_a_taint_away_that_they_tolerate_by_key_or_speak_of(text: str,
     """
     assert ("REF025" not in ids(POOL, settings, text, whole=True)) == is_removed
     assert "REF025" not in ids(POOL, text), "of a part of a cluster, its agents may live elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("args", "is_told"),
+    [
+        ("[taint, node, $(NODE), 'example.com/cut:NoSchedule-']", True),
+        ("[taint, nodes, $(NODE), 'example.com/cut=a:NoSchedule-']", True),
+        ("[taint, node, $(NODE), 'example.com/layout:NoSchedule-']", False),
+        ("[taint, node, $(NODE), 'example.com/cut=done:NoSchedule']", False),
+        ("[label, node, $(NODE), 'example.com/cut-']", False),
+    ],
+)
+def test_a_daemonset_frees_nodes_of_a_taint_that_they_start_with(args: str, is_told: bool) -> None:
+    gate = agent(OWN, args)
+    assert ("REF081" in ids(POOL, gate, whole=True)) == is_told
+    assert "REF081" not in ids(POOL, gate), "of a part of a cluster, something else may put the taint on"
+    assert "REF081" not in ids(POOL, gate.replace("DaemonSet", "Deployment"), whole=True)
