@@ -180,6 +180,9 @@ def topology_steps(site: Site, pods: PodSet, asked: Amounts, flavors: list[Manif
     if not any(each.pool.replicas for each in static):
         message = f"no topology domains at level: {level or 'any'}; flavor {flavor.name} has no static node pool"
         yield Step(Stage.TOPOLOGY, "failed", message, flavor, path, pods.name)
+    if room < pods.count and (unsaid := _unsaid(site, static, asked)):
+        yield Step(Stage.TOPOLOGY, "not judged", unsaid, flavor, path, pods.name)
+        return
     if room < pods.count:
         fits = f"allows to fit only {room} out of" if room else "doesn't allow to fit any of"
         yield Step(Stage.TOPOLOGY, "failed", f'topology "{name}" {fits} {pods.count} pod(s)', flavor, path, pods.name)
@@ -187,6 +190,15 @@ def topology_steps(site: Site, pods: PodSet, asked: Amounts, flavors: list[Manif
     if _required(pods) not in ("", HOST, *site.domain_nodes):
         told += f", if all nodes are in one domain of {_required(pods)}, which no object says"
     yield Step(Stage.TOPOLOGY, "passed", told, flavor, path, pods.name)
+
+
+def _unsaid(site: Site, found: list[Entry], asked: Amounts) -> str:
+    """What of the asked only the nodes themselves know: parts of a tree do not say what runs on existing ones."""
+    if site.tree.is_whole or not found or any(each.pool.replicas is None for each in found):
+        return ""
+    said = {name for each in found for instance in each.types for name in each.pool.room(instance)}
+    names = ", ".join(name for name in asked if name not in said)
+    return f"no object says how much {names} existing nodes have" if names else ""
 
 
 def topology_room(site: Site, static: list[Entry], pods: Wanted, level: str) -> int:
@@ -223,6 +235,9 @@ def node_steps(site: Site, pods: PodSet, want: Wanted, made: Walk) -> Iterator[S
     carried = {each.pool.name: holders(each, want) for each in found}
     most = sum(most_pods(each, want) for each in found)
     first = found[0]
+    if most < want.count and (unsaid := _unsaid(site, found, want.pod)):
+        yield Step(Stage.NODE, "not judged", unsaid, first.pool.manifest, (), pods.name)
+        return
     if most < want.count:
         strange = next((each.pool for each in found if not each.pool.is_known), None)
         if strange is not None:
