@@ -149,7 +149,7 @@ def _together(tree: Tree, constraints: list[Manifest]) -> Iterator[Flaw]:
         found = CATCHES_ALL if _denies(constraint) else TELLS_ALL
         yield Flaw(found, constraint, ("spec", "match", "namespaceSelector"), text)
     for key, values in selected.items():
-        there = {labels[key]: name for name, labels in tree.namespaces.items() if key in labels}
+        there = {str(labels[key]): name for name, labels in tree.namespaces.items() if key in labels}
         for value, constraint in values.items():
             if there and value not in there:
                 near = _nearest(value, there)

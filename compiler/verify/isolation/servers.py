@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from compiler.verify.isolation.addresses import contains, holds_pods, may_hold_pods
 from compiler.verify.isolation.policy import Peer, Rule
@@ -85,19 +86,23 @@ class Servers:
     @cached_property
     def labels(self) -> Mapping[str, Mapping[str, str]]:
         """Labels of the namespaces that the tree describes, and those that Applications give theirs."""
-        found: dict[str, dict[str, str]] = {name: dict(labels) for name, labels in self.tree.namespaces.items()}
+        found = {name: _texts(labels) for name, labels in self.tree.namespaces.items()}
         for each in self.tree.of("argoproj.io", "Application"):
             name = dig(each.body, "spec", "destination", "namespace")
             given = dig(each.body, "spec", "syncPolicy", "managedNamespaceMetadata", "labels")
             if isinstance(name, str):
-                texts = {key: value for key, value in pairs(given) if isinstance(value, str)}
-                found.setdefault(name, {_NAME: name}).update(texts)
+                found.setdefault(name, {_NAME: name}).update(_texts(given))
         return found
 
     @cached_property
     def _keys(self) -> frozenset[str]:
         """Labels by which the tree tells its own namespaces apart: kube-system does not have them."""
         return frozenset(key for labels in self.tree.namespaces.values() for key in labels)
+
+
+def _texts(labels: Any) -> dict[str, str]:
+    """Labels that are texts: the API server refuses others."""
+    return {key: value for key, value in pairs(labels) if isinstance(key, str) and isinstance(value, str)}
 
 
 def _names_dns(peer: Peer) -> bool:

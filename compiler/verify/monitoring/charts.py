@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from compiler.verify.tree import Tree, dig, items
@@ -114,10 +115,10 @@ class Delivered:
         """The names of the charts of a namespace, unknown ones among them."""
         return self._charts.get(namespace, [])
 
-    @property
+    @cached_property
     def namespaces(self) -> list[str]:
-        """Every namespace with a chart, sorted."""
-        return sorted(self._charts)
+        """Every namespace with a chart that is known."""
+        return [name for name, charts in self._charts.items() if not CHARTS.keys().isdisjoint(charts)]
 
     def labels(self, namespace: str, kind: str) -> list[Labels]:
         """Labels of what a kind of monitor can select there, chart by chart that is known."""

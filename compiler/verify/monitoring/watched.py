@@ -10,7 +10,7 @@ from typing import Any
 from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
 from compiler.verify.flaw import Flaw
-from compiler.verify.monitoring.charts import Delivered, Labels
+from compiler.verify.monitoring.charts import ANY, Delivered, Labels
 from compiler.verify.references.namespace_labels import ALWAYS, matches
 from compiler.verify.references.pods import pods
 from compiler.verify.references.spelling import missing, misspelt, write
@@ -53,7 +53,7 @@ def _monitor(monitor: Manifest, targets: _Targets) -> Iterator[Flaw]:
     if any(targets.has(name, monitor.kind) or targets.may_match(name, monitor.kind, selector) for name in watched):
         return
     if all(targets.is_quiet(name) for name in watched):
-        elsewhere = [name for name in targets.namespaces if targets.surely(name, monitor.kind, selector)]
+        elsewhere = targets.matching(monitor.kind, selector)
         if elsewhere:
             path: Path = ("spec", "namespaceSelector", "matchNames") if named else ("spec", "namespaceSelector")
             what = f"{_WHAT[monitor.kind]} with the labels that it selects are in {', '.join(elsewhere[:3])}"
@@ -123,9 +123,15 @@ class _Targets:
         )
 
     @cached_property
-    def namespaces(self) -> list[str]:
-        """Every namespace with something that could be scraped."""
-        return sorted({*self.delivered.namespaces, *(name for part in self._own.values() for name in part if name)})
+    def _by_label(self) -> Mapping[tuple[str, str, str], list[tuple[str, dict[str, Any]]]]:
+        """Namespace and labels of the tree's services and pods, by kind of monitor and each of the labels."""
+        found: dict[tuple[str, str, str], list[tuple[str, dict[str, Any]]]] = {}
+        for kind, part in self._own.items():
+            for namespace, each in part.items():
+                for labels in each if namespace else ():
+                    for key, value in labels.items():
+                        found.setdefault((kind, key, str(value)), []).append((namespace, labels))
+        return found
 
     def has(self, namespace: str, kind: str) -> bool:
         """Whether the tree has such objects there: they are judged by their own labels."""
@@ -144,13 +150,17 @@ class _Targets:
             for labels in self.delivered.labels(namespace, kind)
         )
 
-    def surely(self, namespace: str, kind: str, selector: Any) -> bool:
-        """Whether something there has the labels, one of them at least by a value that is known."""
-        if any(matches(selector, labels) for labels in self._own[kind].get(namespace, ())):
-            return True
+    def matching(self, kind: str, selector: Any) -> list[str]:
+        """Namespaces in which something surely has the labels, one of them at least by a value that is known."""
         wanted = list(_wanted(selector))
-        return self.may_match(namespace, kind, selector) and any(
-            not labels.get(key, frozenset()).isdisjoint(values)
-            for labels in self.delivered.labels(namespace, kind)
-            for _, key, values in wanted
-        )
+        _, first, values = wanted[0]
+        own = [each for value in values for each in self._by_label.get((kind, first, value), ())]
+        found = {namespace for namespace, labels in own if matches(selector, labels)}
+        for namespace in self.delivered.namespaces:
+            if self.may_match(namespace, kind, selector) and any(
+                not labels.get(key, ANY).isdisjoint(values)
+                for labels in self.delivered.labels(namespace, kind)
+                for _, key, values in wanted
+            ):
+                found.add(namespace)
+        return sorted(found)

@@ -43,7 +43,7 @@ def lacking_policies(tree: Tree, namespaces: Collection[str]) -> Iterator[Flaw]:
     fenced = {name for having in standing.values() for name in having}
     homes: dict[str, set[str]] = {}
     for name in fenced:
-        homes.setdefault(tree.namespaces.get(name, {}).get(TENANT_LABEL, ""), set()).add(name)
+        homes.setdefault(str(tree.namespaces.get(name, {}).get(TENANT_LABEL, "")), set()).add(name)
     of_tenants = [spaces for tenant, spaces in homes.items() if tenant]
     for name, having in standing.items():
         lacking = fenced - having
