@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from compiler.verify.flaw import Flaw
 from compiler.verify.references import (
     cohorts,
+    containers,
     delivery,
     gpu_configs,
     hosts,
@@ -25,6 +26,7 @@ from compiler.verify.references import (
     projects,
     resources,
     selectors,
+    shared_requests,
     startup,
     taints,
     unused,
@@ -47,8 +49,10 @@ SUBJECTS = (
     odd_ones,
     selectors,
     resources,
+    containers,
     overlays,
     offers,
+    shared_requests,
     namespaces,
     unused,
 )

@@ -101,13 +101,15 @@ def parsed(text: Any) -> Any:
 
 
 def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict[str, Any], str]:
-    """The data of the ConfigMap that the chart makes, or that is named and is in the tree; where it stands."""
+    """The data of the ConfigMap that the chart makes, or whose name is given, be it misspelt; where it stands."""
     own = dict(pairs(dig(config, "data")))
     if is_chart and own and dig(config, "create") is True:
         return own, f"the GPU operator's values, {part}.config.data"
+    maps = {each.name: each for each in index.tree.of("", "ConfigMap")}
     name = dig(config, "name")
-    named = [each for each in index.tree.of("", "ConfigMap") if each.name == name]
-    return dict(pairs(dig(named[0].body, "data"))) if len(named) == 1 else {}, f"ConfigMap {name}"
+    meant = (name if name in maps else misspelt(name, maps)) if isinstance(name, str) else ""
+    count = sum(each.name == meant for each in index.tree.of("", "ConfigMap"))
+    return dict(pairs(dig(maps[meant].body, "data"))) if count == 1 else {}, f"ConfigMap {meant}"
 
 
 def _layouts(data: dict[str, Any]) -> dict[str, Any]:

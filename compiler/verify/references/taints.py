@@ -35,6 +35,13 @@ PODS_KEPT_OFF = fault(
     "No node that they select takes them; a DaemonSet is missing there, all else stays Pending.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
+NEARLY_A_TAINT = fault(
+    "REF082",
+    Severity.WARNING,
+    "Pods tolerate a taint that no node pool has, and whose key is nearly that of one.",
+    "The nodes with the taint keep the pods off: a DaemonSet is missing there, all else stays Pending.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+)
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
@@ -48,8 +55,10 @@ def flaws(index: Index) -> Iterator[Flaw]:
         if labels and (pools := index.nodes.matching(labels)):
             yield from _flavor(flavor, pools, by_work)
             yield from _phantoms(flavor, pools)
+    keys = {taint.key for pool in index.nodes.pools for taint in (*pool.taints, *pool.startup)}
     for each in index.pods:
-        yield from _pods(each, index)
+        told = list(_pods(each, index))
+        yield from told or _nearly(each, keys)
 
 
 def _flavor(flavor: Manifest, pools: list[Pool], brought: Iterable[Any]) -> Iterator[Flaw]:
@@ -117,6 +126,17 @@ def _pods(each: Pods, index: Index) -> Iterator[Flaw]:
         shown = ", ".join(str(taint) for taint in closed[0])
         message = f"nodes of NodePool {pools[0].name} have the taint {shown}, which the pods do not tolerate"
         yield Flaw(PODS_KEPT_OFF, each.manifest, (*each.path, "spec", "tolerations"), message)
+
+
+def _nearly(each: Pods, keys: set[str]) -> Iterator[Flaw]:
+    """Tolerations of a misspelt key, unless the pods tolerate the key itself too."""
+    tolerations = [(number, key) for number, one in items(dig(each.spec, "tolerations")) if (key := dig(one, "key"))]
+    known = {key for _, key in tolerations if isinstance(key, str)}
+    for number, key in tolerations:
+        if isinstance(key, str) and key not in keys and (near := misspelt(key, keys)) and near not in known:
+            message = f'no node pool has the taint "{key}", did you mean "{near}"'
+            path: Path = (*each.path, "spec", "tolerations", number, "key")
+            yield Flaw(NEARLY_A_TAINT, each.manifest, path, message, write(near))
 
 
 def _is_queued(each: Pods) -> bool:

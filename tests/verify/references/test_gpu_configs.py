@@ -70,6 +70,8 @@ def test_the_default_of_a_policy_is_one_of_its_configurations() -> None:
 def test_configurations_that_are_elsewhere_or_unreadable_say_nothing() -> None:
     elsewhere = POLICY.replace("name: sharing, namespace", "name: other, namespace")
     assert told(elsewhere, pool("{nvidia.com/device-plugin.config: other}")) == []
+    misspelt = POLICY.replace("name: sharing, namespace", "name: shraing, namespace")
+    assert ("REF026", "NodePool a", "write sliced") in told(misspelt, pool("{nvidia.com/device-plugin.config: slicde}"))
     unreadable = POLICY.replace('"{version: v1, mig-configs: {all-disabled: [], halves: []}}"', "'{['")
     assert told(unreadable, pool("{nvidia.com/mig.config: other}")) == []
 
