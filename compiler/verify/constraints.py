@@ -59,6 +59,8 @@ TELLS_ALL = fault(
     "https://open-policy-agent.github.io/gatekeeper/website/docs/violations/",
 )  # fmt: skip
 _CHOOSING = ("namespaceSelector", "namespaces", "excludedNamespaces", "labelSelector", "name")
+_REFUSING = ("*", "validation.gatekeeper.sh", "vap.k8s.io")
+"""Enforcement points that refuse objects; audit and gator only tell."""
 _LEAST = 2
 """More than so many others have to select namespaces before one that does not is odd."""
 
@@ -101,7 +103,11 @@ def _denies(constraint: Manifest) -> bool:
     if action != "scoped":
         return action in DENYING
     scoped = dig(constraint.body, "spec", "scopedEnforcementActions")
-    return any(dig(each, "action") in DENYING for _, each in items(scoped))
+    return any(
+        dig(each, "action") == "deny" and dig(point, "name") in _REFUSING
+        for _, each in items(scoped)
+        for _, point in items(dig(each, "enforcementPoints"))
+    )
 
 
 def _chooses(constraint: Manifest) -> bool:

@@ -77,16 +77,17 @@ def test_a_broken_constraint_is_named(prod: tuple[Manifest, ...], name: str, cha
 
 
 def test_a_scoped_constraint_denies_where_one_of_its_actions_does(prod: tuple[Manifest, ...]) -> None:
-    def scope(action: str) -> Change:
+    def scope(action: str, point: str = "*") -> Change:
         def change(body: dict[str, Any]) -> None:
             body["spec"]["match"].pop("namespaceSelector")
-            points = [{"action": action, "enforcementPoints": [{"name": "*"}]}]
+            points = [{"action": action, "enforcementPoints": [{"name": point}]}]
             body["spec"].update(enforcementAction="scoped", scopedEnforcementActions=points)
 
         return change
 
     assert ("PLC001", "images") in told(changed(prod, "images", scope("deny")))
     assert ("PLC014", "images") in told(changed(prod, "images", scope("warn")))
+    assert ("PLC014", "images") in told(changed(prod, "images", scope("deny", "audit.gatekeeper.sh")))
 
 
 def test_a_constraint_that_tells_all_is_told_of_only_beside_others(prod: tuple[Manifest, ...]) -> None:
