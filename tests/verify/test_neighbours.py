@@ -115,3 +115,15 @@ def test_of_amounts_only_the_names_are_compared(prod: Objects, kind: str, part: 
     assert (fault, where) == ("NSP002", f"{kind} research-lab/gpuc") and path.startswith(at)
     if kind == "ResourceQuota":
         assert told(changed(prod, kind, "research-lab/gpuc", more)) == [("NSP002", where, "spec.hard.pods")]
+
+
+@pytest.mark.parametrize(("key", "value"), [("environment", "staging"), ("cost-centre", "CC-9")])
+def test_a_label_that_others_count_by_is_told_where_it_is_odd(prod: Objects, key: str, value: str) -> None:
+    def relabelled(each: Manifest) -> Manifest:
+        if (each.kind, each.name) != ("Namespace", "search-train"):
+            return each
+        return replace(each, labels={**each.labels, f"gpuc.dev/{key}": value})
+
+    broken = tuple(map(relabelled, prod))
+    assert told(broken) == [("NSP005", "Namespace search-train", f'metadata.labels["gpuc.dev/{key}"]')]
+    assert told(broken, is_whole=False) == []

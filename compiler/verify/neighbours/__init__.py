@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compiler.finding import Severity, fault
 from compiler.verify.flaw import Flaw
 from compiler.verify.neighbours.bodies import LEAST, unlike
+from compiler.verify.neighbours.labels import odd_labels
 from compiler.verify.neighbours.policies import lacking_policies
 from compiler.verify.tree import Tree, dig, group
 
@@ -48,6 +49,7 @@ def flaws(tree: Tree) -> Iterator[Flaw]:
                 if namespace is not None:
                     text = f"it has no {kind}, as the other {len(names) - 1} namespaces with its labels have"
                     yield Flaw(FORGOTTEN, namespace, ("metadata", "name"), text)
+    yield from odd_labels(tree)
     queues = tree.of("kueue.x-k8s.io", "ClusterQueue")
     everyone = [each for each in queues if dig(each.body, "spec", "namespaceSelector") == {}]
     if len(everyone) == 1 and len(queues) > LEAST:
