@@ -63,6 +63,11 @@ def flaws(index: Index) -> Iterator[Flaw]:
         for pool in index.nodes.pools:
             label = dig(pool.manifest.body, *_POOL_LABELS, each.label)
             yield from _flaw(pool.manifest, (*_POOL_LABELS, each.label), label, each)
+    for pool in index.nodes.pools:
+        for key, _ in pairs(dig(pool.manifest.body, *_POOL_LABELS)):
+            if (near := misspelt(key, _LABELS.values())) and key not in _LABELS.values():
+                message = f'nothing reads this label, did you mean "{near}"'
+                yield Flaw(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, key), message, write(near), True)
     for part, label in _LABELS.items():
         if dig(index.tree.values, CHART, part, "enabled") is False:
             for pool in index.nodes.pools:

@@ -63,19 +63,27 @@ class Sharing:
 
 def flaws(index: Index) -> Iterator[Flaw]:
     """Amounts of devices that no node of a pool has, where its configuration and its GPUs are known."""
-    known = list(choices(index)) if index.tree.has("karpenter.sh", "NodeOverlay") else []
-    plugin = [each for each in known if each.part == DEVICE_PLUGIN]
-    layouts = [each for each in known if each.part == MIG_MANAGER]
-    if len(plugin) != 1 or len(layouts) > 1:
+    operators = list(_operators(index)) if index.tree.has("karpenter.sh", "NodeOverlay") else []
+    known = list(choices(index)) if len(operators) == 1 else []
+    plugin = next((each for each in known if each.part == DEVICE_PLUGIN), None)
+    layouts = next((each for each in known if each.part == MIG_MANAGER), None)
+    if len(operators) != 1 or (plugin is None and dig(operators[0], DEVICE_PLUGIN, "config")):
         return
-    overlays, documents = Overlays(index), {name: parsed(text) for name, text in plugin[0].texts.items()}
-    strategy = dig(index.tree.values, CHART, "mig", "strategy") if plugin[0].policy is None else None
-    strategy = strategy or dig(plugin[0].policy.body if plugin[0].policy else None, "spec", "mig", "strategy")
+    overlays, strategy = Overlays(index), dig(operators[0], "mig", "strategy")
+    documents = {name: parsed(text) for name, text in plugin.texts.items()} if plugin else {"": {}}
     for pool in index.nodes.pools:
-        name = _chosen(pool, plugin[0])
-        sharing = _sharing(name, documents.get(name), strategy, _layout(pool, layouts))
+        name = _chosen(pool, plugin) if plugin else ""
+        layout = layouts.texts.get(_chosen(pool, layouts)) if layouts else None
+        sharing = _sharing(name, documents.get(name), strategy, layout)
         if sharing is not None:
             yield from _pool(pool, sharing, overlays)
+
+
+def _operators(index: Index) -> Iterator[Any]:
+    """The settings of every GPU operator of the tree: of its chart, and of ClusterPolicies."""
+    if isinstance(values := index.tree.values.get(CHART), dict):
+        yield values
+    yield from (dig(each.body, "spec") for each in index.tree.of("nvidia.com", "ClusterPolicy"))
 
 
 def _pool(pool: Pool, sharing: Sharing, overlays: Overlays) -> Iterator[Flaw]:
@@ -92,7 +100,8 @@ def _pool(pool: Pool, sharing: Sharing, overlays: Overlays) -> Iterator[Flaw]:
             most, is_exact = limit
             if int(amount) > most or (is_exact and int(amount) != most):
                 makes = f"makes {'' if is_exact else 'at most '}{most} of its GPUs ({instance.gpu_count})"
-                message = f"{amount} {resource} on {name}; the device plugin's configuration {sharing.name} {makes}"
+                who = f"the device plugin's configuration {sharing.name}" if sharing.name else "the device plugin"
+                message = f"{amount} {resource} on {name}; {who} {makes}"
                 yield Flaw(NEVER_THERE, overlay, ("spec", "capacity", resource), f"{message} in NodePool {pool.name}")
 
 
@@ -119,12 +128,12 @@ def _chosen(pool: Pool, choice: Choice) -> str:
     return label if isinstance(label, str) and label else choice.default
 
 
-def _layout(pool: Pool, layouts: list[Choice]) -> Any:
-    return layouts[0].texts.get(_chosen(pool, layouts[0])) if layouts else None
-
-
 def _sharing(name: str, document: Any, strategy: Any, layout: Any) -> Sharing | None:
-    """What a configuration says; None where it gives devices names of its own, or does not say all."""
+    """What a configuration says; None where it gives devices names of its own, or does not say all.
+
+    Args:
+        strategy: of the operator, which the device plugin takes before that of its configuration.
+    """
     strategy = strategy or dig(document, "flags", "migStrategy")
     if not isinstance(document, dict) or not isinstance(strategy, str) or "resources" in document:
         return None

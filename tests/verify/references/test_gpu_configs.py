@@ -50,6 +50,8 @@ spec: {{template: {{metadata: {{labels: {labels}}}}}}}
         ("{example.com/pool: a}", []),
         ("{nvidia.com/device-plugin.config: silced}", [("REF026", "NodePool a", "write sliced")]),
         ("{nvidia.com/device-plugin.config: other}", [("REF026", "NodePool a", "")]),
+        ("{nvidia.com/mig.configs: halves}", [("REF026", "NodePool a", "write nvidia.com/mig.config")]),
+        ("{nvidia.com/mig.config.state: success, nvidia.com/gpu.config: a}", []),
         ("{nvidia.com/mig.config: halfs}", [("REF026", "NodePool a", "")]),
         ("{nvidia.com/mig.config: all-disbaled}", [("REF026", "NodePool a", "write all-disabled")]),
     ],

@@ -110,6 +110,24 @@ def test_overlays_that_may_not_hold_say_nothing() -> None:
     assert told(WHOLE, nodes("g6.12xlarge", wrong) + heavier) == []
 
 
+def test_without_a_configuration_the_strategy_of_the_operator_is_all() -> None:
+    operator = """
+    apiVersion: nvidia.com/v1
+    kind: ClusterPolicy
+    metadata: {name: cluster-policy}
+    spec: {mig: {strategy: STRATEGY}, devicePlugin: {enabled: true}}
+    """
+
+    def found(strategy: str, capacity: str) -> int:
+        made = tree(operator.replace("STRATEGY", strategy), nodes("p5.48xlarge", capacity))
+        return sum(each.fault.id == "REF054" for each in flaws(made))
+
+    assert found("mixed", '{nvidia.com/mig-1g.10gb: "56"}') == found("none", '{nvidia.com/gpu: "8"}') == 0
+    assert found("mixed", '{nvidia.com/mig-1g.10gb: "57"}') == found("none", '{nvidia.com/mig-1g.10gb: "8"}') == 1
+    assert found("mixed", '{nvidia.com/gpu.shared: "8"}') == 1
+    assert found("''", '{nvidia.com/mig-1g.10gb: "57"}') == 0
+
+
 def of(kind: str, name: str, objects: tuple[Manifest, ...]) -> Manifest:
     """An object of an example."""
     return next(each for each in objects if each.kind == kind and each.name == name)
