@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from compiler.lint.files import UnreadableError, files_below, text_of
-from compiler.lint.own_schemas import Import, imports
+from compiler.lint.own_definitions import Import, imports
 from compiler.lint.text import read
 from compiler.report.console import complain, put
 from compiler.tree import BusyError, RefusedError, Tree

@@ -102,7 +102,7 @@ def _judged(manifest: Manifest, path: Path, rules: list[Schema], value: Any, unj
         if all(answer.told is Told.VALUE and answer.value is True for answer in answers):
             continue
         if all(map(_refuses, answers)):
-            why = next((f" ({each.why})" for each in answers if each.told is Told.FAILED), "")
+            why = f" ({answers[0].why})" if all(each.told is Told.FAILED for each in answers) else ""
             where = (*path, *_steps(rule.get("fieldPath", "")))
             yield Flaw(BROKEN_RULE, manifest, where, _message(rule, bound) + why)
         else:

@@ -22,6 +22,8 @@ _KEYWORDS = frozenset(
         "let", "loop", "package", "namespace", "return", "var", "void", "while",
     )
 )  # fmt: skip
+_RESERVED = _KEYWORDS - {"true", "false", "null", "in"}
+"""Words that the grammar of CEL takes for the name of a field."""
 _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 FORMATS = frozenset(("byte", "date", "date-time", "duration"))
 """Formats of texts that rules do not see as text."""
@@ -80,10 +82,12 @@ def _as_cel(value: Any, schema: Any, root: Schema, shapes: Schema) -> Any:
     if isinstance(value, dict):
         known, others = schema.get("properties", {}), schema.get("additionalProperties")
         named, rest = shapes.get("properties", {}), shapes.get("additionalProperties", {})
-        return {
-            escaped(key) if key in known else key: _as_cel(child, known.get(key, others), root, named.get(key, rest))
-            for key, child in value.items()
-        }
+        made = {}
+        for key, child in value.items():
+            seen = _as_cel(child, known.get(key, others), root, named.get(key, rest))
+            for name in _names(key) if key in known else (key,):
+                made[name] = seen
+        return made
     if isinstance(value, list):
         return [_as_cel(child, schema.get("items"), root, shapes.get("items", {})) for child in value]
     if isinstance(value, str) and "format" in shapes:
@@ -91,6 +95,12 @@ def _as_cel(value: Any, schema: Any, root: Schema, shapes: Schema) -> Any:
     if schema.get("type") == "number" and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return value
+
+
+@cache
+def _names(field: str) -> tuple[str, ...]:
+    """What a rule may call a field: one that CEL reserves has both of its names, since Kubernetes 1.31."""
+    return (escaped(field), field) if field in _RESERVED else (escaped(field),)
 
 
 def _timed(text: str, form: str) -> Any:

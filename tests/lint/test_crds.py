@@ -17,7 +17,8 @@ from compiler.cli import main
 from compiler.lint import own_rules
 from compiler.lint.crds_command import run_crds
 from compiler.lint.objects import Reading
-from compiler.lint.own_schemas import imports, own_flaws, own_table
+from compiler.lint.own_definitions import imports
+from compiler.lint.own_schemas import own_flaws, own_table
 from compiler.lint.places import Places
 from compiler.usage import UsageError
 from tests.conftest import ROOT
