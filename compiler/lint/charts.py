@@ -10,18 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.catalog.schemas import chart, kueue_configuration
 from compiler.catalog.schemas.structural import Schema
-from compiler.finding import Finding, Mark, Path
+from compiler.finding import Finding, Mark, Path, Severity, fault
 from compiler.lint.installs import Document, Install, Part, merged
 from compiler.lint.places import Places
 from compiler.lint.text import read
+from compiler.manifest import Manifest
 from compiler.verify.flaw import place
 from compiler.verify.mismatch import Fit, Mismatch, mismatches, validator
+from compiler.verify.references.spelling import misspelt
 from compiler.verify.tree import dig
 from compiler.verify.values import UNKNOWN_KEY, WRONG_TYPE
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
+NO_CONFIG = fault(
+    "VAL003",
+    Severity.ERROR,
+    "Helm values of the GPU operator name a ConfigMap, or a key of it, that the tree has under another name.",
+    "The operand's pods wait for the ConfigMap, or exit: no node of the cluster gets its GPUs.",
+    "k8s-device-plugin v0.20.0 cmd/config-manager/main.go",
+)
 Locate = Callable[[Path, bool], Mark]
 """Where a value of a map stands, or its key."""
 CONFIGURATION = ("config.kueue.x-k8s.io/v1beta2", "Configuration")
@@ -42,8 +51,12 @@ class Judged:
     """Documents that are values of a chart that somebody installs: file and index."""
 
 
-def judge_installs(found: Iterable[Install], places: Places) -> Judged:
-    """The values of every install whose chart gpuc knows in that version."""
+def judge_installs(found: Iterable[Install], manifests: Sequence[Manifest], places: Places) -> Judged:
+    """The values of every install whose chart gpuc knows in that version.
+
+    Args:
+        manifests: the objects of the tree, which values may name.
+    """
     judged = Judged()
     versions: dict[str, list[dict[str, Any]]] = {}
     for install in found:
@@ -63,10 +76,31 @@ def judge_installs(found: Iterable[Install], places: Places) -> Judged:
             data = _data(part, places, judged.findings)
             judged.findings += _of(data, component, _locator(part, places), install.ignored, places)
             values = merged(values, data)
+            if component == "gpu-operator":
+                judged.findings += _config_maps(data, manifests, _locator(part, places))
         if install.is_complete and values not in versions.setdefault(component, []):
             versions[component].append(values)
     judged.values = {component: each[0] for component, each in versions.items() if len(each) == 1}
     return judged
+
+
+def _config_maps(data: dict[str, Any], manifests: Sequence[Manifest], locate: Locate) -> Iterator[Finding]:
+    """ConfigMaps and keys of them that the GPU operator's values name and that are called nearly so."""
+    maps = {each.name: each for each in manifests if (each.api, each.kind) == ("v1", "ConfigMap")}
+    for operand in ("devicePlugin", "migManager", "dcgmExporter"):
+        config = dig(data, operand, "config")
+        name, default = dig(config, "name"), dig(config, "default")
+        if not isinstance(name, str) or not name or dig(config, "create") is True:
+            continue
+        path: Path = (operand, "config", "name")
+        keys = list(dig(maps[name].body, "data") or ()) if name in maps else []
+        if name not in maps and (near := misspelt(name, maps)):
+            message = f'gpu-operator: {place(path)}: the ConfigMap "{name}" does not exist, did you mean "{near}"'
+            yield NO_CONFIG.at((), message, fix=f"write {near}", mark=locate(path, False))
+        elif operand == "devicePlugin" and keys and isinstance(default, str) and default and default not in keys:
+            path = (operand, "config", "default")
+            message = f'gpu-operator: {place(path)}: ConfigMap {name} has no key "{default}": {", ".join(keys)}'
+            yield NO_CONFIG.at((), message, mark=locate(path, False))
 
 
 def judge_values(values: Sequence[Document], component: str | None, places: Places) -> Iterator[Finding]:
@@ -105,15 +139,18 @@ def _findings(
 ) -> Iterator[Finding]:
     for item in mismatches(_compiled(name), _without_nulls(data), schema):
         is_unknown = item.fit is Fit.UNKNOWN
-        if item.path in ignored if is_unknown else _is_rendered_alike(item, dig(data, *item.path)):
+        if item.path in ignored if is_unknown else _is_rendered_alike(item, data):
             continue
         kind = UNKNOWN_KEY if is_unknown else WRONG_TYPE
         message = f"{name}: {place(item.path) or 'the file'}: {item.message}"
         yield kind.at((), message, fix=item.fix, mark=locate(item.path, is_unknown))
 
 
-def _is_rendered_alike(item: Mismatch, value: Any) -> bool:
-    """Whether a wrong type makes no difference: digits in quotes are the number once they are rendered."""
+def _is_rendered_alike(item: Mismatch, data: dict[str, Any]) -> bool:
+    """Whether it makes no difference: digits in quotes are a number once rendered, and charts leave out empty maps."""
+    if item.fit is Fit.MISSING:
+        return bool(dig(data, *item.path[:-1]) == {})
+    value = dig(data, *item.path)
     is_number = isinstance(value, str) and value.isascii() and value.isdigit() and '"integer"' in item.message
     return is_number or is_filled_later(value)
 

@@ -142,7 +142,7 @@ def _read(file: str, reading: Reading, places: Places) -> None:
 
 def _charts(reading: Reading, options: LintOptions, places: Places, left: Left) -> Judged:
     """What is known of charts: those that the tree installs, and the one whose values the options name."""
-    judged = judge_installs(installs(reading.manifests, reading.values, reading.tools), places)
+    judged = judge_installs(installs(reading.manifests, reading.values, reading.tools), reading.manifests, places)
     left.others += judged.others
     rest = [each for each in reading.values if each[:2] not in judged.files and not is_chart(each[0], each[2])]
     if options.chart is None:

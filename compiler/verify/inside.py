@@ -10,7 +10,7 @@ from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
 from compiler.verify.flaw import Flaw
 from compiler.verify.pod_security import pod_security
-from compiler.verify.tree import Tree, dig, group, items
+from compiler.verify.tree import Tree, dig, group, items, pairs
 
 NOT_ITS_PODS = fault(
     "OBJ001", Severity.ERROR, "A workload's selector does not match the labels of its own pods.",
@@ -37,6 +37,10 @@ TOO_FEW_NODES = fault(
     "OBJ007", Severity.ERROR, "A static node pool may have fewer nodes than it wants.",
     "Karpenter starts as many as the limit allows, and gangs that need all of them wait.",
     "karpenter v1.14.1 pkg/controllers/static/provisioning",
+)  # fmt: skip
+NOT_STATIC = fault(
+    "OBJ023", Severity.ERROR, "A static node pool has what only dynamic ones take.",
+    "The API server refuses the NodePool.", "karpenter v1.14.1 pkg/apis/v1/nodepool.go (XValidation of NodePoolSpec)",
 )  # fmt: skip
 _SELECTING = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
 _TEMPLATES: dict[tuple[str, str], Path] = {
@@ -68,6 +72,14 @@ def flaws(tree: Tree) -> Iterator[Flaw]:
 
 def _replicas(manifest: Manifest) -> Iterator[Flaw]:
     wanted, most = dig(manifest.body, "spec", "replicas"), str(dig(manifest.body, "spec", "limits", "nodes"))
+    if wanted is not None:
+        for key in dict(pairs(dig(manifest.body, "spec", "limits"))):
+            if key != "nodes":
+                message = "a static node pool (spec.replicas) takes no limit but nodes"
+                yield Flaw(NOT_STATIC, manifest, ("spec", "limits", str(key)), message, on_key=True)
+        if dig(manifest.body, "spec", "weight") is not None:
+            message = "a static node pool (spec.replicas) takes no weight"
+            yield Flaw(NOT_STATIC, manifest, ("spec", "weight"), message, on_key=True)
     if isinstance(wanted, int) and most.isdigit() and int(most) < wanted:
         yield Flaw(TOO_FEW_NODES, manifest, ("spec", "limits", "nodes"), f"at most {most}, and replicas is {wanted}")
 

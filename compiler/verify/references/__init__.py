@@ -17,6 +17,7 @@ from compiler.verify.references import (
     hosts,
     keys,
     labels,
+    mig_layouts,
     names,
     namespaces,
     odd_ones,
@@ -29,6 +30,7 @@ from compiler.verify.references import (
     shared_requests,
     startup,
     taints,
+    topologies,
     unused,
 )
 from compiler.verify.references.index import Index
@@ -42,7 +44,9 @@ SUBJECTS = (
     projects,
     delivery,
     labels,
+    topologies,
     gpu_configs,
+    mig_layouts,
     taints,
     startup,
     open_nodes,

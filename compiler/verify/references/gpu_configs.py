@@ -101,7 +101,7 @@ def parsed(text: Any) -> Any:
 
     try:
         return YAML(typ="safe", pure=True).load(io.StringIO(text)) if isinstance(text, str) else None
-    except (YAMLError, ValueError):
+    except (YAMLError, ValueError, RecursionError):
         return None
 
 

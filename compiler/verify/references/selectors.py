@@ -189,6 +189,7 @@ def _labelled(manifest: Manifest, path: Path, selector: Any, there: _There, shif
         return
     values = {key: {str(labels[key]) for labels in there.labels if key in labels} for _, key, _ in wanted}
     if not all(known or (there.is_whole and key in there.closed) for key, known in values.items()):
+        yield from _nearly(manifest, path, wanted, there, shift)
         return
     for place, key, seen in wanted:
         if not values[key] & set(seen):
@@ -198,6 +199,20 @@ def _labelled(manifest: Manifest, path: Path, selector: Any, there: _There, shif
             told = missing("the value", " or ".join(seen), values[key], near)
             where = (*path, key) if shift else place
             yield Flaw(NO_PODS, manifest, where, f"no {there.what} here have {key}: {told}", write(near))
+
+
+def _nearly(
+    manifest: Manifest, path: Path, wanted: list[tuple[Path, str, list[str]]], there: _There, shift: int
+) -> Iterator[Flaw]:
+    """Keys that nothing has, where something has the wanted value by nearly that key."""
+    keys = {key for labels in there.labels for key in labels}
+    for place, key, seen in wanted:
+        near = misspelt(key, keys) if key not in keys else ""
+        if near and any(labels.get(near) in seen for labels in there.labels):
+            is_key = place[-1] == key
+            where = (*path, key) if shift else place
+            message = f"no {there.what} here have {missing('the label', key, (), near)}"
+            yield Flaw(NO_PODS, manifest, where, message, write(near) if is_key else "", is_key)
 
 
 def _monitors(index: Index) -> Iterator[Flaw]:
