@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from compiler.verify.access.resources import RESOURCES, Resource
+from compiler.verify.resources import RESOURCES, Resource
 
 
 class Request(NamedTuple):
