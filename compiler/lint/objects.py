@@ -28,8 +28,8 @@ _AMOUNTS = frozenset(
     )
 )  # fmt: skip
 """Maps from resources to quantities in the kinds of Kubernetes itself, whose tables only know that these are text."""
-_AMOUNT = frozenset(("sizeLimit", "divisor"))
-"""Quantities alone, in the same kinds."""
+_AMOUNT = frozenset(("sizeLimit", "divisor", "averageValue"))
+"""Quantities alone, in the same kinds; "value" of a "target", as HorizontalPodAutoscalers have it, is another."""
 _ELSEWHERE = frozenset(("apiVersion", "kind", "metadata", "status"))
 
 
@@ -156,7 +156,8 @@ def _applied(value: Any, is_core: bool, name: str = "") -> Any:
     if isinstance(value, dict):
         if is_core and name in _AMOUNTS:
             return {key: str(each) if _is_number(each) else each for key, each in value.items() if each is not None}
-        return {key: _applied(each, is_core, key) for key, each in value.items() if each is not None}
+        inner = {"value": "averageValue"} if name == "target" else {}
+        return {key: _applied(each, is_core, inner.get(key) or key) for key, each in value.items() if each is not None}
     if isinstance(value, list):
         return [_applied(each, is_core) for each in value]
     return str(value) if is_core and name in _AMOUNT and _is_number(value) else value
