@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path as File
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compiler.finding import Mark, Path, Stop
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json")
 _EPILOG = """exit codes:
   0  the work gets its nodes in an empty cluster
-  1  a step does not let it through
+  1  a step does not let it through, or part of the files could not be read
   2  the command line cannot be carried out
   3  gpuc itself failed
 
 Nobody else is taken to hold quota or nodes: what fails here fails in an empty cluster too."""
+_KINDS = (
+    "Pod, Job, CronJob, JobSet, Deployment, StatefulSet, LeaderWorkerSet, RayJob, RayCluster, kinds of kubeflow.org"
+)
 _FLAVOR = ("kueue.x-k8s.io", "ResourceFlavor")
 _QUEUE = ("kueue.x-k8s.io", "LocalQueue")
 GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
@@ -75,7 +79,7 @@ def trace_parser() -> Parser:
     parser.add_argument(
         "where", nargs="*", metavar="SPEC|PATH", help="a spec, or files of objects (default: the one spec of specs/)"
     )
-    parser.add_argument("-f", "--file", metavar="FILE", help="the workloads of a file: Pod, Job, JobSet, PyTorchJob")
+    parser.add_argument("-f", "--file", metavar="FILE", help="the workloads of a file: Pod, Job, JobSet and so on")
     parser.add_argument("--queue", metavar="NAME", help="the LocalQueue")
     parser.add_argument("--namespace", metavar="NAME", help="its namespace (default: the first that has the queue)")
     parser.add_argument("--pool", metavar="NAME", help="the flavor that the pod selects (default: Kueue chooses)")
@@ -109,7 +113,7 @@ def run_trace(words: list[str]) -> int:
         return 1
     for sentence in objects.missing:
         complain(sentence)
-    site = Site(Tree(objects.manifests, is_whole=objects.is_whole))
+    site = Site(Tree(objects.manifests, is_whole=objects.is_whole, values=objects.values))
     works, lost = _works_of_file(site, options) if options.file else ([_described(site, options)], [])
     traced = [Traced(work, walk(site, work), _asked(site, work), note) for work, note in works]
     put(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
@@ -130,6 +134,8 @@ class Objects(NamedTuple):
     locate: Locate
     missing: tuple[str, ...] = ()
     """What of the files could not be read, in sentences: a step may fail for want of it."""
+    values: Mapping[str, Any] = MappingProxyType({})
+    """Helm values by chart: those of Kueue say which kinds it manages."""
 
 
 def _objects(where: list[str]) -> Objects:
@@ -165,7 +171,8 @@ def _of_spec(where: list[str]) -> Objects:
     if len(files) != 1:
         raise UsageError(f"a trace is about one cluster: name one of {', '.join(File(file).stem for file in files)}")
     spec = compiled_spec(root, files[0])
-    return Objects(list(spec.synced), True, lambda manifest, path: spec.source.locate(manifest.origin))
+    found = list(spec.synced)
+    return Objects(found, True, lambda manifest, path: spec.source.locate(manifest.origin), values=spec.charts)
 
 
 def _tell_errors(where: list[str]) -> None:
@@ -190,16 +197,25 @@ def _works_of_file(site: Site, options: TraceOptions) -> tuple[list[tuple[Work, 
         complain(sentence)
     works = [(each, work) for each in gathered.manifests if (work := work_of(each)) is not None]
     if not works:
-        kinds = ", ".join(sorted({each.kind for each in gathered.manifests})) or "no object that can be read"
-        raise UsageError(f"no Pod, Job, JobSet or job of the training operator in {options.file}: there is {kinds}")
-    return [(_named(site, options, work), f"{_mark(gathered.places, each, ())}") for each, work in works], lost
+        raise UsageError(_without_work(options.file, gathered.manifests))
+    return [_named(site, options, work, _mark(gathered.places, each, ())) for each, work in works], lost
 
 
-def _named(site: Site, options: TraceOptions, work: Work) -> Work:
-    """Some work under what the options say instead of its own words."""
+def _without_work(file: str, manifests: list[Manifest]) -> str:
+    """What a file has instead of work."""
+    if any(each.kind == "TrainJob" for each in manifests):
+        return f"a TrainJob takes its pods from a runtime: trace the JobSet that it makes, not the TrainJob of {file}"
+    kinds = ", ".join(sorted({each.kind for each in manifests})) or "no object that can be read"
+    return f"no work whose pods gpuc knows in {file}: there is {kinds}; it knows {_KINDS}"
+
+
+def _named(site: Site, options: TraceOptions, work: Work, mark: Mark | None) -> tuple[Work, str]:
+    """Some work under what the options say instead of its own words; where it stands, and what is taken for granted."""
     queue = options.queue or work.queue
     namespace = options.namespace or work.namespace or _first_namespace(site, queue)
-    return replace(work, queue=queue, namespace=namespace, priority=options.priority or work.priority)
+    is_taken = not (options.namespace or work.namespace)
+    note = f"{mark}{' (it names no namespace: the first with the queue is taken)' if is_taken else ''}"
+    return replace(work, queue=queue, namespace=namespace, priority=options.priority or work.priority), note
 
 
 def _described(site: Site, options: TraceOptions) -> tuple[Work, str]:

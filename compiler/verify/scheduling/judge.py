@@ -56,8 +56,10 @@ NOT_BY_THESE_FILES = fault(
 _KARPENTER_KNOWS = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa", "hugepages-")
 """Resources for which Karpenter starts no node unless it knows of them: others, some agent may bring."""
 _DEVICES = ("nvidia.com/", "amd.com/")
-_TOLD_BY_OTHERS = (Stage.LOCAL_QUEUE, Stage.CLUSTER_QUEUE, Stage.POLICY, Stage.NODE_POOL, Stage.STARTUP)
-"""Steps whose failures follow from one object's reference to another: the judge of references tells them."""
+_TOLD_BY_OTHERS = (
+    Stage.API, Stage.LOCAL_QUEUE, Stage.CLUSTER_QUEUE, Stage.PRIORITY, Stage.POLICY, Stage.NODE_POOL, Stage.STARTUP
+)  # fmt: skip
+"""Steps whose failures follow from one object alone, or from its reference to another: other judges tell them."""
 _OPEN = (Stage.RESOURCES, Stage.QUOTA, Stage.TOPOLOGY, Stage.NODE)
 """Steps at which other files of the cluster may let work through."""
 
