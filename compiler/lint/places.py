@@ -45,12 +45,13 @@ class Places:
     def shifted(self, outer: Mark, text: str, inner: Mark | None) -> Mark:
         """A mark in the text of a block (`key: |`) as one in its file; that of the text itself where it is no block."""
         line, lines = self.line(outer), text.splitlines()
-        if inner is None or inner.line > len(lines) or line is None or line[outer.column - 1 :][:1] != "|":
+        if inner is None or not lines or line is None or line[outer.column - 1 :][:1] != "|":
             return outer
-        written, shown = self.line(Mark(outer.file, outer.line + inner.line, 1)), lines[inner.line - 1]
+        number, column = (inner.line, inner.column) if inner.line <= len(lines) else (len(lines), 1)
+        written, shown = self.line(Mark(outer.file, outer.line + number, 1)), lines[number - 1]
         if written is None or not written.endswith(shown):
             return outer
-        return Mark(outer.file, outer.line + inner.line, len(written) - len(shown) + inner.column)
+        return Mark(outer.file, outer.line + number, len(written) - len(shown) + column)
 
     def line(self, mark: Mark) -> str | None:
         """The source line at a mark, without its line break."""
