@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from compiler.finding import Fault, Path
 from compiler.manifest import Manifest
-from compiler.verify.access import commands
+from compiler.verify.access import commands, wildcards
 from compiler.verify.access.powers import ELSEWHERE, NETWORK, TWO_TENANTS, WILDCARD, Held, Scope, held, is_wild
 from compiler.verify.access.subjects import Access, Bound, RoleRule
 from compiler.verify.flaw import Flaw
@@ -31,6 +31,7 @@ class Excess(NamedTuple):
 def flaws(tree: Tree) -> Iterator[Flaw]:
     """What tenants have too much, by the label gpuc.dev/tenant of their namespaces; what pods with kubectl lack."""
     yield from commands.flaws(tree)
+    yield from wildcards.flaws(tree)
     tenancy = labelled_tenancy(tree)
     if not tenancy.tenants:
         return

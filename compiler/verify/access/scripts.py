@@ -31,7 +31,7 @@ def commands(container: Any) -> Iterator[Command]:
     if start is None or arguments is None:
         return
     line = [*start, *arguments]
-    if not start and _image(container).rpartition("/")[2] == "kubectl":
+    if not start and image_name(container) == "kubectl":
         line = ["kubectl", *line]
     if not line:
         return
@@ -51,11 +51,10 @@ def minor_version(container: Any) -> int | None:
     return int(found[1]) if found else None
 
 
-def _image(container: Any) -> str:
-    """The repository of the image, without tag and digest."""
+def image_name(container: Any) -> str:
+    """The last part of the image's name, without tag and digest; empty where it has none."""
     image = dig(container, "image")
-    folder, slash, name = image.partition("@")[0].rpartition("/") if isinstance(image, str) else ("", "", "")
-    return folder + slash + name.partition(":")[0]
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0] if isinstance(image, str) else ""
 
 
 def _texts(value: Any) -> list[str] | None:

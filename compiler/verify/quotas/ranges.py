@@ -21,6 +21,13 @@ CONTRADICTS_ITSELF = fault(
     "The API server refuses it: pods without requests then get none, and a ResourceQuota refuses those.",
     "kubernetes v1.35 pkg/apis/core/validation/validation.go (ValidateLimitRange)",
 )
+COUNTS_AS_NOTHING = fault(
+    "QTA020",
+    Severity.WARNING,
+    "A LimitRange gives containers a request of nothing, of a resource that a ResourceQuota bounds.",
+    "Containers that say nothing count as nothing, and run all the same: the quota does not hold them back.",
+    "kubernetes v1.35 pkg/quota/v1/evaluator/core/pods.go (PodUsageFunc)",
+)
 _TYPES = ("Container", "Pod", "PersistentVolumeClaim")
 _RISING = ("min", "defaultRequest", "default", "max")
 """None of these may be above one that stands behind it."""
@@ -28,6 +35,7 @@ _RISING = ("min", "defaultRequest", "default", "max")
 
 def ranges(tree: Tree) -> Iterator[Flaw]:
     """Types, bounds and defaults of every LimitRange."""
+    bounded = _bounded(tree)
     for manifest in tree.of("", "LimitRange"):
         for number, limit in items(dig(manifest.body, "spec", "limits")):
             path: Path = ("spec", "limits", number)
@@ -36,6 +44,19 @@ def ranges(tree: Tree) -> Iterator[Flaw]:
                 text = f'type "{kind}" is none of {", ".join(_TYPES)}'
                 yield Flaw(CONTRADICTS_ITSELF, manifest, (*path, "type"), text)
             yield from _crossed(manifest, path, limit)
+            for resource, row in pairs(dig(limit, "defaultRequest")):
+                if amount(row) == 0 and (quota := bounded.get((manifest.namespace, resource))):
+                    text = f"a container that says nothing of {resource} counts as {row}, and {quota} bounds {resource}"
+                    yield Flaw(COUNTS_AS_NOTHING, manifest, (*path, "defaultRequest", resource), text)
+
+
+def _bounded(tree: Tree) -> dict[tuple[str, str], Manifest]:
+    """A ResourceQuota by namespace and resource whose requests it bounds."""
+    return {
+        (quota.namespace, str(name).removeprefix("requests.")): quota
+        for quota in tree.of("", "ResourceQuota")
+        for name, _ in pairs(dig(quota.body, "spec", "hard"))
+    }
 
 
 def _crossed(manifest: Manifest, path: Path, limit: Any) -> Iterator[Flaw]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from compiler.manifest import Manifest
+from compiler.verify.access import wildcards
 from compiler.verify.access.commands import flaws
 from compiler.verify.access.kubectl import parse, requests
 from compiler.verify.access.scripts import commands, minor_version
@@ -240,9 +241,27 @@ def test_the_layout_gate_may_what_it_does_and_nothing_less_is_enough() -> None:
     assert (flaw.fault.id, flaw.manifest.kind) == ("RBA011", "DaemonSet")
 
 
+def test_pods_of_a_few_commands_are_not_granted_everything() -> None:
+    objects = synced("infer-euw1")
+    for part in ("verbs", "resources", "apiGroups"):
+        more = broken(objects, "ClusterRole", lambda body, part=part: body["rules"][0].__setitem__(part, ["*"]))
+        (flaw,) = wildcards.flaws(whole(more))
+        assert (flaw.fault.id, flaw.manifest.kind, flaw.path) == ("RBA013", "ClusterRole", ("rules", 0, part))
+        assert "run only kubectl taint, kubectl wait" in flaw.message
+        assert list(wildcards.flaws(Tree(more, is_whole=False))) == [], "pods of other files may need it"
+    text = gate("get, nodes", '"*"')
+    assert len(list(wildcards.flaws(tree(text)))) == 1
+    assert (
+        list(wildcards.flaws(tree(text.replace("[get, nodes]", "[rollout, undo]").replace("kubectl:v1", "other:v1"))))
+        == []
+    )
+    assert list(wildcards.flaws(tree(gate("get, nodes", '"*"', subject="{kind: Group, name: admins}")))) == []
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_grant_what_they_need(name: str) -> None:
     assert list(flaws(whole(synced(name)))) == []
+    assert list(wildcards.flaws(whole(synced(name)))) == []
 
 
 @pytest.mark.parametrize("strange", [None, True, 7, "", "x", [], {}, [[]], [None], {"": None}, ["$("], ["-n"]])
@@ -252,7 +271,8 @@ def test_strange_values_are_survived(strange: Any) -> None:
         for key in each.body:
             objects = manifests(text)
             objects[number] = replace(each, body={**each.body, key: strange})
-            assert unsound(flaws(Tree(objects, is_whole=True)), objects) == []
+            judged = Tree(objects, is_whole=True)
+            assert unsound([*flaws(judged), *wildcards.flaws(judged)], objects) == []
     for part in ("command", "args", "env", "image"):
         container = {"image": "kubectl", "args": ["get", "nodes"], part: strange}
         spec = {"template": {"spec": {"containers": [container]}}}

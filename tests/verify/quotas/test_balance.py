@@ -139,6 +139,18 @@ def test_limit_ranges_that_the_api_server_refuses(limit: Row, place: str) -> Non
     assert all(f"spec.limits[0].{place}:" in text for _, text in found)
 
 
+def test_a_request_of_nothing_goes_past_a_quota() -> None:
+    limit = {"type": "Container", "defaultRequest": {"cpu": "0"}}
+    objects = [
+        namespaced("LimitRange", {"limits": [limit]}),
+        namespaced("ResourceQuota", {"hard": {"requests.cpu": "8"}}),
+    ]
+    assert ids(objects, whole=False) == {"QTA020"}
+    assert ids(objects[:1]) == set()
+    limit["defaultRequest"] = {"cpu": "1m"}
+    assert ids(objects) == set()
+
+
 def test_the_examples_have_each_kind_of_bound() -> None:
     for name in EXAMPLES:
         objects = copies(name)
