@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from compiler.catalog.schemas import table
+from compiler.catalog.schemas import builtin_kinds, builtin_versions, table
 from compiler.finding import Finding, Mark, Severity, fault
 from compiler.lint.charts import (
     CONFIGURATION,
@@ -63,11 +63,10 @@ class Left:
         for what, count in sorted(self.others.items()):
             yield _counted(what, count)
         if self.maps and options.chart is None:
-            files = sorted(self.maps)
-            shown = ", ".join(files[:_FILES_SHOWN]) + (
-                f" and {len(files) - _FILES_SHOWN} more" if len(files) > _FILES_SHOWN else ""
-            )
-            yield f"maps that are no objects, in {shown}: --chart NAME=VERSION takes such maps for Helm values"
+            files = sorted(self.maps, key=lambda file: ("values" not in file, file))
+            shown = ", ".join(files[:_FILES_SHOWN])
+            more = f"{len(files)} files, such as {shown}" if len(files) > _FILES_SHOWN else shown
+            yield f"maps that are no objects, in {more}: --chart NAME=VERSION takes such maps for Helm values"
 
     def _hint(self, options: LintOptions) -> str:
         """Where schemas of custom kinds come from; of Kubernetes' own kinds there is nothing to import."""
@@ -76,6 +75,8 @@ class Left:
 
 
 _FILES_SHOWN = 3
+STDIN = "-"
+"""The path that stands for what is piped in."""
 
 
 def _counted(what: str, count: int) -> str:
@@ -92,6 +93,7 @@ def run_lint(words: list[str]) -> int:
 
     started = perf_counter()
     options: LintOptions = parser_of("lint").parse(words, LintOptions())
+    options.kubernetes = _minor(options.kubernetes)
     places, left = Places(), Left()
     findings: list[Finding] = []
     objects = 0
@@ -114,6 +116,18 @@ def run_lint(words: list[str]) -> int:
     return int(any(finding.severity.value in counting for finding in findings))
 
 
+def _minor(version: str) -> str:
+    """The minor version that a word means: "v1.35.4" is 1.35.
+
+    Raises:
+        UsageError: for a version whose kinds gpuc does not know.
+    """
+    minor = ".".join(version.removeprefix("v").split(".")[:2])
+    if not builtin_kinds(minor):
+        raise UsageError(f"the kinds of Kubernetes {version} are not known: {', '.join(builtin_versions())}")
+    return minor
+
+
 def _reading(path: str, places: Places) -> Reading:
     """All files below one path: they are judged together, and apart from those of other paths.
 
@@ -121,7 +135,7 @@ def _reading(path: str, places: Places) -> Reading:
         UsageError: where there are none.
     """
     reading = Reading()
-    files = list(files_below(path))
+    files = [path] if path == STDIN else list(files_below(path))
     if not files:
         raise UsageError(f"no YAML in {path}")
     for file in files:
@@ -132,7 +146,7 @@ def _reading(path: str, places: Places) -> Reading:
 
 def _read(file: str, reading: Reading, places: Places) -> None:
     try:
-        text = text_of(file)
+        text = text_of("/dev/stdin" if file == STDIN else file)
     except UnreadableError as error:
         reading.findings.append(NOT_TEXT.at((), f"the file cannot be read: {error}", mark=Mark(file, 1, 1)))
         return

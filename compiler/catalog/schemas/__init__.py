@@ -78,6 +78,11 @@ def builtin_kinds(kubernetes: str) -> list[tuple[str, str]]:
     return sorted((key.rpartition("/")[0], key.rpartition("/")[2]) for key in kinds)
 
 
+def builtin_versions() -> list[str]:
+    """The minor versions of Kubernetes whose kinds are known, in their order."""
+    return sorted(_builtins("kubernetes")["kinds"])
+
+
 @cache
 def _custom(api: str, kind: str) -> Table | None:
     group, _, version = api.rpartition("/")
