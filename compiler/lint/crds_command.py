@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compiler.lint.files import files_below
-from compiler.lint.own_schemas import Import, imports
+from compiler.lint.files import UnreadableError, files_below, text_of
+from compiler.lint.own_definitions import Import, imports
 from compiler.lint.text import read
 from compiler.report.console import complain, put
+from compiler.tree import BusyError, RefusedError, Tree
 from compiler.usage import UsageError, nearest
 
 INTO = "crds"
+_WAIT_SECONDS = 5.0
+_ASIDE = ".gpuc-new"
+"""How the name of a table ends that is being written."""
 USAGE = f"""usage: gpuc crds import FILE|DIR... [--into DIR]
 
 Take the CustomResourceDefinitions of files or folders (also what `kubectl get crd -o yaml` prints) into DIR, one small
-table for each version that they serve. `gpuc lint --crds DIR` then judges objects of their kinds.
+table for each version that they serve. `gpuc lint --crds DIR` then judges objects of their kinds: by the schema, and
+by CEL rules as two engines agree on them (pip install 'gpuc[crds]'). Rules about changes of an object, and what
+evaluation costs, are not judged.
 
 options:
   --into DIR  where the tables go, {INTO}/ where nothing is said; tables of the same kind and version are replaced
@@ -50,11 +58,33 @@ def run_crds(words: list[str]) -> int:
     new, changed = _write(found, into)
     rules = sum(table.rules for table in found.tables.values())
     put(f"{len(found.tables)} versions of kinds with {rules} rules in {into}/: {new} new, {changed} changed\n")
+    for line in _unanswerable(found):
+        put(f"{line}\n")
     if found.others:
         put(f"{found.others} other documents were passed over\n")
     for problem in found.problems:
         complain(problem)
     return int(bool(found.problems))
+
+
+def _unanswerable(found: _Gathered) -> Iterator[str]:
+    """How many rules lint will never judge, and each of them."""
+    if not any(table.rules for table in found.tables.values()):
+        return
+    from compiler.lint.own_rules import MISSING_ENGINE, can_judge, unanswerable
+
+    if not can_judge():
+        yield f"lint cannot judge rules: {MISSING_ENGINE}"
+        return
+    lines = [
+        f"  {table.file.removesuffix('.json')}: {rule['rule'].strip()}: {why}"
+        for table in found.tables.values()
+        for rule in table.each_rule()
+        if (why := unanswerable(rule))
+    ]
+    if lines:
+        yield f"{len(lines)} rules cannot be judged:"
+        yield from lines
 
 
 def _arguments(words: list[str]) -> tuple[list[str], Path]:
@@ -80,12 +110,13 @@ def _arguments(words: list[str]) -> tuple[list[str], Path]:
 
 def _take(file: Path, found: _Gathered) -> None:
     try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        text = text_of(str(file))
+    except UnreadableError as error:
         found.problems.append(f"{file} cannot be read: {error}")
         return
     documents = read(text, str(file))
-    found.problems += [f"{each.mark}: {each.message}" for each in documents.findings]
+    hint = "; render a template before it is imported" if "{{" in text else ""
+    found.problems += [f"{each.mark}: {each.message}{hint}" for each in documents.findings]
     for _, document in documents.documents:
         for each in _definitions(document):
             if not isinstance(each, dict) or each.get("kind") != "CustomResourceDefinition":
@@ -125,19 +156,42 @@ def _name(definition: dict[str, Any]) -> str:
 def _write(found: _Gathered, into: Path) -> tuple[int, int]:
     """Writes every table; how many are new, and how many have changed.
 
+    All are written aside first and then put in place one by one: none is ever half written, whatever happens.
+
     Raises:
-        UsageError: when the folder cannot be written.
+        UsageError: when the folder cannot be written, or another import does not end; no table has changed then.
     """
-    new = changed = 0
     try:
-        for name, table in sorted(found.tables.items()):
-            path = into / name
-            before = path.read_text(encoding="utf-8") if path.is_file() else None
-            new += before is None
-            changed += before not in (None, table.text)
-            if before != table.text:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(table.text, encoding="utf-8")
+        into.mkdir(parents=True, exist_ok=True)
+        with Tree(into) as tree, tree.alone(".", _WAIT_SECONDS):
+            return _replace(tree, {name: table.text.encode() for name, table in found.tables.items()})
+    except BusyError:
+        raise UsageError(f"another import writes into {into}") from None
+    except RefusedError as error:
+        raise UsageError(f"{into} cannot be written: {error}") from error
     except OSError as error:
         raise UsageError(f"{into} cannot be written: {error.strerror}") from error
-    return new, changed
+
+
+def _replace(tree: Tree, texts: dict[str, bytes]) -> tuple[int, int]:
+    """Puts the texts that differ in place; what an import that was killed has left goes."""
+    _clear(tree)
+    before = {name: tree.read(name) for name in sorted(texts)}
+    asides = {f"{number}{_ASIDE}": name for number, name in enumerate(before) if before[name] != texts[name]}
+    try:
+        for aside, name in asides.items():
+            tree.create(aside, texts[name])
+        tree.settle(asides)
+        for aside, name in asides.items():
+            tree.rename(aside, name)
+    finally:
+        with suppress(OSError):
+            _clear(tree)
+    new = sum(before[name] is None for name in asides.values())
+    return new, len(asides) - new
+
+
+def _clear(tree: Tree) -> None:
+    for name, is_folder in tree.entries("."):
+        if name.endswith(_ASIDE) and not is_folder:
+            tree.remove(name)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from compiler.arguments import Parser
-from compiler.lint.files import files_below
+from compiler.lint.gather import Gathered, gather
 from compiler.lint.isolation_report import Proof, document, text
-from compiler.lint.objects import Reading
 from compiler.report.console import complain, put
 from compiler.report.terminal import wants_colour
 from compiler.usage import UsageError
 from compiler.verify.isolation.addresses import read_ranges
-from compiler.verify.isolation.assumptions import assumptions
+from compiler.verify.isolation.assumptions import Assumption, Basis, assumptions
 from compiler.verify.isolation.matrix import verdicts
 from compiler.verify.isolation.policy import GROUP, read_policies
 from compiler.verify.isolation.proof import Reach
@@ -120,17 +120,22 @@ def _of_specs(specs: list[str], label: str | None) -> Iterator[Proof]:
 
 
 def _of_files(paths: list[str], label: str | None) -> Proof:
-    reading = Reading()
-    for path in paths:
-        for file in files_below(path):
-            try:
-                reading.add(file, Path(file).read_bytes().decode("utf-8-sig"))
-            except (OSError, UnicodeDecodeError):
-                complain(f"{file} cannot be read as UTF-8 and is left out")
-    for finding in reading.findings:
-        complain(f"{finding.mark}: {finding.message}; what stands there is left out")
-    tree = Tree(reading.manifests, is_whole=False)
-    return _proof(", ".join(paths), tree, _tenancy(tree, label, paths))
+    gathered = gather(paths)
+    for sentence in gathered.told:
+        complain(sentence)
+    tree = Tree(gathered.manifests, is_whole=False)
+    proof = _proof(", ".join(paths), tree, _tenancy(tree, label, paths))
+    return replace(proof, assumptions=[*_readable(gathered), *proof.assumptions])
+
+
+def _readable(gathered: Gathered) -> Iterator[Assumption]:
+    """Policies add up: one more in a part that nobody could read may open what all others leave closed."""
+    if gathered.missing:
+        count = f"{len(gathered.missing)} places" if len(gathered.missing) > 1 else "one place"
+        because = f"not so at {count}: {gathered.missing[0]}"
+        yield Assumption("every file of the tree can be read", Basis.BROKEN, because)
+    if gathered.others:
+        yield Assumption("what is no object yet has no NetworkPolicy", Basis.ASSUMED, "; ".join(gathered.others))
 
 
 def _tenancy(tree: Tree, label: str | None, paths: list[str]) -> Tenancy:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.finding import Finding, Path, Severity, fault
-from compiler.lint.text import read
+from compiler.lint.kustomize import generated, is_kustomization, parts
+from compiler.lint.text import UNREADABLE, Text, read
 from compiler.manifest import Manifest
 
 NO_OBJECT = fault(
@@ -17,8 +19,32 @@ NO_OBJECT = fault(
     "An object lacks its name, or its metadata is no map.",
     "The API server refuses it.",
 )
-_NOT_APPLIED = ("kustomize.config.k8s.io", "helm.toolkit.fluxcd.io", "test.gatekeeper.sh", "kind.x-k8s.io", "eksctl.io")
+_FILES_OF_TOOLS = ("test.gatekeeper.sh", "kind.x-k8s.io", "eksctl.io")
 """API groups of files that tools read and nobody applies."""
+_AMOUNTS = frozenset(
+    (
+        "limits", "requests", "hard", "capacity", "allocatable", "overhead", "default", "defaultRequest", "min", "max",
+        "maxLimitRequestRatio",
+    )
+)  # fmt: skip
+"""Maps from resources to quantities in the kinds of Kubernetes itself, whose tables only know that these are text."""
+_AMOUNT = frozenset(("sizeLimit", "divisor", "averageValue"))
+"""Quantities alone, in the same kinds; "value" of a "target", as HorizontalPodAutoscalers have it, is another."""
+_ELSEWHERE = frozenset(("apiVersion", "kind", "metadata", "status"))
+
+
+@dataclass(frozen=True, slots=True)
+class Nameless:
+    """An object that says its kind and has no name."""
+
+    file: str
+    index: int
+    """Of its document in the file."""
+    path: Path
+    api: str
+    kind: str
+    message: str
+    data: dict[str, Any]
 
 
 @dataclass
@@ -29,60 +55,84 @@ class Reading:
     """Objects; the origin of each is (index of its document, then the path to it in that document)."""
     values: list[tuple[str, int, dict[str, Any]]] = field(default_factory=list)
     """Documents that are maps and no objects, such as Helm values: file, index, data."""
+    tools: list[tuple[str, int, dict[str, Any]]] = field(default_factory=list)
+    """Kustomizations, in the same form."""
     findings: list[Finding] = field(default_factory=list)
-    places: list[tuple[str, int, Path, str]] = field(default_factory=list)
-    """Objects without a name: file, index of the document, path, what is wrong."""
+    nameless: list[Nameless] = field(default_factory=list)
     others: Counter[str] = field(default_factory=Counter)
     """What could not be judged, by sentence: how often."""
 
     def add(self, file: str, text: str) -> None:
         """Reads one file."""
-        if "{{" in text and _is_template(text):
-            self.others["a template, not YAML yet: render it and lint the result"] += 1
-            return
         found = read(text, file)
+        if "{{" in text and _is_template(text, found):
+            self.others["templates, no YAML yet: render them and lint the result"] += 1
+            return
         self.findings += found.findings
         for index, data in found.documents:
             for path, each in _objects(data):
                 self._object(file, index, path, each)
 
+    def settle(self) -> None:
+        """Takes Kustomizations at their word, once all files were read: patches go, generated objects come."""
+        if not self.tools:
+            return
+        self.others["Kustomizations, whose changes are not made here: lint what `kubectl kustomize` prints"] += len(
+            self.tools
+        )
+        apart = parts(self.tools)
+        kept = [each for each in self.manifests if os.path.abspath(each.file) not in apart]
+        gone = {each.file for each in self.manifests} - {each.file for each in kept}
+        self.manifests = [*kept, *generated(self.tools)]
+        self.nameless = [each for each in self.nameless if os.path.abspath(each.file) not in apart]
+        self.values = [each for each in self.values if os.path.abspath(each[0]) not in apart]
+        if gone:
+            self.others[_PATCH] += len(gone)
+
     def _object(self, file: str, index: int, path: Path, data: Any) -> None:
         if not isinstance(data, dict):
-            self.others["a document that is no map"] += 1
+            self.others["documents that are no maps"] += 1
             return
         api, kind = data.get("apiVersion"), data.get("kind")
+        if is_kustomization(file, data):
+            self.tools.append((file, index, data))
+            return
         if not isinstance(api, str) or not isinstance(kind, str):
             self.values.append((file, index, data))
             return
-        if api.rpartition("/")[0] in _NOT_APPLIED:
+        if api.rpartition("/")[0] in _FILES_OF_TOOLS:
             self.others[f"{kind} of {api}, which a tool reads and nobody applies"] += 1
+            return
+        if "$patch" in data:
+            self.others[_PATCH] += 1
             return
         metadata = data.get("metadata")
         name = metadata.get("name") or metadata.get("generateName") if isinstance(metadata, dict) else None
         if not isinstance(metadata, dict) or not isinstance(name, str):
             what = "has no name" if isinstance(metadata, dict) else "has no metadata"
-            self.places.append((file, index, path, f"{kind} {what}"))
+            self.nameless.append(Nameless(file, index, path, api, kind, f"{kind} {what}", data))
             return
-        self.manifests.append(
-            Manifest(
-                file=file,
-                origin=(index, *path),
-                api=api,
-                kind=kind,
-                name=name if "name" in metadata else f"{name}x",
-                namespace=str(metadata.get("namespace") or ""),
-                labels=_texts(metadata.get("labels")),
-                annotations=_texts(metadata.get("annotations")),
-                body={key: _applied(value) for key, value in data.items() if key not in _ELSEWHERE},
-            )
-        )
+        self.manifests.append(_manifest(file, (index, *path), metadata, data))
 
 
-_AMOUNTS = frozenset(
-    ("limits", "requests", "hard", "capacity", "allocatable", "overhead", "default", "defaultRequest", "min", "max")
-)
-"""Maps from resources to quantities in the kinds of Kubernetes itself, whose tables only know that these are text."""
-_ELSEWHERE = frozenset(("apiVersion", "kind", "metadata", "status"))
+_PATCH = "patches of Kustomize, which are no objects of their own"
+
+
+def _manifest(file: str, origin: Path, metadata: dict[str, Any], data: dict[str, Any]) -> Manifest:
+    api, name = data["apiVersion"], metadata.get("name")
+    is_core = "." not in api.rpartition("/")[0]
+    body = {key: value for key, value in data.items() if key not in _ELSEWHERE}
+    return Manifest(
+        file=file,
+        origin=origin,
+        api=api,
+        kind=data["kind"],
+        name=name if name else f"{metadata['generateName']}x",
+        namespace=str(metadata.get("namespace") or ""),
+        labels=_texts(metadata.get("labels")),
+        annotations=_texts(metadata.get("annotations")),
+        body=_applied(body, is_core),
+    )
 
 
 def _objects(data: Any) -> Iterator[tuple[Path, Any]]:
@@ -96,15 +146,21 @@ def _objects(data: Any) -> Iterator[tuple[Path, Any]]:
         yield (), data
 
 
-def _applied(value: Any, name: str = "") -> Any:
-    """A value as the API server takes it: a null in a map says nothing, and amounts of resources may be numbers."""
+def _applied(value: Any, is_core: bool, name: str = "") -> Any:
+    """A value as the API server takes it: a null in a map says nothing, and amounts of resources may be numbers.
+
+    Args:
+        is_core: whether the object is of a kind of Kubernetes itself; tables of all others know which values are
+            quantities, and a number elsewhere is what it is.
+    """
     if isinstance(value, dict):
-        if name in _AMOUNTS:
+        if is_core and name in _AMOUNTS:
             return {key: str(each) if _is_number(each) else each for key, each in value.items() if each is not None}
-        return {key: _applied(each, key) for key, each in value.items() if each is not None}
+        inner = {"value": "averageValue"} if name == "target" else {}
+        return {key: _applied(each, is_core, inner.get(key) or key) for key, each in value.items() if each is not None}
     if isinstance(value, list):
-        return [_applied(each) for each in value]
-    return value
+        return [_applied(each, is_core) for each in value]
+    return str(value) if is_core and name in _AMOUNT and _is_number(value) else value
 
 
 def _is_number(value: Any) -> bool:
@@ -115,6 +171,17 @@ def _texts(value: Any) -> dict[str, Any]:
     return dict(value) if isinstance(value, dict) else {}
 
 
-def _is_template(text: str) -> bool:
-    """Whether braces stand where YAML cannot have them: at the start of a line or of a value."""
-    return any(line.lstrip().startswith(("{{", "- {{")) or ": {{" in line for line in text.splitlines())
+def _is_template(text: str, found: Text) -> bool:
+    """Whether braces stand where YAML cannot have them; texts of blocks and quotes may hold them."""
+    if not any(line.lstrip().startswith(("{{", "- {{")) or ": {{" in line for line in text.splitlines()):
+        return False
+    return any(each.id == UNREADABLE.id for each in found.findings) or any(
+        _has_odd_key(data) for _, data in found.documents
+    )
+
+
+def _has_odd_key(value: Any) -> bool:
+    """Whether a map has a map as its key, which is what YAML makes of braces in braces."""
+    if isinstance(value, dict):
+        return "?" in value or any(_has_odd_key(each) for each in value.values())
+    return isinstance(value, list) and any(_has_odd_key(each) for each in value)

@@ -1,6 +1,8 @@
 """The CEL rules of CustomResourceDefinitions, evaluated over objects as the API server does when they are created.
 
-Source: k8s.io/apiextensions-apiserver v0.35 pkg/apiserver/schema/cel (validation.go, maplist.go, values.go)
+What the rules cost is not judged: an API server stops where evaluation of one object becomes too expensive.
+
+Source: k8s.io/apiextensions-apiserver v0.35 pkg/apiserver/schema/cel (validation.go, compilation.go)
 """
 
 from __future__ import annotations
@@ -8,15 +10,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from copy import deepcopy
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 from compiler.catalog.schemas.structural import Schema
 from compiler.finding import Path, Severity, fault
+from compiler.lint.own_answers import Answer, Told
+from compiler.lint.own_engines import engines
+from compiler.lint.own_values import as_rules_see, escaped
 from compiler.manifest import Manifest
-from compiler.verify.flaw import Flaw
+from compiler.verify.flaw import Flaw, place
 
 BROKEN_RULE = fault(
     "CRD001",
@@ -25,108 +28,121 @@ BROKEN_RULE = fault(
     "The API server refuses the object.",
     "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules",
 )
-MISSING_ENGINE = "cel-expr-python is not installed: pip install cel-expr-python"
+MISSING_ENGINE = "cel-expr-python and common-expression-language are not both installed: pip install 'gpuc[crds]'"
 _OF_CHANGES = re.compile(r"\boldSelf\b")
-"""Such a rule compares with what was there before, and holds for nothing that is new."""
-_GENUINE = ("NOT_FOUND", "Index error", "cannot convert", "divide by zero")
-"""Errors of the object; all others are of our way to ask."""
-_KEYWORDS = frozenset(
-    (
-        "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-        "let", "loop", "package", "namespace", "return", "var", "void", "while",
-    )
-)  # fmt: skip
-_ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
+_LONGEST_MESSAGE = 5 * 1024
+"""Bytes: of a longer text of a messageExpression the API server takes the rule's message."""
 _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)*)'\]")
 
 
-def broken_rules(manifest: Manifest, schema: Schema, rules: Schema, unjudged: Counter[str]) -> Iterator[Flaw]:
+def broken_rules(
+    manifest: Manifest, schema: Schema, rules: Schema, shapes: Schema, unjudged: Counter[str]
+) -> Iterator[Flaw]:
     """The rules that an object breaks, each at its place.
 
     Args:
         schema: of the object's body; the object fits it.
         rules: tree of places with the keys rules, properties, items and additionalProperties.
+        shapes: tree of the places whose texts rules do not see as text.
+        unjudged: takes a sentence for every rule on which the two engines do not agree, or that one cannot evaluate.
     """
-    if _environment() is None:
+    if not can_judge():
         unjudged[f"the rules of {manifest.api} {manifest.kind}: {MISSING_ENGINE}"] += 1
         return
-    whole = _defaulted(manifest.body, schema, schema)
+    try:
+        whole = as_rules_see(manifest.body, schema, shapes)
+    except ValueError as error:
+        unjudged[f"the rules of {manifest}: {error}"] += 1
+        return
     named = {"apiVersion": manifest.api, "kind": manifest.kind, "metadata": {"name": manifest.name}}
-    root = {**_as_cel(whole, schema, schema), **named}
-    for path, place, value in _places(root, rules, ()):
-        for rule in place["rules"]:
-            if not _OF_CHANGES.search(rule["rule"]):
-                yield from _judged(manifest, path, rule, value, unjudged)
+    for path, each, value in _places({**whole, **named}, rules, ()):
+        asked = [rule for rule in each["rules"] if _is_asked(rule)]
+        if asked:
+            yield from _judged(manifest, path, asked, value, unjudged)
 
 
-def _judged(manifest: Manifest, path: Path, rule: Schema, value: Any, unjudged: Counter[str]) -> Iterator[Flaw]:
-    verdict, error = _evaluated(rule["rule"], value)
-    if error and not any(word in error for word in _GENUINE):
-        unjudged[f"a rule of {manifest.api} {manifest.kind}, {rule['rule']}: {error}"] += 1
-    elif error or verdict is not True:
-        text = _message(rule, value) + (f" ({error})" if error else "")
-        yield Flaw(BROKEN_RULE, manifest, (*path, *_steps(rule.get("fieldPath", ""))), text)
+def can_judge() -> bool:
+    """Whether both engines are there."""
+    return bool(engines())
 
 
-def _message(rule: Schema, value: Any) -> str:
+def unanswerable(rule: Schema) -> str:
+    """Why a rule can never be judged: what each engine that cannot evaluate it says; empty where both can."""
+    if not _is_asked(rule):
+        return ""
+    is_optional = rule.get("optionalOldSelf") is True
+    said = ((engine.name, engine.refusal(rule["rule"], is_optional=is_optional)) for engine in engines())
+    return "; ".join(f"{name}: {why}" for name, why in said if why)
+
+
+def _is_asked(rule: Schema) -> bool:
+    """Whether a rule holds for something new: others compare with what was there before."""
+    return bool(rule["rule"].strip()) and (rule.get("optionalOldSelf") is True or not _is_of_changes(rule["rule"]))
+
+
+@cache
+def _is_of_changes(expression: str) -> bool:
+    if not _OF_CHANGES.search(expression):
+        return False
+    known = [names for engine in engines() if (names := engine.names(expression)) is not None]
+    return any("oldSelf" in names for names in known) or not known
+
+
+def _judged(manifest: Manifest, path: Path, rules: list[Schema], value: Any, unjudged: Counter[str]) -> Iterator[Flaw]:
+    try:
+        bound = [engine.bound(value) for engine in engines()]
+    except ValueError as error:
+        unjudged[f"the rules of {manifest} at {place(path) or 'its root'}: {error}"] += len(rules)
+        return
+    for rule in rules:
+        answers = [
+            engine.ask(rule["rule"], self, is_optional=rule.get("optionalOldSelf") is True)
+            for engine, self in zip(engines(), bound, strict=True)
+        ]
+        if all(answer.told is Told.VALUE and answer.value is True for answer in answers):
+            continue
+        if all(map(_refuses, answers)):
+            why = f" ({answers[0].why})" if all(each.told is Told.FAILED for each in answers) else ""
+            where = (*path, *_steps(rule.get("fieldPath", "")))
+            yield Flaw(BROKEN_RULE, manifest, where, _message(rule, bound) + why)
+        else:
+            unjudged[_disagreement(manifest, path, rule, answers)] += 1
+
+
+def _refuses(answer: Answer) -> bool:
+    return answer.told is Told.FAILED or (answer.told is Told.VALUE and answer.value is False)
+
+
+def _disagreement(manifest: Manifest, path: Path, rule: Schema, answers: list[Answer]) -> str:
+    """What the engines say; of what they always say, without the object."""
+    said = "; ".join(f"{engine.name}: {answer}" for engine, answer in zip(engines(), answers, strict=True))
+    if why := unanswerable(rule):
+        return f"a rule of {manifest.api} {manifest.kind}, {rule['rule'].strip()}: {why}"
+    return f"a rule of {manifest} at {place(path) or 'its root'}, {rule['rule'].strip()}: {said}"
+
+
+def _message(rule: Schema, bound: list[Any]) -> str:
     """As the API server puts it: the expression's text, else the rule's message, else the rule."""
-    if "messageExpression" in rule:
-        text, error = _evaluated(rule["messageExpression"], value)
-        if not error and isinstance(text, str) and text.strip() and "\n" not in text:
-            return text.strip()
+    expression = rule.get("messageExpression", "")
+    for engine, self in zip(engines(), bound, strict=True) if expression else ():
+        answer = engine.ask(expression, self, is_optional=rule.get("optionalOldSelf") is True)
+        if answer.told is Told.VALUE and isinstance(answer.value, str):
+            text = answer.value.strip()
+            if text and "\n" not in text and len(text.encode()) <= _LONGEST_MESSAGE:
+                return text
+            break
     return str(rule.get("message") or f"failed rule: {rule['rule'].strip()}").strip()
 
 
-def _evaluated(expression: str, value: Any) -> tuple[Any, str]:
-    """What an expression gives for `self`, and the error where it gives none."""
-    compiled = _compiled(expression)
-    if isinstance(compiled, str):
-        return None, compiled
-    try:
-        result = compiled.eval(data={"self": value})
-    except (RuntimeError, ValueError, TypeError, OverflowError) as error:
-        return None, _first_line(error)
-    kind = result.type().name()
-    if kind not in ("BOOL", "STRING", "ERROR"):  # plain_value() of null takes a reference too many from None
-        return None, f"it gives a {kind}"
-    told = result.plain_value()
-    return (None, _first_line(told)) if kind == "ERROR" else (told, "")
-
-
-def _first_line(error: object) -> str:
-    return (str(error).strip().splitlines() or [""])[0]
-
-
-@cache
-def _compiled(expression: str) -> Any:
-    """The compiled expression; a text that says why there is none."""
-    try:
-        return _environment().compile(expression)
-    except RuntimeError as error:
-        return _first_line(error)
-
-
-@cache
-def _environment() -> Any:
-    """CEL with what Kubernetes adds to it, as far as rules use it; None where the package is missing."""
-    try:
-        cel = import_module("cel_expr_python.cel")
-        strings, optional = (import_module(f"cel_expr_python.ext.ext_{name}") for name in ("strings", "optional"))
-    except ImportError:
-        return None
-    from compiler.lint.own_functions import functions
-
-    extensions = [strings.ExtStrings(), optional.ExtOptional()]
-    return cel.NewEnv(variables={"self": cel.Type.DYN}, extensions=extensions, functions=functions(cel))
-
-
 def _places(value: Any, rules: Schema, path: Path) -> Iterator[tuple[Path, Schema, Any]]:
-    """Every value of an object that has rules."""
+    """Every value of an object that has rules; a null has none."""
+    if value is None:
+        return
     if "rules" in rules:
         yield path, rules, value
     if isinstance(value, dict):
         for name, below in rules.get("properties", {}).items():
-            if (key := _escaped(name)) in value:
+            if (key := escaped(name)) in value:
                 yield from _places(value[key], below, (*path, name))
         if "additionalProperties" in rules:
             for name, child in value.items():
@@ -134,56 +150,6 @@ def _places(value: Any, rules: Schema, path: Path) -> Iterator[tuple[Path, Schem
     elif isinstance(value, list) and "items" in rules:
         for index, child in enumerate(value):
             yield from _places(child, rules["items"], (*path, index))
-
-
-def _defaulted(value: Any, schema: Any, root: Schema) -> Any:
-    """A copy of a value with the defaults of its schema, as the API server sets them before it validates."""
-    schema = _resolved(schema, root)
-    if isinstance(value, dict):
-        known, others = schema.get("properties", {}), schema.get("additionalProperties")
-        made = {key: _defaulted(child, known.get(key, others), root) for key, child in value.items()}
-        for name, child in known.items():
-            if name not in made and (default := _resolved(child, root).get("default")) is not None:
-                made[name] = _defaulted(deepcopy(default), child, root)
-        return made
-    if isinstance(value, list):
-        return [_defaulted(child, schema.get("items"), root) for child in value]
-    return value
-
-
-def _as_cel(value: Any, schema: Any, root: Schema) -> Any:
-    """A value as rules see it: fields under names that CEL can write, numbers of type number as doubles."""
-    schema = _resolved(schema, root)
-    if isinstance(value, dict):
-        known, others = schema.get("properties", {}), schema.get("additionalProperties")
-        return {
-            _escaped(key) if key in known else key: _as_cel(child, known.get(key, others), root)
-            for key, child in value.items()
-        }
-    if isinstance(value, list):
-        return [_as_cel(child, schema.get("items"), root) for child in value]
-    if schema.get("type") == "number" and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    return value
-
-
-def _resolved(schema: Any, root: Schema) -> Schema:
-    while isinstance(schema, dict) and "$ref" in schema:
-        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
-    return schema if isinstance(schema, dict) else {}
-
-
-@cache
-def _escaped(name: str) -> str:
-    """The name of a field in CEL.
-
-    Source: k8s.io/apiserver v0.35 pkg/cel/escaping.go
-    """
-    if name in _KEYWORDS:
-        return f"__{name}__"
-    for text, escape in _ESCAPES:
-        name = name.replace(text, escape) if text != "__" or "__" in name else name
-    return name
 
 
 def _steps(field_path: str) -> Path:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compiler.finding import Mark, Path, Stop
-from compiler.lint.files import files_below
-from compiler.lint.objects import Reading
+from compiler.lint.gather import gather
 from compiler.lint.places import Places
 from compiler.lint.trace_report import Traced, render
 from compiler.manifest import Manifest
-from compiler.report.console import put
+from compiler.report.console import complain, put
 from compiler.report.terminal import wants_colour
 from compiler.usage import UsageError, nearest
 from compiler.verify.scheduling import PodSet, Site, Work, walk, work_of
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json")
 _EPILOG = """exit codes:
   0  the work gets its nodes in an empty cluster
-  1  a step does not let it through
+  1  a step does not let it through, or part of the files could not be read
   2  the command line cannot be carried out
   3  gpuc itself failed
 
 Nobody else is taken to hold quota or nodes: what fails here fails in an empty cluster too."""
+_KINDS = (
+    "Pod, Job, CronJob, JobSet, Deployment, StatefulSet, LeaderWorkerSet, RayJob, RayCluster, kinds of kubeflow.org"
+)
 _FLAVOR = ("kueue.x-k8s.io", "ResourceFlavor")
 _QUEUE = ("kueue.x-k8s.io", "LocalQueue")
 GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
@@ -75,7 +79,7 @@ def trace_parser() -> Parser:
     parser.add_argument(
         "where", nargs="*", metavar="SPEC|PATH", help="a spec, or files of objects (default: the one spec of specs/)"
     )
-    parser.add_argument("-f", "--file", metavar="FILE", help="the workloads of a file: Pod, Job, JobSet, PyTorchJob")
+    parser.add_argument("-f", "--file", metavar="FILE", help="the workloads of a file: Pod, Job, JobSet and so on")
     parser.add_argument("--queue", metavar="NAME", help="the LocalQueue")
     parser.add_argument("--namespace", metavar="NAME", help="its namespace (default: the first that has the queue)")
     parser.add_argument("--pool", metavar="NAME", help="the flavor that the pod selects (default: Kueue chooses)")
@@ -103,15 +107,17 @@ def run_trace(words: list[str]) -> int:
     if not options.file and not options.queue:
         raise UsageError("nothing to trace: name a queue by --queue, or a file with work by -f")
     try:
-        manifests, is_whole, locate = _objects(options.where)
+        objects = _objects(options.where)
     except Stop:
         _tell_errors(options.where)
         return 1
-    site = Site(Tree(manifests, is_whole=is_whole))
-    works = list(_works_of_file(site, options) if options.file else [_described(site, options)])
+    for sentence in objects.missing:
+        complain(sentence)
+    site = Site(Tree(objects.manifests, is_whole=objects.is_whole, values=objects.values))
+    works, lost = _works_of_file(site, options) if options.file else ([_described(site, options)], [])
     traced = [Traced(work, walk(site, work), _asked(site, work), note) for work, note in works]
-    put(render(options.format, traced, locate, colour=wants_colour(sys.stdout, os.environ)))
-    return int(any(each.walk.failure is not None for each in traced))
+    put(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
+    return int(bool(objects.missing or lost) or any(each.walk.failure is not None for each in traced))
 
 
 def _asked(site: Site, work: Work) -> dict[str, Amounts]:
@@ -119,8 +125,20 @@ def _asked(site: Site, work: Work) -> dict[str, Amounts]:
     return {pods.name: requests(pods.pod, limits) for pods in work.pod_sets}
 
 
-def _objects(where: list[str]) -> tuple[list[Manifest], bool, Locate]:
-    """The objects to walk through, whether they are all of a cluster, and where they stand."""
+class Objects(NamedTuple):
+    """What the work is walked through."""
+
+    manifests: list[Manifest]
+    is_whole: bool
+    """Whether they are all of a cluster."""
+    locate: Locate
+    missing: tuple[str, ...] = ()
+    """What of the files could not be read, in sentences: a step may fail for want of it."""
+    values: Mapping[str, Any] = MappingProxyType({})
+    """Helm values by chart: those of Kueue say which kinds it manages."""
+
+
+def _objects(where: list[str]) -> Objects:
     paths = [word for word in where if os.path.exists(word) and not _is_spec(word)]
     if paths and len(paths) < len(where):
         raise UsageError("a spec or files of objects, not both")
@@ -136,14 +154,14 @@ def _is_spec(word: str) -> bool:
         return False
 
 
-def _of_paths(paths: list[str]) -> tuple[list[Manifest], bool, Locate]:
-    reading, places = Reading(), Places()
-    for file in (file for path in paths for file in files_below(path)):
-        _read(file, reading, places)
-    return reading.manifests, False, lambda manifest, path: _mark(places, manifest, path)
+def _of_paths(paths: list[str]) -> Objects:
+    gathered = gather(paths)
+    return Objects(
+        gathered.manifests, False, lambda manifest, path: _mark(gathered.places, manifest, path), tuple(gathered.told)
+    )
 
 
-def _of_spec(where: list[str]) -> tuple[list[Manifest], bool, Locate]:
+def _of_spec(where: list[str]) -> Objects:
     from compiler.compiled import compiled_spec
     from compiler.fleet import find_root, select
     from compiler.source import cluster_files
@@ -153,7 +171,8 @@ def _of_spec(where: list[str]) -> tuple[list[Manifest], bool, Locate]:
     if len(files) != 1:
         raise UsageError(f"a trace is about one cluster: name one of {', '.join(File(file).stem for file in files)}")
     spec = compiled_spec(root, files[0])
-    return list(spec.synced), True, lambda manifest, path: spec.source.locate(manifest.origin)
+    found = list(spec.synced)
+    return Objects(found, True, lambda manifest, path: spec.source.locate(manifest.origin), values=spec.charts)
 
 
 def _tell_errors(where: list[str]) -> None:
@@ -170,25 +189,40 @@ def _tell_errors(where: list[str]) -> None:
     put(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
 
 
-def _works_of_file(site: Site, options: TraceOptions) -> Iterator[tuple[Work, str]]:
-    reading, places = Reading(), Places()
-    for file in files_below(options.file):
-        _read(file, reading, places)
-    found = [(manifest, work) for manifest in reading.manifests if (work := work_of(manifest)) is not None]
-    if not found:
-        raise UsageError(f"no Pod, Job, JobSet or job of the training operator in {options.file}")
-    for manifest, work in found:
-        queue = options.queue or work.queue
-        namespace = options.namespace or work.namespace or _first_namespace(site, queue)
-        note = f"{_mark(places, manifest, ())}"
-        priority = options.priority or work.priority
-        yield Work(work.pod_sets, namespace, queue, work.kind, work.api_group, work.name, priority), note
+def _works_of_file(site: Site, options: TraceOptions) -> tuple[list[tuple[Work, str]], list[str]]:
+    """The workloads of a file, each with its place, and what of the file could not be read."""
+    gathered = gather([options.file])
+    lost = list(gathered.told)
+    for sentence in lost:
+        complain(sentence)
+    works = [(each, work) for each in gathered.manifests if (work := work_of(each)) is not None]
+    if not works:
+        raise UsageError(_without_work(options.file, gathered.manifests))
+    return [_named(site, options, work, _mark(gathered.places, each, ())) for each, work in works], lost
+
+
+def _without_work(file: str, manifests: list[Manifest]) -> str:
+    """What a file has instead of work."""
+    if any(each.kind == "TrainJob" for each in manifests):
+        return f"a TrainJob takes its pods from a runtime: trace the JobSet that it makes, not the TrainJob of {file}"
+    kinds = ", ".join(sorted({each.kind for each in manifests})) or "no object that can be read"
+    return f"no work whose pods gpuc knows in {file}: there is {kinds}; it knows {_KINDS}"
+
+
+def _named(site: Site, options: TraceOptions, work: Work, mark: Mark | None) -> tuple[Work, str]:
+    """Some work under what the options say instead of its own words; where it stands, and what is taken for granted."""
+    queue = options.queue or work.queue
+    namespace = options.namespace or work.namespace or _first_namespace(site, queue)
+    is_taken = not (options.namespace or work.namespace)
+    note = f"{mark}{' (it names no namespace: the first with the queue is taken)' if is_taken else ''}"
+    return replace(work, queue=queue, namespace=namespace, priority=options.priority or work.priority), note
 
 
 def _described(site: Site, options: TraceOptions) -> tuple[Work, str]:
     known = sorted({each.name for each in site.tree.of(*_QUEUE)})
     if options.queue not in known:
-        raise UsageError(f"no LocalQueue {options.queue}{nearest(options.queue, known)}; there are {', '.join(known)}")
+        there = f"there are {', '.join(known)}" if known else f"there is none in {', '.join(options.where)}"
+        raise UsageError(f"no LocalQueue {options.queue}{nearest(options.queue, known)}; {there}")
     if options.pods < 1:
         raise UsageError("--pods takes 1 or more")
     requests = {"cpu": options.cpu, "memory": options.memory, GPU: options.gpus, EFA: options.efa}
@@ -229,16 +263,6 @@ def _labels(site: Site, pool: str) -> dict[str, Any]:
 
 def _first_namespace(site: Site, queue: str) -> str:
     return next((each.namespace for each in site.tree.of(*_QUEUE) if each.name == queue), "")
-
-
-def _read(file: str, reading: Reading, places: Places) -> None:
-    try:
-        text = File(file).read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UsageError(f"{file} cannot be read: {reason}") from None
-    places.add(file, text)
-    reading.add(file, text)
 
 
 def _mark(places: Places, manifest: Manifest, path: Path) -> Mark | None:

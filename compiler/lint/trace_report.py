@@ -12,12 +12,14 @@ from compiler.finding import Mark, Path
 from compiler.manifest import Manifest
 from compiler.report.terminal import Paint, visible
 from compiler.verify.flaw import place
-from compiler.verify.scheduling import Step, Walk, Work
+from compiler.verify.scheduling import Stage, Step, Walk, Work
 from compiler.verify.scheduling.amounts import Amounts, described
 from compiler.verify.scheduling.steps import Placement
 
 VERSION = 1
-_COLOUR = {"passed": "32", "failed": "1;31", "not judged": "33"}
+_COLOUR = {"passed": "32", "failed": "1;31", "bypassed": "33", "not judged": "33"}
+_COLUMNS = 32
+"""Where the messages begin."""
 
 Locate = Callable[[Manifest, Path], Mark | None]
 
@@ -51,11 +53,13 @@ def _lines(each: Traced, locate: Locate, paint: Paint) -> Iterator[str]:
         yield visible(f"  {pods.name}: {pods.count} x {described(each.asked[pods.name])}")
     several = len(work.pod_sets) > 1
     for step in each.walk.steps:
-        name = f"{step.stage.value} of {step.pods}" if several and step.pods else step.stage.value
-        told = visible(f"{name:<16}  {step.message}")
-        yield f"  {paint(_COLOUR[step.verdict], f'{step.verdict:<10}')}  {told}"
-        if shown := _place(step, locate):
-            yield f"{'':<32}{visible(shown)}"
+        name = step.stage.value
+        message = f"{step.pods}: {step.message}" if several and step.pods else step.message
+        yield f"  {paint(_COLOUR[step.verdict], f'{step.verdict:<10}')}  {name:<16}  {visible(message)}"
+        if shown := _place(step, locate) or (each.note if step.failed else ""):
+            yield f"{'':<{_COLUMNS}}{visible(shown)}"
+        if step.fix:
+            yield f"{'':<{_COLUMNS}}{paint('1', visible(f'change: {step.fix}'))}"
     yield paint("1", visible(_end(each.walk)))
 
 
@@ -72,9 +76,14 @@ def _end(walk: Walk) -> str:
     failure = walk.failure
     if failure is not None:
         kind = "refused" if walk.verdict == "refused" else "admitted, then pending for ever"
+        if failure.stage is Stage.API:
+            return "refused, by the API server"
+        if walk.bypass and walk.verdict == "pending":
+            return f"pending for ever, by {walk.by}: {failure.stage.value}; Kueue leaves it alone"
         return f"{kind}, by {walk.by}: {failure.stage.value}"
     ends = [_placed(name, placement) for name, placement in walk.placements.items()]
-    return f"gets its nodes: {'; '.join(ends)}"
+    beside = "; Kueue leaves it alone: it counts for no quota" if walk.bypass else ""
+    return f"gets its nodes: {'; '.join(ends)}{beside}"
 
 
 def _placed(name: str, at: Placement) -> str:
@@ -104,6 +113,7 @@ def _data(each: Traced, locate: Locate) -> dict[str, Any]:
         "pods": {pods.name: {"count": pods.count, "requests": each.asked[pods.name]} for pods in work.pod_sets},
         "verdict": walk.verdict,
         "by": walk.by or None,
+        "bypass": walk.bypass or None,
         "placements": placements,
         "steps": [_step(step, locate) for step in walk.steps],
     }
@@ -116,6 +126,7 @@ def _step(step: Step, locate: Locate) -> dict[str, Any]:
         "podSet": step.pods or None,
         "verdict": step.verdict,
         "message": step.message,
+        "fix": step.fix or None,
         "object": str(step.manifest) if step.manifest else None,
         "path": list(step.path),
         "file": mark.file if mark else (step.manifest.file if step.manifest else None),

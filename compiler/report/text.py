@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from compiler.finding import Severity
+from collections import Counter
+
+from compiler.finding import FAULTS, Severity
 from compiler.report.result import Diagnostic, Report
 from compiler.report.terminal import Paint, clipped, column_width, visible
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
+_MANY = 12
+"""Findings from which on a reader is told which kinds there are most of."""
+_MOST_OFTEN = 5
 _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
 
 
@@ -78,7 +83,16 @@ def _closing(report: Report) -> list[str]:
         line += f" ({report.seconds:.2f} s)"
     if not report.diagnostics:
         return [line]
-    return [line, f"gpuc explain {report.diagnostics[0].finding.id} tells why it matters"]
+    often = _often(report) if len(report.diagnostics) >= _MANY else []
+    return [line, *often, f"gpuc explain {report.diagnostics[0].finding.id} tells why it matters"]
+
+
+def _often(report: Report) -> list[str]:
+    """Of a long report the ids that it has most of, each with its count and title."""
+    counts = Counter(each.finding.id for each in report.diagnostics)
+    most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_OFTEN]
+    width = len(str(most[0][1]))
+    return [f"  {count:>{width}} {name}  {FAULTS[name].title}" for name, count in most if count > 1]
 
 
 def _number(count: int, noun: str) -> str:

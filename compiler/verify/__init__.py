@@ -22,7 +22,9 @@ JUDGES: tuple[str, ...] = (
     "policies",
     "neighbours",
     "isolation",
+    "isolation.resolver",
     "access",
+    "monitoring",
 )
 """Modules or packages of this one with `flaws(tree) -> Iterator[Flaw]`, in the order in which they are told."""
 

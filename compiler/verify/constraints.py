@@ -53,6 +53,17 @@ NO_EXCLUSION = fault(
     "One constraint that selects too much then stops nodes, operators and Gatekeeper itself.",
 )  # fmt: skip
 
+TELLS_ALL = fault(
+    "PLC014", Severity.WARNING, "A constraint that warns or reports selects no namespaces, as those beside it do.",
+    "Who works in another namespace is warned of a policy that is not theirs, and audits fill with what nobody mends.",
+    "https://open-policy-agent.github.io/gatekeeper/website/docs/violations/",
+)  # fmt: skip
+_CHOOSING = ("namespaceSelector", "namespaces", "excludedNamespaces", "labelSelector", "name")
+_REFUSING = ("*", "validation.gatekeeper.sh", "vap.k8s.io")
+"""Enforcement points that refuse objects; audit and gator only tell."""
+_LEAST = 2
+"""More than so many others have to select namespaces before one that does not is odd."""
+
 
 def flaws(tree: Tree) -> Iterator[Flaw]:
     """What is wrong with the constraints of a tree, template by template."""
@@ -66,6 +77,7 @@ def flaws(tree: Tree) -> Iterator[Flaw]:
         yield from _together(tree, constraints)
     yield from _names(tree, [each for constraints in by_kind.values() for each in constraints])
     if tree.is_whole:
+        yield from _open(list(by_kind.values()))
         yield from _unused(tree, set(by_kind))
         yield from _unexpanded(tree)
         yield from _unprotected(tree, [each for constraints in by_kind.values() for each in constraints])
@@ -80,11 +92,40 @@ def _alone(constraint: Manifest) -> Iterator[Flaw]:
         if not dig(entry, "kinds"):
             text = "no kinds are named: every kind of these API groups is judged"
             yield Flaw(NO_KINDS, constraint, ("spec", "match", "kinds", index), text)
-    action = dig(constraint.body, "spec", "enforcementAction")
-    chosen = ("namespaceSelector", "namespaces", "excludedNamespaces", "labelSelector", "name")
-    if action in DENYING and not any(_says_something(dig(match, each)) for each in chosen):
+    if _denies(constraint) and not _chooses(constraint):
         text = "it denies in every namespace, those of the platform included: select namespaces, or exclude some"
         yield Flaw(CATCHES_ALL, constraint, ("spec", "match", "namespaceSelector"), text)
+
+
+def _denies(constraint: Manifest) -> bool:
+    """Source: gatekeeper v3.23 pkg/util/enforcement_action.go: "scoped" says it per enforcement point."""
+    action = dig(constraint.body, "spec", "enforcementAction")
+    if action != "scoped":
+        return action in DENYING
+    scoped = dig(constraint.body, "spec", "scopedEnforcementActions")
+    return any(
+        dig(each, "action") == "deny" and dig(point, "name") in _REFUSING
+        for _, each in items(scoped)
+        for _, point in items(dig(each, "enforcementPoints"))
+    )
+
+
+def _chooses(constraint: Manifest) -> bool:
+    """Whether it judges some objects only."""
+    match = dig(constraint.body, "spec", "match")
+    return any(_says_something(dig(match, each)) for each in _CHOOSING)
+
+
+def _open(by_kind: list[list[Manifest]]) -> Iterator[Flaw]:
+    """Constraints that only tell, of every namespace, where all others select theirs."""
+    choosing = sum(_chooses(each) for constraints in by_kind for each in constraints)
+    for constraints in by_kind:
+        for constraint in constraints:
+            is_alone = not any(_chooses(each) for each in constraints)  # the others are told of beside their neighbours
+            if choosing > _LEAST and is_alone and not _denies(constraint):
+                action = dig(constraint.body, "spec", "enforcementAction")
+                text = f"{action} holds for every namespace; {choosing} other constraints select theirs"
+                yield Flaw(TELLS_ALL, constraint, ("spec", "match", "namespaceSelector"), text)
 
 
 def _says_something(value: Any) -> bool:
@@ -111,9 +152,10 @@ def _together(tree: Tree, constraints: list[Manifest]) -> Iterator[Flaw]:
             everywhere.append(constraint)
     for constraint in everywhere if selected else ():
         text = "it judges every namespace by what it is told of one: others of its kind select theirs"
-        yield Flaw(CATCHES_ALL, constraint, ("spec", "match", "namespaceSelector"), text)
+        found = CATCHES_ALL if _denies(constraint) else TELLS_ALL
+        yield Flaw(found, constraint, ("spec", "match", "namespaceSelector"), text)
     for key, values in selected.items():
-        there = {labels[key]: name for name, labels in tree.namespaces.items() if key in labels}
+        there = {str(labels[key]): name for name, labels in tree.namespaces.items() if key in labels}
         for value, constraint in values.items():
             if there and value not in there:
                 near = _nearest(value, there)
@@ -186,7 +228,7 @@ def _unexpanded(tree: Tree) -> Iterator[Flaw]:
 
 
 def _unprotected(tree: Tree, constraints: list[Manifest]) -> Iterator[Flaw]:
-    denying = [each for each in constraints if dig(each.body, "spec", "enforcementAction") in DENYING]
+    denying = [each for each in constraints if _denies(each)]
     excluding = any(
         entry.get("excludedNamespaces")
         for config in tree.of("config.gatekeeper.sh", "Config")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
 from compiler.verify.flaw import Flaw
-from compiler.verify.tree import Tree, dig, group, items
+from compiler.verify.pod_security import pod_security
+from compiler.verify.tree import Tree, dig, group, items, pairs
 
 NOT_ITS_PODS = fault(
     "OBJ001", Severity.ERROR, "A workload's selector does not match the labels of its own pods.",
@@ -29,11 +29,6 @@ NOT_COVERED = fault(
     "OBJ004", Severity.ERROR, "A flavor's resources are not those that its group covers, in their order.",
     "Kueue's webhook refuses the ClusterQueue.", "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go",
 )  # fmt: skip
-NO_LEVEL = fault(
-    "OBJ005", Severity.ERROR, "A label of Pod Security has a value that it does not know.",
-    "The API server refuses the namespace, or takes the most restrictive level for what it cannot read.",
-    "k8s.io/pod-security-admission v0.35 api/helpers.go",
-)  # fmt: skip
 BINDS_NOBODY = fault(
     "OBJ006", Severity.WARNING, "A binding of a role has no subjects.",
     "Nobody gets the rights, and nothing says so.",
@@ -43,8 +38,10 @@ TOO_FEW_NODES = fault(
     "Karpenter starts as many as the limit allows, and gangs that need all of them wait.",
     "karpenter v1.14.1 pkg/controllers/static/provisioning",
 )  # fmt: skip
-_LEVELS = ("privileged", "baseline", "restricted")
-_POD_SECURITY = "pod-security.kubernetes.io/"
+NOT_STATIC = fault(
+    "OBJ023", Severity.ERROR, "A static node pool has what only dynamic ones take.",
+    "The API server refuses the NodePool.", "karpenter v1.14.1 pkg/apis/v1/nodepool.go (XValidation of NodePoolSpec)",
+)  # fmt: skip
 _SELECTING = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
 _TEMPLATES: dict[tuple[str, str], Path] = {
     ("", "Pod"): ("spec",),
@@ -59,9 +56,8 @@ def flaws(tree: Tree) -> Iterator[Flaw]:
     """Selectors, volumes and names within each workload."""
     for manifest in tree.manifests:
         path = _TEMPLATES.get((group(manifest), manifest.kind))
-        if manifest.kind == "Namespace":
-            yield from _pod_security(manifest)
-        elif manifest.kind == "NodePool":
+        yield from pod_security(manifest)
+        if manifest.kind == "NodePool":
             yield from _replicas(manifest)
         elif manifest.kind == "ClusterQueue":
             yield from _covered(manifest)
@@ -74,21 +70,16 @@ def flaws(tree: Tree) -> Iterator[Flaw]:
         yield from _pod(manifest, path, dig(manifest.body, *path))
 
 
-def _pod_security(manifest: Manifest) -> Iterator[Flaw]:
-    for key, value in manifest.labels.items():
-        if not key.startswith(_POD_SECURITY):
-            continue
-        if key.endswith("-version"):
-            if not re.fullmatch(r"latest|v1\.[0-9]{1,3}", str(value)):
-                yield Flaw(
-                    NO_LEVEL, manifest, ("metadata", "labels", key), f'"{value}" is neither latest nor like v1.35'
-                )
-        elif value not in _LEVELS:
-            yield Flaw(NO_LEVEL, manifest, ("metadata", "labels", key), f'"{value}" is none of {", ".join(_LEVELS)}')
-
-
 def _replicas(manifest: Manifest) -> Iterator[Flaw]:
     wanted, most = dig(manifest.body, "spec", "replicas"), str(dig(manifest.body, "spec", "limits", "nodes"))
+    if wanted is not None:
+        for key in dict(pairs(dig(manifest.body, "spec", "limits"))):
+            if key != "nodes":
+                message = "a static node pool (spec.replicas) takes no limit but nodes"
+                yield Flaw(NOT_STATIC, manifest, ("spec", "limits", str(key)), message, on_key=True)
+        if dig(manifest.body, "spec", "weight") is not None:
+            message = "a static node pool (spec.replicas) takes no weight"
+            yield Flaw(NOT_STATIC, manifest, ("spec", "weight"), message, on_key=True)
     if isinstance(wanted, int) and most.isdigit() and int(most) < wanted:
         yield Flaw(TOO_FEW_NODES, manifest, ("spec", "limits", "nodes"), f"at most {most}, and replicas is {wanted}")
 

@@ -16,11 +16,18 @@ class Tree:
     """All objects that are judged together, and the values of the charts that run beside them."""
 
     def __init__(
-        self, manifests: Iterable[Manifest], *, is_whole: bool, values: Mapping[str, Any] | None = None
+        self,
+        manifests: Iterable[Manifest],
+        *,
+        is_whole: bool,
+        values: Mapping[str, Any] | None = None,
+        value_files: Iterable[str] | None = None,
     ) -> None:
         self.manifests = tuple(manifests)
         self.values: Mapping[str, Any] = values or {}
         """Helm values by the name of their chart; a chart that is not here may still be installed."""
+        self.value_files = None if value_files is None else frozenset(value_files)
+        """All files of values beside the objects; None where nobody says which there are."""
         self.is_whole = is_whole
         """Whether this is all that a cluster is given: what is not here is nowhere. Of files that somebody keeps, other
         parts may live elsewhere; there only what contradicts the tree itself is a flaw."""

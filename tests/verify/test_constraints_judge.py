@@ -62,7 +62,9 @@ def test_nothing_is_said_of_our_own_trees(name: str, is_whole: bool) -> None:
     [
         ("host-network", lambda body: body["spec"]["match"].pop("namespaceSelector"), "PLC001"),
         ("gpu-limits-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear(), "PLC001"),
-        ("gpu-queue-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear(), "PLC001"),
+        ("gpu-queue-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear(), "PLC014"),
+        ("gpu-requests", lambda body: body["spec"]["match"].update(namespaceSelector={}), "PLC014"),
+        ("images", lambda body: body["spec"]["match"].pop("namespaceSelector"), "PLC014"),
         ("images", lambda body: body["spec"]["match"].pop("kinds"), "PLC002"),
         ("images", lambda body: body["spec"]["match"]["kinds"][0].pop("kinds"), "PLC002"),
         ("queue-required-search", lambda body: body["spec"]["match"]["kinds"].pop(), "PLC004"),
@@ -72,6 +74,32 @@ def test_nothing_is_said_of_our_own_trees(name: str, is_whole: bool) -> None:
 )
 def test_a_broken_constraint_is_named(prod: tuple[Manifest, ...], name: str, change: Change, fault: str) -> None:
     assert (fault, name) in told(changed(prod, name, change))
+
+
+def test_a_scoped_constraint_denies_where_one_of_its_actions_does(prod: tuple[Manifest, ...]) -> None:
+    def scope(action: str, point: str = "*") -> Change:
+        def change(body: dict[str, Any]) -> None:
+            body["spec"]["match"].pop("namespaceSelector")
+            points = [{"action": action, "enforcementPoints": [{"name": point}]}]
+            body["spec"].update(enforcementAction="scoped", scopedEnforcementActions=points)
+
+        return change
+
+    assert ("PLC001", "images") in told(changed(prod, "images", scope("deny")))
+    assert ("PLC014", "images") in told(changed(prod, "images", scope("warn")))
+    assert ("PLC014", "images") in told(changed(prod, "images", scope("deny", "audit.gatekeeper.sh")))
+
+
+def test_a_constraint_that_tells_all_is_told_of_only_beside_others(prod: tuple[Manifest, ...]) -> None:
+    def close(body: dict[str, Any]) -> None:
+        body["spec"]["match"]["namespaceSelector"] = {}
+        body["spec"]["match"]["excludedNamespaces"] = ["kube-system"]
+
+    assert told(changed(prod, "images", close)) == []
+    opened = changed(prod, "images", lambda body: body["spec"]["match"].update(namespaceSelector={}))
+    assert told(opened, is_whole=False) == []
+    few = tuple(each for each in opened if "constraints.gatekeeper.sh" not in each.api or each.name == "images")
+    assert "PLC014" not in [fault for fault, _ in told(few)]
 
 
 def test_a_tenant_whom_nobody_judges_is_named_at_its_namespaces(prod: tuple[Manifest, ...]) -> None:

@@ -50,3 +50,43 @@ def test_a_stateful_set_makes_volumes_of_its_own() -> None:
         "replicas: 1", "volumeClaimTemplates: [{metadata: {name: data}}]"
     )
     assert told(text, "StatefulSet") == []
+
+
+LABELS = "{pod-security.kubernetes.io/enforce: baseline, pod-security.kubernetes.io/enforce-version: v1.35, team: a}"
+"""Labels that Pod Security understands."""
+
+
+def labelled(labels: str, *, managed: bool) -> list[tuple[str, str, str]]:
+    read = yaml.safe_load(labels)
+    body = {"spec": {"syncPolicy": {"managedNamespaceMetadata": {"labels": read}}}}
+    manifest = (
+        Manifest("a.yaml", (), "argoproj.io/v1alpha1", "Application", "a", body)
+        if managed
+        else Manifest("a.yaml", (), "v1", "Namespace", "a", {}, labels=read)
+    )
+    return [(flaw.fault.id, str(flaw.path[-1]), flaw.fix) for flaw in flaws(Tree([manifest], is_whole=False))]
+
+
+@pytest.mark.parametrize("managed", [True, False])
+@pytest.mark.parametrize(
+    ("old", "new", "fault", "key", "fix"),
+    [
+        ("baseline", "basline", "OBJ005", "enforce", "write baseline"),
+        ("baseline", "none", "OBJ005", "enforce", ""),
+        ("v1.35", "1.35", "OBJ005", "enforce-version", ""),
+        ("v1.35", "v1.035", "OBJ005", "enforce-version", ""),
+        ("io/enforce:", "io/enforced:", "OBJ008", "enforced", "write pod-security.kubernetes.io/enforce"),
+        ("io/enforce:", "io/exempt:", "OBJ008", "exempt", ""),
+    ],
+)  # fmt: skip
+def test_labels_that_pod_security_does_not_know_are_told(
+    old: str, new: str, fault: str, key: str, fix: str, managed: bool
+) -> None:
+    told_of = (fault, f"pod-security.kubernetes.io/{key}", fix)
+    assert labelled(LABELS.replace(old, new, 1), managed=managed) == [told_of]
+
+
+@pytest.mark.parametrize("managed", [True, False])
+@pytest.mark.parametrize("version", ["latest", "v1.0", "v1.35"])
+def test_levels_and_versions_of_pod_security_pass(version: str, managed: bool) -> None:
+    assert labelled(LABELS.replace("v1.35", version), managed=managed) == []

@@ -73,9 +73,14 @@ def custom_kinds() -> list[tuple[str, str]]:
 
 
 def builtin_kinds(kubernetes: str) -> list[tuple[str, str]]:
-    """(apiVersion, kind) of every core kind of a Kubernetes version, sorted; empty for an unknown version."""
-    kinds = _builtins()["kinds"].get(kubernetes, {})
+    """(apiVersion, kind) of every core kind that gpuc writes, sorted; empty for an unknown Kubernetes version."""
+    kinds = _builtins("kubernetes")["kinds"].get(kubernetes, {})
     return sorted((key.rpartition("/")[0], key.rpartition("/")[2]) for key in kinds)
+
+
+def builtin_versions() -> list[str]:
+    """The minor versions of Kubernetes whose kinds are known, in their order."""
+    return sorted(_builtins("kubernetes")["kinds"])
 
 
 @cache
@@ -90,17 +95,19 @@ def _custom(api: str, kind: str) -> Table | None:
 
 @cache
 def _builtin(api: str, kind: str, kubernetes: str) -> Table | None:
-    found = _builtins()["kinds"].get(kubernetes, {}).get(f"{api}/{kind}")
-    if found is None:
-        return None
-    group, _, version = api.rpartition("/")
-    schema = {**found["schema"], "$defs": _reached(found["schema"], _builtins()["$defs"])}
-    return Table(group, version, kind, found["plural"], found["namespaced"], schema)
+    for file in ("kubernetes", "kubernetes-often"):  # the first has what gpuc writes: the second is seldom read
+        read = _builtins(file)
+        found = read["kinds"].get(kubernetes, {}).get(f"{api}/{kind}")
+        if found is not None:
+            group, _, version = api.rpartition("/")
+            schema = {**found["schema"], "$defs": _reached(found["schema"], read["$defs"])}
+            return Table(group, version, kind, found["plural"], found["namespaced"], schema)
+    return None
 
 
 @cache
-def _builtins() -> Schema:
-    return _read(_TABLES / "kubernetes.json")
+def _builtins(file: str) -> Schema:
+    return _read(_TABLES / f"{file}.json")
 
 
 def _reached(schema: Any, definitions: Schema) -> Schema:

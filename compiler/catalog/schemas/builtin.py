@@ -10,7 +10,7 @@ from compiler.catalog.schemas.sharing import Pool
 from compiler.catalog.schemas.structural import Schema, strict
 
 VERSIONS = ("1.33", "1.34", "1.35", "1.36")
-_KINDS = {
+EMITTED = {
     "v1": {
         "ConfigMap": "configmaps", "LimitRange": "limitranges", "Namespace": "namespaces", "Pod": "pods",
         "ResourceQuota": "resourcequotas", "Service": "services", "ServiceAccount": "serviceaccounts",
@@ -25,7 +25,30 @@ _KINDS = {
     },
     "scheduling.k8s.io/v1": {"PriorityClass": "priorityclasses"},
 }  # fmt: skip
-_CLUSTER_SCOPED = {"Namespace", "ClusterRole", "ClusterRoleBinding", "PriorityClass"}
+"""Kinds that gpuc writes."""
+OFTEN = {
+    "v1": {
+        "PersistentVolume": "persistentvolumes", "PersistentVolumeClaim": "persistentvolumeclaims", "Secret": "secrets",
+    },
+    "admissionregistration.k8s.io/v1": {
+        "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
+        "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+        "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+        "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+    },
+    "apps/v1": {"ReplicaSet": "replicasets", "StatefulSet": "statefulsets"},
+    "autoscaling/v2": {"HorizontalPodAutoscaler": "horizontalpodautoscalers"},
+    "batch/v1": {"CronJob": "cronjobs"},
+    "networking.k8s.io/v1": {"Ingress": "ingresses", "IngressClass": "ingressclasses"},
+    "node.k8s.io/v1": {"RuntimeClass": "runtimeclasses"},
+    "storage.k8s.io/v1": {"StorageClass": "storageclasses"},
+}  # fmt: skip
+"""Kinds that people write beside them: only lint reads their tables."""
+_CLUSTER_SCOPED = {
+    "Namespace", "ClusterRole", "ClusterRoleBinding", "PriorityClass", "PersistentVolume", "IngressClass",
+    "RuntimeClass", "StorageClass", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
+}  # fmt: skip
 
 _PROTOCOL = ["TCP", "UDP", "SCTP"]
 _EFFECT = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
@@ -75,23 +98,24 @@ _PATTERNS = {
 """What the keys of a map look like."""
 
 
-def builtin_tables(folder: Path) -> Schema:
-    """All core kinds of all versions in one table, its definitions shared between kinds and versions.
+def builtin_tables(folder: Path, chosen: dict[str, dict[str, str]]) -> Schema:
+    """Core kinds of all versions in one table, its definitions shared between kinds and versions.
 
     Args:
+        chosen: their plurals by apiVersion and kind.
         folder: the package's kubernetes-json-schema, with v<version>.0-local-strict/_definitions.json.
     """
     pool, numbers = Pool(), {}
     for version in VERSIONS:
         path = folder / f"v{version}.0-local-strict" / "_definitions.json"
         resolver = _Resolver(json.loads(path.read_text(encoding="utf-8"))["$defs"])
-        for api, kinds in _KINDS.items():
+        for api, kinds in chosen.items():
             for kind in kinds:
                 numbers[version, api, kind] = pool.add(strict(resolver.body(api, kind)), kind)
     made: Schema = {"kinds": {version: {} for version in VERSIONS}}
     for (version, api, kind), number in numbers.items():
         made["kinds"][version][f"{api}/{kind}"] = {
-            "plural": _KINDS[api][kind],
+            "plural": chosen[api][kind],
             "namespaced": kind not in _CLUSTER_SCOPED,
             "schema": pool.whole(number),
         }

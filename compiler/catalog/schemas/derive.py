@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from compiler.catalog.schemas.builtin import builtin_tables
+from compiler.catalog.schemas.builtin import EMITTED, OFTEN, builtin_tables
 from compiler.catalog.schemas.charts import chart_tables
 from compiler.catalog.schemas.crds import custom_tables
 
@@ -23,7 +23,7 @@ def derived(crds: Path, charts: Path) -> dict[str, str]:
 
 
 def derived_builtins() -> dict[str, str]:
-    """The text of the core kinds' table, by its path in this folder.
+    """The texts of the core kinds' tables, by their paths in this folder.
 
     Raises:
         ModuleNotFoundError: when kubernetes-validate is not installed.
@@ -31,7 +31,9 @@ def derived_builtins() -> dict[str, str]:
     found = find_spec("kubernetes_validate")
     if found is None or found.origin is None:
         raise ModuleNotFoundError("the core kinds come from the package kubernetes-validate, install it")
-    return {"kubernetes.json": _text(builtin_tables(Path(found.origin).parent / "kubernetes-json-schema"))}
+    folder = Path(found.origin).parent / "kubernetes-json-schema"
+    chosen = {"kubernetes.json": EMITTED, "kubernetes-often.json": OFTEN}
+    return {file: _text(builtin_tables(folder, kinds)) for file, kinds in chosen.items()}
 
 
 def main() -> None:

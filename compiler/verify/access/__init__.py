@@ -1,4 +1,4 @@
-"""What tenants may do by the roles and bindings of a tree: nothing that fences them in, and nothing elsewhere."""
+"""Rights by the roles and bindings of a tree: tenants have none too much, and the platform's programs none too few."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from compiler.finding import Fault, Path
 from compiler.manifest import Manifest
+from compiler.verify.access import commands, wildcards
 from compiler.verify.access.powers import ELSEWHERE, NETWORK, TWO_TENANTS, WILDCARD, Held, Scope, held, is_wild
 from compiler.verify.access.subjects import Access, Bound, RoleRule
 from compiler.verify.flaw import Flaw
@@ -28,7 +29,9 @@ class Excess(NamedTuple):
 
 
 def flaws(tree: Tree) -> Iterator[Flaw]:
-    """What tenants have too much. Tenants are told by the label gpuc.dev/tenant of their namespaces."""
+    """What tenants have too much, by the label gpuc.dev/tenant of their namespaces; what pods with kubectl lack."""
+    yield from commands.flaws(tree)
+    yield from wildcards.flaws(tree)
     tenancy = labelled_tenancy(tree)
     if not tenancy.tenants:
         return

@@ -94,3 +94,8 @@ def holds_pods(ranges: Ranges, pods: Ranges | None) -> bool:
         return meets(ranges, pods)
     return all(any(each[0] == usual[0] and each[1] <= usual[1] and usual[2] <= each[2] for each in ranges)
                for usual in _USUAL)  # fmt: skip
+
+
+def may_hold_pods(ranges: Ranges) -> bool:
+    """Whether a pod could have its address in the ranges: any private one, and any of IPv6."""
+    return meets(ranges, _USUAL) or any(version == 6 for version, _, _ in ranges)

@@ -13,7 +13,7 @@ from compiler.verify.access.subjects import Access
 from compiler.verify.isolation.addresses import holds_pods
 from compiler.verify.isolation.fences import HOST_NETWORK, SECONDARY_NETWORKS, Fences, pod_security
 from compiler.verify.isolation.few import few
-from compiler.verify.isolation.policy import GROUP, Peer
+from compiler.verify.isolation.policy import GROUP, OTHER_KINDS, Peer
 from compiler.verify.isolation.proof import Reach
 from compiler.verify.tree import Tree, dig, group, pairs
 
@@ -167,17 +167,8 @@ def _remote_memory(tree: Tree, reach: Reach) -> Iterator[Assumption]:
         yield Assumption(what, Basis.ASSUMED, f"{few(users)} may use such cards, which only security groups fence")
 
 
-_OTHERS = {
-    "policy.networking.k8s.io": ("AdminNetworkPolicy", "BaselineAdminNetworkPolicy", "ClusterNetworkPolicy"),
-    "cilium.io": ("CiliumNetworkPolicy", "CiliumClusterwideNetworkPolicy"),
-    "crd.projectcalico.org": ("NetworkPolicy", "GlobalNetworkPolicy"),
-    "projectcalico.org": ("NetworkPolicy", "GlobalNetworkPolicy"),
-    "k8s.cni.cncf.io": ("MultiNetworkPolicy",),
-}
-
-
 def _other_kinds(tree: Tree, reach: Reach) -> Iterator[Assumption]:
-    kinds = Counter(each.kind for each in tree.manifests if each.kind in _OTHERS.get(group(each), ()))
+    kinds = Counter(each.kind for each in tree.manifests if each.kind in OTHER_KINDS.get(group(each), ()))
     if kinds:
         counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         what = "policies of other kinds open nothing"

@@ -14,6 +14,15 @@ from compiler.verify.isolation.selector import Refused, Selector, read_selector
 from compiler.verify.tree import dig, items
 
 GROUP = "networking.k8s.io"
+OTHER_KINDS = {
+    "policy.networking.k8s.io": ("AdminNetworkPolicy", "BaselineAdminNetworkPolicy", "ClusterNetworkPolicy"),
+    "networking.k8s.aws": ("ApplicationNetworkPolicy", "ClusterNetworkPolicy"),
+    "cilium.io": ("CiliumNetworkPolicy", "CiliumClusterwideNetworkPolicy"),
+    "crd.projectcalico.org": ("NetworkPolicy", "GlobalNetworkPolicy"),
+    "projectcalico.org": ("NetworkPolicy", "GlobalNetworkPolicy"),
+    "k8s.cni.cncf.io": ("MultiNetworkPolicy",),
+}
+"""Policies that are not judged, and may open what NetworkPolicies do not, by API group."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.finding import Path, Severity, fault
+from compiler.verify.amount import amount, told
 from compiler.verify.flaw import Flaw
-from compiler.verify.quotas.amount import amount, told
 from compiler.verify.quotas.kueue import Family, Key, Member, Quota
 from compiler.verify.tree import Tree, dig, items
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler.catalog import load
-from compiler.verify.quotas.amount import ONE, amount
+from compiler.verify.amount import ONE, amount
 from compiler.verify.tree import Tree, dig, items, pairs
 
 GPU = "nvidia.com/gpu"

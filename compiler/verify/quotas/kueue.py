@@ -11,7 +11,7 @@ from typing import Any
 
 from compiler.finding import Path
 from compiler.manifest import Manifest
-from compiler.verify.quotas.amount import amount
+from compiler.verify.amount import amount
 from compiler.verify.tree import Tree, dig, items
 
 GROUP = "kueue.x-k8s.io"

@@ -11,8 +11,8 @@ from typing import Any
 
 from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
+from compiler.verify.amount import ONE, UNLIMITED, amount, told
 from compiler.verify.flaw import Flaw
-from compiler.verify.quotas.amount import ONE, UNLIMITED, amount, told
 from compiler.verify.quotas.kueue import GROUP, Family, Member
 from compiler.verify.tree import Tree, dig, items, pairs
 
@@ -28,6 +28,20 @@ NO_POD_FITS = fault(
     Severity.ERROR,
     "A namespace leads to a queue of GPUs, and its ResourceQuota admits not one pod with a GPU.",
     "Kueue admits the work, and the API server refuses every pod of it.",
+    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
+)
+BOUNDS_NOTHING = fault(
+    "QTA014",
+    Severity.WARNING,
+    "A ResourceQuota allows more than all queues of its namespace can ever give.",
+    "It holds back nothing: pods that go past the queues take what other tenants were promised.",
+    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
+)
+NONE_OF_IT = fault(
+    "QTA017",
+    Severity.WARNING,
+    "A namespace's ResourceQuota admits no pod with a resource that its queue gives.",
+    "Kueue admits work that asks for it, and the API server refuses its pods: the quota is held by nothing.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 )
 _NATIVE = frozenset(("cpu", "memory", "ephemeral-storage"))
@@ -51,9 +65,34 @@ def namespaces(tree: Tree, known: list[Family]) -> Iterator[Flaw]:
         for queue in family.queues:
             served = members.get(queue.name, [])
             for namespace in served:
-                yield from _no_pod(queue, namespace, hard.get(namespace, {}))
+                refused = list(_no_pod(queue, namespace, hard.get(namespace, {})))
+                yield from refused or _none_of_it(queue, namespace, hard.get(namespace, {}))
             if served and (tree.is_whole or _admits_only(queue, served)):
                 yield from _out_of_reach(queue, [hard.get(namespace, {}) for namespace in served])
+    if tree.is_whole:
+        queues = {queue.name: queue for family in known for queue in family.queues}
+        yield from _bounds_nothing(hard, members, queues)
+
+
+def _bounds_nothing(hard: dict[str, Hard], members: dict[str, list[str]], queues: dict[str, Member]) -> Iterator[Flaw]:
+    metered = {resource for queue in queues.values() for _, resource in queue.quotas}
+    homes: dict[str, list[str]] = defaultdict(list)
+    for name, served in members.items():
+        for namespace in served:
+            homes[namespace].append(name)
+    for namespace, names in homes.items():
+        if not all(name in queues for name in names):
+            continue
+        given: dict[str, int] = defaultdict(int)
+        for name in names:
+            for (_, resource), value in queues[name].potential.items():
+                given[resource] += value
+        for resource, (value, manifest, path) in hard.get(namespace, {}).items():
+            is_metered = resource in given or (resource in metered and resource not in _NATIVE)
+            if is_metered and value > given.get(resource, 0) < UNLIMITED:
+                most = told(resource, given.get(resource, 0))
+                text = f"{told(resource, value)}, and all that {', '.join(names)} can ever give here is {most}"
+                yield Flaw(BOUNDS_NOTHING, manifest, path, text)
 
 
 def _hard(tree: Tree) -> dict[str, Hard]:
@@ -108,6 +147,20 @@ def _no_pod(queue: Member, namespace: str, hard: Hard) -> Iterator[Flaw]:
         value, manifest, path = hard[usable[0]]
         text = f"{told(usable[0], value)}, and {namespace} leads to queue {queue.name}, which has only GPUs: "
         yield Flaw(NO_POD_FITS, manifest, path, text + ", ".join(usable))
+
+
+def _none_of_it(queue: Member, namespace: str, hard: Hard) -> Iterator[Flaw]:
+    """Devices and huge pages of which the queue gives some and the namespace allows not one."""
+    given = dict.fromkeys(key[1] for key, value in queue.potential.items() if value > 0 and key in queue.quotas)
+    devices = [name for name in given if name in hard and name not in _NATIVE and name != "pods"]
+    shut = [name for name in devices if hard[name][0] < ONE]
+    for name in shut if len(shut) < len(devices) else ():
+        value, manifest, path = hard[name]
+        most = max(value for key, value in queue.potential.items() if key[1] == name)
+        text = (
+            f"{told(name, value)}, and queue {queue.name}, to which {namespace} leads, gives up to {told(name, most)}"
+        )
+        yield Flaw(NONE_OF_IT, manifest, path, text)
 
 
 def _in_use(queue: Member) -> list[dict[str, int]]:

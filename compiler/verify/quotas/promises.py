@@ -9,9 +9,9 @@ from functools import cached_property
 from math import inf
 
 from compiler.finding import Severity, fault
+from compiler.verify.amount import UNLIMITED, told
 from compiler.verify.flaw import Flaw
-from compiler.verify.quotas.amount import UNLIMITED, told
-from compiler.verify.quotas.capacity import EFA, GPU, NODEPOOL, Pool, PoolIndex, pools
+from compiler.verify.quotas.capacity import EFA, GPU, NODEPOOL, Capacity, Pool, PoolIndex, pools
 from compiler.verify.quotas.kueue import GROUP, Family, Key, Member, Quota
 from compiler.verify.tree import Tree, dig, items
 
@@ -68,6 +68,14 @@ class Nodes:
         bounds = [pool.holds(key[1], counts_gpus=self.tree.is_whole) for pool in chosen or ()]
         known = [bound for bound in bounds if bound is not None]
         return sum(known) if known and len(known) == len(bounds) else None
+
+    def whole_gpus(self, flavor: str) -> list[Capacity]:
+        """The node types of a flavor, where all are known and have whole GPUs: nothing is sliced or shared."""
+        chosen = self.by_flavor.get(flavor, [])
+        types = [each for pool in chosen for each in pool.types]
+        is_known = bool(types) and all(pool.types for pool in chosen) and all(each.get(GPU) for each in types)
+        is_cut = any("nvidia.com/mig-" in name or name.endswith(".shared") for each in types for name in each)
+        return types if is_known and not is_cut else []
 
     def is_certain(self, flavor: str) -> bool:
         """Whether no other nodes than those of the tree's pools can carry the flavor's labels."""
@@ -151,12 +159,9 @@ def proportions(nodes: Nodes, family: Family) -> Iterator[Flaw]:
     """Quotas of whole GPUs for which there can never be a node's worth, or never the cpu, memory and EFA."""
     for queue in family.queues:
         for flavor, quotas in queue.flavors().items():
-            chosen = nodes.by_flavor.get(flavor, [])
-            types = [each for pool in chosen for each in pool.types]
+            types = nodes.whole_gpus(flavor)
             gpus = queue.potential.get((flavor, GPU), 0)
-            is_known = bool(types) and all(pool.types for pool in chosen) and all(each.get(GPU) for each in types)
-            is_cut = any("nvidia.com/mig-" in name or name.endswith(".shared") for each in types for name in each)
-            if gpus and is_known and not is_cut and gpus < UNLIMITED:
+            if gpus and types and gpus < UNLIMITED:
                 yield from _of_gpus(queue, flavor, quotas, gpus, types)
 
 

@@ -11,20 +11,55 @@ from collections.abc import Iterator
 from compiler.verify.flaw import Flaw
 from compiler.verify.references import (
     cohorts,
+    containers,
+    delivery,
+    gpu_configs,
+    hosts,
     keys,
     labels,
+    mig_layouts,
     names,
     namespaces,
+    odd_ones,
+    offers,
+    open_nodes,
+    overlays,
     projects,
     resources,
     selectors,
+    shared_requests,
+    startup,
     taints,
+    topologies,
     unused,
 )
 from compiler.verify.references.index import Index
 from compiler.verify.tree import Tree
 
-SUBJECTS = (names, keys, cohorts, projects, labels, taints, selectors, resources, namespaces, unused)
+SUBJECTS = (
+    names,
+    keys,
+    hosts,
+    cohorts,
+    projects,
+    delivery,
+    labels,
+    topologies,
+    gpu_configs,
+    mig_layouts,
+    taints,
+    startup,
+    open_nodes,
+    odd_ones,
+    selectors,
+    resources,
+    containers,
+    overlays,
+    offers,
+    shared_requests,
+    namespaces,
+    unused,
+)
 """In the order in which they are told."""
 
 

@@ -8,6 +8,7 @@ from compiler.verify.references.namespace_labels import Namespaces
 from compiler.verify.references.nodes import Nodes
 from compiler.verify.references.pods import Pods, pods
 from compiler.verify.references.register import Register
+from compiler.verify.references.sources import Delivery
 from compiler.verify.tree import Tree
 
 
@@ -32,3 +33,8 @@ class Index:
     def namespaces(self) -> Namespaces:
         """The namespaces that exist, as far as the tree says."""
         return Namespaces(self.tree)
+
+    @cached_property
+    def delivery(self) -> Delivery:
+        """What Argo CD's Applications sync and install."""
+        return Delivery(self.tree)

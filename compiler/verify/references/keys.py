@@ -1,4 +1,4 @@
-"""Keys of ConfigMaps and Secrets that pods and node pools read."""
+"""Keys of ConfigMaps and Secrets that pods read."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ READS: tuple[tuple[str, str, str, str], ...] = (
 )
 """In pods: where a map stands, its key with the object's name, where in it the read keys stand, the object's kind."""
 
-_DEVICE_PLUGIN = "nvidia.com/device-plugin.config"
-
 
 def flaws(index: Index) -> Iterator[Flaw]:
     """Every key that is read and not there; objects without any key are filled in by others."""
@@ -45,7 +43,6 @@ def flaws(index: Index) -> Iterator[Flaw]:
                     for inner, key in places(reference, pattern(keys)):
                         found = f"{kind} {dig(reference, name)}"
                         yield from _flaw(each.manifest, (*each.path, *path, *inner), key, known, found)
-    yield from _device_plugin(index, objects)
 
 
 def _keys_here(named: list[Manifest], namespace: str) -> set[str]:
@@ -62,23 +59,3 @@ def _flaw(manifest: Manifest, path: Path, key: Any, known: set[str], what: str) 
     if isinstance(key, str) and key not in known:
         near = misspelt(key, known)
         yield Flaw(NO_KEY, manifest, path, f"in {what}: {missing('the key', key, known, near)}", write(near))
-
-
-def _device_plugin(index: Index, objects: dict[tuple[str, str], list[Manifest]]) -> Iterator[Flaw]:
-    """The device plugin's configuration: the default of the ClusterPolicy, and what labels of node pools choose.
-
-    The device plugin ends with an error when its node's label names no key (k8s-device-plugin v0.20.0,
-    cmd/config-manager).
-    """
-    for policy in index.tree.of("nvidia.com", "ClusterPolicy"):
-        config = dig(policy.body, "spec", "devicePlugin", "config")
-        known = _keys_here(objects.get(("ConfigMap", str(dig(config, "name"))), []), "")
-        if not known:
-            continue
-        what = f"ConfigMap {dig(config, 'name')}"
-        default = dig(config, "default")
-        yield from _flaw(policy, ("spec", "devicePlugin", "config", "default"), default or None, known, what)
-        for pool in index.nodes.pools:
-            label = dig(pool.manifest.body, "spec", "template", "metadata", "labels", _DEVICE_PLUGIN)
-            path: Path = ("spec", "template", "metadata", "labels", _DEVICE_PLUGIN)
-            yield from _flaw(pool.manifest, path, label, known, what)

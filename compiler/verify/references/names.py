@@ -129,6 +129,7 @@ REFERENCES: tuple[Reference, ...] = (
     ),
     # what points at workloads and services
     Reference("autoscaling/HorizontalPodAutoscaler", "spec.scaleTargetRef", SAID, NO_TARGET),
+    Reference("keda.sh/ScaledObject", "spec.scaleTargetRef", SAID, NO_TARGET),
     Reference("autoscaling.k8s.io/VerticalPodAutoscaler", "spec.targetRef", SAID, NO_TARGET),
     Reference("networking.k8s.io/Ingress", "spec.defaultBackend.service.name", "Service", NO_TARGET),
     Reference("networking.k8s.io/Ingress", "spec.rules[].http.paths[].backend.service.name", "Service", NO_TARGET),

@@ -10,6 +10,7 @@ from compiler.verify.references.index import Index
 from compiler.verify.references.namespace_labels import ALWAYS
 from compiler.verify.references.reference import NOT_IN_THESE_FILES, is_name
 from compiler.verify.references.spelling import missing, misspelt, write
+from compiler.verify.tree import group
 
 HOMELESS = fault(
     "REF040",
@@ -18,6 +19,8 @@ HOMELESS = fault(
     "The API server refuses it: namespace not found.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/",
 )
+
+_DELIVERY = ("argoproj.io", "toolkit.fluxcd.io")
 
 
 def flaws(index: Index) -> Iterator[Flaw]:
@@ -33,6 +36,8 @@ def flaws(index: Index) -> Iterator[Flaw]:
         name = manifest.namespace
         if not is_name(name) or name in known.named or name in told:
             continue
+        if not is_whole and group(manifest).endswith(_DELIVERY):
+            continue  # whoever installed Argo CD or Flux made their namespace, and nothing that they deliver does
         told.add(name)
         near = misspelt(name, known.named)
         found = HOMELESS if is_whole or near else NOT_IN_THESE_FILES

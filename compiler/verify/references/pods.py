@@ -47,6 +47,10 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
 }
 """Kinds, as group/Kind, to the places of what has the metadata and spec of their pods."""
 
+JOB_NAME = ("job-name", "batch.kubernetes.io/job-name")
+JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+
 
 @dataclass(frozen=True, slots=True)
 class Pods:
@@ -66,6 +70,20 @@ class Pods:
     def labels(self) -> dict[str, Any]:
         """The labels that the template gives them; controllers add others."""
         return dict(pairs(dig(self.template, "metadata", "labels")))
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The labels that the controller of their kind adds and whose values follow from the object.
+
+        Source: kubernetes v1.35 pkg/registry/batch/job/strategy.go; jobset v0.12 pkg/controllers/jobset_controller.go
+        """
+        match group(self.manifest), self.manifest.kind:
+            case "batch", "Job":
+                return dict.fromkeys(JOB_NAME, self.manifest.name)
+            case "jobset.x-k8s.io", "JobSet":
+                part = dig(self.manifest.body, *self.path[:3], "name")
+                return {JOBSET_NAME: self.manifest.name} | ({REPLICATED_JOB: part} if isinstance(part, str) else {})
+        return {}
 
     def containers(self) -> Iterator[tuple[Path, Any]]:
         """Path in the object's document and definition of every container."""

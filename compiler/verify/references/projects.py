@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
-from compiler.finding import Path, Severity, fault
+from compiler.finding import Severity, fault
 from compiler.manifest import Manifest
 from compiler.verify.flaw import Flaw
 from compiler.verify.references.index import Index
 from compiler.verify.references.register import CLUSTER_SCOPED
+from compiler.verify.references.sources import ARGO, Delivery, Source
 from compiler.verify.tree import dig, group, items
 
 NOT_PERMITTED = fault(
@@ -27,42 +28,31 @@ KIND_NOT_PERMITTED = fault(
     "The sync fails: resource is not permitted in project; nothing of the wave and behind it is applied.",
     "Argo CD v3.5, pkg/apis/application/v1alpha1/app_project_types.go (IsGroupKindPermitted)",
 )
-_ARGO = "argoproj.io"
 
 
 def flaws(index: Index) -> Iterator[Flaw]:
     """Applications, then the objects of their folders, that their project does not permit."""
-    projects = {each.name: each for each in index.tree.of(_ARGO, "AppProject")}
-    folders: list[tuple[str, Manifest, Manifest]] = []
-    for application in index.tree.of(_ARGO, "Application"):
-        spec = dig(application.body, "spec")
-        name = dig(spec, "project")
-        project = projects.get(name) if isinstance(name, str) else None
-        if project is None:
-            continue
-        yield from _destination(application, project)
-        for path, source in _sources(spec):
-            yield from _repository(application, project, path, source)
-            folder = dig(source, "path")
-            if isinstance(folder, str) and folder.strip("./"):
-                folders.append((folder.strip("/").removeprefix("./") + "/", application, project))
-    if folders:
-        yield from _objects(index, folders)
+    projects = {each.name: each for each in index.tree.of(ARGO, "AppProject")}
+    for application in index.tree.of(ARGO, "Application"):
+        if (project := _project(application, projects)) is not None:
+            yield from _destination(application, project)
+    for source in index.delivery.sources:
+        if (project := _project(source.application, projects)) is not None:
+            yield from _repository(source, project)
+            yield from _objects(source, index.delivery, project)
 
 
-def _sources(spec: Any) -> Iterator[tuple[Path, Any]]:
-    if isinstance(source := dig(spec, "source"), dict):
-        yield ("spec", "source"), source
-    for number, source in items(dig(spec, "sources")):
-        yield ("spec", "sources", number), source
+def _project(application: Manifest, projects: dict[str, Manifest]) -> Manifest | None:
+    name = dig(application.body, "spec", "project")
+    return projects.get(name) if isinstance(name, str) else None
 
 
-def _repository(application: Manifest, project: Manifest, path: Path, source: Any) -> Iterator[Flaw]:
-    seen = dig(source, "repoURL")
+def _repository(source: Source, project: Manifest) -> Iterator[Flaw]:
+    seen = dig(source.value, "repoURL")
     allowed = [each for _, each in items(dig(project.body, "spec", "sourceRepos")) if isinstance(each, str)]
     if isinstance(seen, str) and not any(_is_repository(each, seen) for each in allowed):
         message = f"AppProject {project.name} does not permit {seen}, only {', '.join(allowed) or 'none'}"
-        yield Flaw(NOT_PERMITTED, application, (*path, "repoURL"), message)
+        yield Flaw(NOT_PERMITTED, source.application, (*source.path, "repoURL"), message)
 
 
 def _is_repository(pattern: str, seen: str) -> bool:
@@ -96,20 +86,12 @@ def _fits(pattern: Any, text: Any) -> bool:
     return isinstance(pattern, str) and isinstance(text, str) and fnmatchcase(text, pattern)
 
 
-def _objects(index: Index, folders: list[tuple[str, Manifest, Manifest]]) -> Iterator[Flaw]:
-    by_folder: dict[str, list[Manifest]] = {}
-    for manifest in index.tree.manifests:
-        by_folder.setdefault(manifest.file.rpartition("/")[0] + "/", []).append(manifest)
-    for prefix, application, project in folders:
-        told: set[tuple[str, str]] = set()
-        for folder, manifests in by_folder.items():
-            if folder == prefix or (folder.startswith(prefix) and _is_recursive(application)):
-                for manifest in manifests:
-                    yield from _kind(manifest, application, project, told)
-
-
-def _is_recursive(application: Manifest) -> bool:
-    return dig(application.body, "spec", "source", "directory", "recurse") is True
+def _objects(source: Source, delivery: Delivery, project: Manifest) -> Iterator[Flaw]:
+    """What a source's folders hold and the project does not permit, each kind once."""
+    told: set[tuple[str, str]] = set()
+    for folder in delivery.held(source):
+        for manifest in delivery.objects[folder]:
+            yield from _kind(manifest, source.application, project, told)
 
 
 def _kind(manifest: Manifest, application: Manifest, project: Manifest, told: set[tuple[str, str]]) -> Iterator[Flaw]:

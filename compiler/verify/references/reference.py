@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -130,7 +131,7 @@ def judge(seen: Use, index: Index) -> Iterator[Flaw]:
     if register.has(seen.kind, seen.name, seen.namespace) or not (is_whole or register.offers(seen.kind)):
         return
     here = register.within(seen.kind, seen.namespace)
-    near = misspelt(seen.name, here)
+    near = misspelt(seen.name, here) or _rehashed(seen.name, here)
     found = _fault(seen, is_whole=is_whole, others=bool(here), near=near)
     if found is not None:
         message = missing(f"the {seen.kind[1]}", seen.name, here, near)
@@ -138,6 +139,17 @@ def judge(seen: Use, index: Index) -> Iterator[Flaw]:
         where = register.offers(seen.kind).get(seen.name, set()) - {""}
         message += f"; namespace {min(where)} has one of that name" if where and not near else ""
         yield Flaw(found, seen.manifest, seen.path, message, write(near))
+
+
+def _rehashed(name: str, known: list[str]) -> str:
+    """The one known name that is another with another hash of Kustomize at its end; empty without one."""
+    stem = _HASHED.fullmatch(name)
+    found = [each for each in known if stem and (other := _HASHED.fullmatch(each)) and other[1] == stem[1]]
+    return found[0] if len(found) == 1 else ""
+
+
+_HASHED = re.compile(r"(.+)-[2456789bcdfghkmt]{10}")
+"""Names of generated ConfigMaps and Secrets: kustomize v5 api/internal/generators and api/hasher/hasher.go (encode)."""
 
 
 def _fault(seen: Use, *, is_whole: bool, others: bool, near: str) -> Fault | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
@@ -11,6 +11,7 @@ from compiler.verify.flaw import Flaw
 from compiler.verify.references.index import Index
 from compiler.verify.references.namespace_labels import ALWAYS, NAME, matches
 from compiler.verify.references.paths import pattern, places
+from compiler.verify.references.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from compiler.verify.references.reference import NOT_IN_THESE_FILES
 from compiler.verify.references.spelling import missing, misspelt, write
 from compiler.verify.tree import dig, group, items, pairs
@@ -53,7 +54,7 @@ POD_SELECTORS: tuple[tuple[str, str], ...] = (
     ("networking.k8s.io/NetworkPolicy", "spec.podSelector"),
 )
 """Kinds and places of label selectors over pods of the object's own namespace; a Service has a bare map of labels."""
-_ADDED_BY_CONTROLLERS = (
+_ADDED = (
     "apps.kubernetes.io/",
     "batch.kubernetes.io/",
     "controller-",
@@ -65,6 +66,9 @@ _ADDED_BY_CONTROLLERS = (
     "statefulset.kubernetes.io/",
     "training.kubeflow.org/",
 )
+"""What labels begin with that controllers give pods."""
+_OF_JOBS = frozenset(JOB_NAME)
+_OF_JOBSETS = frozenset((JOBSET_NAME, REPLICATED_JOB))
 
 
 def flaws(index: Index) -> Iterator[Flaw]:
@@ -131,18 +135,42 @@ def _queues(index: Index) -> Iterator[Flaw]:
         yield Flaw(CLOSED_QUEUE, local, ("spec", "clusterQueue"), f"ClusterQueue {name} {reason}")
 
 
+class _There(NamedTuple):
+    """What a selector looks among."""
+
+    what: str
+    labels: list[dict[str, Any]]
+    closed: frozenset[str] = frozenset()
+    """Labels of controllers whose values all follow from the objects; others of theirs are not judged."""
+    is_whole: bool = False
+    """Whether nobody makes further ones by hand."""
+
+
 def _pods(index: Index) -> Iterator[Flaw]:
     by_namespace: dict[str, list[dict[str, Any]]] = {}
     for each in index.pods:
-        by_namespace.setdefault(each.manifest.namespace, []).append(each.labels)
+        by_namespace.setdefault(each.manifest.namespace, []).append(each.given | each.labels)
+    kinds: dict[str, set[tuple[str, str]]] = {}
+    for manifest in index.tree.manifests:
+        kinds.setdefault(manifest.namespace, set()).add((group(manifest), manifest.kind))
     for kind, where in POD_SELECTORS:
         for manifest in index.tree.of(*_kind(kind)):
-            is_shared = manifest.namespace in ALWAYS - {"default"} and not index.tree.is_whole
-            there = by_namespace.get(manifest.namespace, []) if not is_shared else []  # programs of others run there
+            home = manifest.namespace
+            is_shared = home in ALWAYS - {"default"} and not index.tree.is_whole
+            there = by_namespace.get(home, []) if not is_shared else []  # programs of others run there
+            among = _There("pods", there, _closed(kinds[home]), index.tree.is_whole)
             for path, selector in places(manifest.body, pattern(where)):
                 shaped = {"matchLabels": selector} if kind == "Service" else selector
-                shift = 1 if kind == "Service" else 0
-                yield from _labelled(manifest, path, shaped, there, "pods", shift)
+                yield from _labelled(manifest, path, shaped, among, shift=1 if kind == "Service" else 0)
+
+
+def _closed(kinds: set[tuple[str, str]]) -> frozenset[str]:
+    """The labels of Jobs and JobSets, where no controller makes any under a name of its own choice."""
+    if any(api_group != "batch" and kind.endswith(("Job", "Workflow")) for api_group, kind in kinds):
+        return frozenset()
+    if ("batch", "CronJob") in kinds or ("jobset.x-k8s.io", "JobSet") in kinds:
+        return _OF_JOBSETS
+    return _OF_JOBSETS | _OF_JOBS
 
 
 def _kind(text: str) -> tuple[str, str]:
@@ -150,28 +178,41 @@ def _kind(text: str) -> tuple[str, str]:
     return api_group, kind
 
 
-def _labelled(
-    manifest: Manifest, path: Path, selector: Any, there: list[dict[str, Any]], what: str, shift: int = 0
-) -> Iterator[Flaw]:
+def _labelled(manifest: Manifest, path: Path, selector: Any, there: _There, shift: int = 0) -> Iterator[Flaw]:
     """The flaw of a selector none of whose wanted values is there, while its keys are.
 
     Args:
         shift: how many steps less the places have than the selector's own shape says.
     """
-    wanted = list(_wanted(selector, path))
-    if not wanted or any(matches(selector, labels) for labels in there):
+    wanted = [each for each in _wanted(selector, path) if each[1] in there.closed or not each[1].startswith(_ADDED)]
+    if not wanted or any(matches(selector, labels) for labels in there.labels):
         return
-    if any(key.startswith(_ADDED_BY_CONTROLLERS) for _, key, _ in wanted):
-        return
-    values = {key: {str(labels[key]) for labels in there if key in labels} for _, key, _ in wanted}
-    if not all(values.values()):
+    values = {key: {str(labels[key]) for labels in there.labels if key in labels} for _, key, _ in wanted}
+    if not all(known or (there.is_whole and key in there.closed) for key, known in values.items()):
+        yield from _nearly(manifest, path, wanted, there, shift)
         return
     for place, key, seen in wanted:
         if not values[key] & set(seen):
             near = misspelt(seen[0], values[key]) if len(seen) == 1 else ""
-            message = f"no {what} here have {key}: {missing('the value', ' or '.join(seen), values[key], near)}"
+            if key in there.closed and not (near or there.is_whole):
+                continue  # people make Jobs by hand, whose names stand in no file
+            told = missing("the value", " or ".join(seen), values[key], near)
             where = (*path, key) if shift else place
-            yield Flaw(NO_PODS, manifest, where, message, write(near))
+            yield Flaw(NO_PODS, manifest, where, f"no {there.what} here have {key}: {told}", write(near))
+
+
+def _nearly(
+    manifest: Manifest, path: Path, wanted: list[tuple[Path, str, list[str]]], there: _There, shift: int
+) -> Iterator[Flaw]:
+    """Keys that nothing has, where something has the wanted value by nearly that key."""
+    keys = {key for labels in there.labels for key in labels}
+    for place, key, seen in wanted:
+        near = misspelt(key, keys) if key not in keys else ""
+        if near and any(labels.get(near) in seen for labels in there.labels):
+            is_key = place[-1] == key
+            where = (*path, key) if shift else place
+            message = f"no {there.what} here have {missing('the label', key, (), near)}"
+            yield Flaw(NO_PODS, manifest, where, message, write(near) if is_key else "", is_key)
 
 
 def _monitors(index: Index) -> Iterator[Flaw]:
@@ -183,8 +224,8 @@ def _monitors(index: Index) -> Iterator[Flaw]:
             names = {name for _, name in items(dig(chosen, "matchNames")) if isinstance(name, str)}
             names = names or {monitor.namespace}
             is_any = dig(chosen, "any") is True
-            there = [labels for namespace, labels in known if is_any or namespace in names]
-            yield from _labelled(monitor, ("spec", "selector"), dig(monitor.body, "spec", "selector"), there, what)
+            there = _There(what, [labels for namespace, labels in known if is_any or namespace in names])
+            yield from _labelled(monitor, ("spec", "selector"), dig(monitor.body, "spec", "selector"), there)
             yield from _match_names(monitor, chosen, index)
 
 

@@ -1,4 +1,4 @@
-"""Taints of node pools, against what flavors and pods tolerate and what takes startup taints away."""
+"""Taints of node pools, against what flavors and pods tolerate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.verify.references.index import Index
 from compiler.verify.references.nodes import Pool, Taint, taints, tolerated
 from compiler.verify.references.pods import Pods
 from compiler.verify.references.spelling import misspelt, write
-from compiler.verify.tree import Tree, dig, items, pairs
+from compiler.verify.tree import dig, items, pairs
 
 FLAVOR_KEPT_OFF = fault(
     "REF022",
@@ -35,43 +35,30 @@ PODS_KEPT_OFF = fault(
     "No node that they select takes them; a DaemonSet is missing there, all else stays Pending.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
-STARTUP_TAINT_STAYS = fault(
-    "REF025",
-    Severity.ERROR,
-    "Nothing takes a startup taint of a node pool away.",
-    "Karpenter waits for the node without end: it never counts as initialised, takes no work, and costs what it costs.",
-    "Karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle/initialization.go",
+NEARLY_A_TAINT = fault(
+    "REF082",
+    Severity.WARNING,
+    "Pods tolerate a taint that no node pool has, and whose key is nearly that of one.",
+    "The nodes with the taint keep the pods off: a DaemonSet is missing there, all else stays Pending.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
-_TAKEN_AWAY = frozenset(
-    (
-        "ebs.csi.aws.com/agent-not-ready",
-        "efs.csi.aws.com/agent-not-ready",
-        "fsx.csi.aws.com/agent-not-ready",
-        "node.cilium.io/agent-not-ready",
-        "node.cloudprovider.kubernetes.io/uninitialized",
-        "s3.csi.aws.com/agent-not-ready",
-    )
-)
-"""Startup taints whose own agents take them away: Cilium and the CSI drivers of AWS, by their installation guides."""
-_TAKEN_AWAY_GROUPS = ("readiness.k8s.io/", "karpenter.sh/")
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 def flaws(index: Index) -> Iterator[Flaw]:
-    """Taints that keep off what is meant for the nodes, and startup taints that stay."""
+    """Taints that keep off what is meant for the nodes."""
     if not index.nodes.pools:
         return
-    brought = [tolerations for each in index.pods if (tolerations := dig(each.spec, "tolerations"))]
     by_work = [list(_of_work(each)) for each in index.pods] if not index.tree.is_whole else []
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
         labels = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
         if labels and (pools := index.nodes.matching(labels)):
             yield from _flavor(flavor, pools, by_work)
             yield from _phantoms(flavor, pools)
+    keys = {taint.key for pool in index.nodes.pools for taint in (*pool.taints, *pool.startup)}
     for each in index.pods:
-        yield from _pods(each, index)
-    for pool in index.nodes.pools:
-        yield from _startup(pool, index, brought)
+        told = list(_pods(each, index))
+        yield from told or _nearly(each, keys)
 
 
 def _flavor(flavor: Manifest, pools: list[Pool], brought: Iterable[Any]) -> Iterator[Flaw]:
@@ -141,28 +128,20 @@ def _pods(each: Pods, index: Index) -> Iterator[Flaw]:
         yield Flaw(PODS_KEPT_OFF, each.manifest, (*each.path, "spec", "tolerations"), message)
 
 
+def _nearly(each: Pods, keys: set[str]) -> Iterator[Flaw]:
+    """Tolerations of a misspelt key, unless the pods tolerate the key itself too."""
+    tolerations = [(number, key) for number, one in items(dig(each.spec, "tolerations")) if (key := dig(one, "key"))]
+    known = {key for _, key in tolerations if isinstance(key, str)}
+    for number, key in tolerations:
+        if isinstance(key, str) and key not in keys and (near := misspelt(key, keys)) and near not in known:
+            message = f'no node pool has the taint "{key}", did you mean "{near}"'
+            path: Path = (*each.path, "spec", "tolerations", number, "key")
+            yield Flaw(NEARLY_A_TAINT, each.manifest, path, message, write(near))
+
+
 def _is_queued(each: Pods) -> bool:
     """Whether Kueue starts the pods, with the tolerations of their flavor."""
     inner = dig(each.template, "metadata", "labels", _QUEUE)
     outer = each.manifest.labels.get(_QUEUE)
     job = dig(each.manifest.body, "spec", "jobTemplate", "metadata", "labels", _QUEUE)
     return bool(inner or outer or job)
-
-
-def _startup(pool: Pool, index: Index, brought: list[Any]) -> Iterator[Flaw]:
-    for taint in pool.startup:
-        if taint.key in _TAKEN_AWAY or taint.key.startswith(_TAKEN_AWAY_GROUPS) or _is_ruled(taint, index.tree):
-            continue
-        if any(tolerated(taint, each) for each in brought):
-            continue
-        near = misspelt(taint.key, _TAKEN_AWAY)
-        if near or index.tree.is_whole:
-            reason = f', did you mean "{near}"' if near else ": no agent is known for it, and no pods tolerate it"
-            path: Path = ("spec", "template", "spec", "startupTaints", taint.index, "key")
-            yield Flaw(STARTUP_TAINT_STAYS, pool.manifest, path, f"nothing takes {taint} away{reason}", write(near))
-
-
-def _is_ruled(taint: Taint, tree: Tree) -> bool:
-    """Whether a rule of the node readiness controller takes a taint away."""
-    rules = tree.of("readiness.node.x-k8s.io", "NodeReadinessRule")
-    return any(dig(rule.body, "spec", "taint", "key") == taint.key for rule in rules)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
+from compiler.verify.amount import ONE
+from compiler.verify.amount import amount as billionths
 from compiler.verify.quantity import canonical_quantity
 from compiler.verify.tree import pairs
 
@@ -15,8 +15,6 @@ Amounts = dict[str, int]
 
 CPU, MEMORY, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_CANONICAL = re.compile(r"(-?[0-9]+)(?:e([+-]?[0-9]+)|([A-Za-z]*))")
 
 
 def amount(resource: str, value: Any) -> int | None:
@@ -24,9 +22,8 @@ def amount(resource: str, value: Any) -> int | None:
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/resources/requests.go, ResourceValue
     """
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    return _amount(str(value), 1000 if resource == CPU else 1)
+    exact = billionths(value)
+    return None if exact is None else -(-exact // (ONE // 1000 if resource == CPU else ONE))
 
 
 def amounts(value: Any) -> Amounts:
@@ -53,18 +50,3 @@ def described(wanted: Mapping[str, int]) -> str:
 def places(room: Mapping[str, int], pod: Mapping[str, int]) -> int:
     """How many equal pods have room."""
     return max(0, min(room.get(name, 0) // count for name, count in pod.items() if count > 0))
-
-
-@lru_cache(maxsize=8192)
-def _amount(written: str, scale: int) -> int | None:
-    try:
-        match = _CANONICAL.fullmatch(canonical_quantity(written))
-    except ValueError:
-        return None
-    if match is None:
-        return None
-    number, exponent, unit = int(match[1]) * scale, match[2], match[3] or ""
-    if unit in _BINARY:
-        return number * _BINARY[unit]
-    power = int(exponent) if exponent else _DECIMAL[unit]
-    return number * int(10**power) if power >= 0 else -(-number // int(10**-power))

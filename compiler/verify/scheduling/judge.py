@@ -13,6 +13,7 @@ from compiler.verify.scheduling.amounts import CPU, MEMORY, Amounts, described, 
 from compiler.verify.scheduling.limits import container_limits, namespace_steps
 from compiler.verify.scheduling.nodes import Entry, entries, most_pods, wanted
 from compiler.verify.scheduling.quota import Node
+from compiler.verify.scheduling.shut import shut_out
 from compiler.verify.scheduling.site import Site
 from compiler.verify.scheduling.steps import Stage
 from compiler.verify.scheduling.walk import walk
@@ -55,8 +56,10 @@ NOT_BY_THESE_FILES = fault(
 _KARPENTER_KNOWS = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa", "hugepages-")
 """Resources for which Karpenter starts no node unless it knows of them: others, some agent may bring."""
 _DEVICES = ("nvidia.com/", "amd.com/")
-_TOLD_BY_OTHERS = (Stage.LOCAL_QUEUE, Stage.CLUSTER_QUEUE, Stage.POLICY, Stage.NODE_POOL, Stage.STARTUP)
-"""Steps whose failures follow from one object's reference to another: the judge of references tells them."""
+_TOLD_BY_OTHERS = (
+    Stage.API, Stage.LOCAL_QUEUE, Stage.CLUSTER_QUEUE, Stage.PRIORITY, Stage.POLICY, Stage.NODE_POOL, Stage.STARTUP
+)  # fmt: skip
+"""Steps whose failures follow from one object alone, or from its reference to another: other judges tell them."""
 _OPEN = (Stage.RESOURCES, Stage.QUOTA, Stage.TOPOLOGY, Stage.NODE)
 """Steps at which other files of the cluster may let work through."""
 
@@ -80,7 +83,7 @@ def flaws(tree: Tree) -> Iterator[Flaw]:
 def _of_queue(site: Site, queue: Node) -> Iterator[Flaw]:
     manifest = queue.manifest
     assert manifest is not None, "queues are objects"
-    smallest: list[Amounts] = []
+    smallest: dict[str, tuple[Manifest, dict[str, Amounts]]] = {}
     for g, group in items(dig(manifest.body, "spec", "resourceGroups")):
         for f, each in items(dig(group, "flavors")):
             path: Path = ("spec", "resourceGroups", g, "flavors", f)
@@ -88,11 +91,13 @@ def _of_queue(site: Site, queue: Node) -> Iterator[Flaw]:
             if flavor is None:
                 continue
             own = _smallest(queue, flavor.name, each)
-            smallest += own.values()
+            smallest[flavor.name] = flavor, own
             if not own and dig(each, "resources"):
                 yield from _nothing_to_have(site, queue, manifest, path)
             yield from _of_flavor(site, manifest, path, flavor, own)
-    yield from _closed(site, manifest, smallest)
+    yield from _closed(site, manifest, [pod for _, own in smallest.values() for pod in own.values()])
+    if site.tree.is_whole:
+        yield from shut_out(site, queue, smallest)
 
 
 def _never_starts(site: Site) -> Iterator[Flaw]:

@@ -49,6 +49,8 @@ class Obstacle:
     message: str
     manifest: Manifest | None
     path: Path = ()
+    fix: str = ""
+    """What to change, where the objects show it."""
 
 
 def wanted(pod: Any, count: int, asked: Amounts, flavors: Sequence[Manifest]) -> Wanted:
@@ -87,10 +89,22 @@ def _entries(site: Site, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
 
 
 def _strange(site: Site, pods: Wanted) -> Iterator[Obstacle]:
-    """Pools that have no node with what the pods select."""
-    for pool in site.pools:
-        miss = next((each for term in pods.terms if (each := pool.mismatch(term))), None)
-        yield Obstacle(f"node pool {pool.name} has no node with {miss}", pool.manifest, _LABELS)
+    """Pools that have no node with what the pods select; the nearest alone, those of another name last."""
+    lacking = {pool: _lacking(pool, pods) for pool in site.pools}
+    far = {pool: (sum(each.key in pool.labels for each in missing), len(missing)) for pool, missing in lacking.items()}
+    for pool, missing in lacking.items():
+        if far[pool] == min(far.values()):
+            told = " and ".join(map(str, missing))
+            fix = "; ".join(
+                f"{each.key} can be {', '.join(found)}" for each in missing if (found := pool.offered(each.key))
+            )
+            yield Obstacle(f"node pool {pool.name} has no node with {told}", pool.manifest, _LABELS, fix)
+
+
+def _lacking(pool: NodePool, pods: Wanted) -> list[Requirement]:
+    """What no node of a pool can fulfil of the term that comes nearest."""
+    each_term = [[each for each in dict.fromkeys(term) if pool.mismatch((each,))] for term in pods.terms]
+    return min(each_term, key=len, default=[])
 
 
 _TOLD = 4
@@ -129,7 +143,9 @@ def too_small(entry: Entry, pods: Wanted) -> Obstacle:
     ]
     types = ", ".join(each.type for each in entry.types)
     why = "; ".join(told) or f"{described(pods.pod)} at once"
-    return Obstacle(f"no instance type of node pool {pool.name} ({types}) holds one pod: {why}", pool.manifest)
+    bounds = [f"{text(name, max(0, most))} {name}" for name, count, most in lacks if count > most]
+    fix = f"ask for at most {', '.join(bounds)} in one pod" if bounds else "ask for less in one pod"
+    return Obstacle(f"no instance type of node pool {pool.name} ({types}) holds one pod: {why}", pool.manifest, (), fix)
 
 
 def _asked(pods: Wanted) -> Iterator[tuple[str, int]]:

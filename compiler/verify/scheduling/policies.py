@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
+from compiler.finding import Path
 from compiler.manifest import Manifest
 from compiler.verify.scheduling.amounts import amount
 from compiler.verify.scheduling.matching import selects
@@ -13,39 +14,56 @@ from compiler.verify.scheduling.steps import Stage, Step
 from compiler.verify.scheduling.work import PRIORITY_LABEL, PodSet, Work
 from compiler.verify.tree import dig, items, pairs
 
+PARAMETERS: Path = ("spec", "parameters")
 _API = "constraints.gatekeeper.sh"
 _POOL = "gpuc.dev/pool"
 _DEVICES = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa")
 _QUEUED = ("Job", "JobSet", "TrainJob", "MPIJob", "PyTorchJob", "RayCluster", "RayJob")
 
 
+class Breach(NamedTuple):
+    """What a constraint has against some work."""
+
+    manifest: Manifest
+    message: str
+    is_denied: bool
+    """Whether the work is refused; otherwise who submits it is only warned."""
+
+
 def policy_steps(site: Site, work: Work) -> Iterator[Step]:
     """The first policy that refuses the work, or one step that says which were asked; warnings are told, not failed."""
-    asked: list[Manifest] = []
-    warning: list[Manifest] = []
-    warned: list[str] = []
-    for kind, breach in _POLICIES.items():
-        for manifest in site.tree.of(_API, kind):
-            action = dig(manifest.body, "spec", "enforcementAction")
-            if action == "dryrun" or not _is_about(site, manifest, work):
-                continue
-            asked.append(manifest)
-            found = next((each for each in breach(dig(manifest.body, "spec", "parameters"), work)), "")
-            if found and action in ("deny", None):
-                yield Step(Stage.POLICY, "failed", found, manifest, ("spec", "parameters"))
-                return
-            if found:
-                warned.append(f"{manifest.name} warns: {found}")
-                warning.append(manifest)
-    if asked:
+    found = list(breaches(site, work))
+    denied = next((each for each in found if each.is_denied), None)
+    if denied is not None:
+        yield Step(Stage.POLICY, "failed", denied.message, denied.manifest, PARAMETERS)
+    elif asked := _about(site, work.namespace):
+        told = "; ".join(f"{each.manifest.name} warns: {each.message}" for each in found)
         names = ", ".join(each.name for each in asked)
-        yield Step(Stage.POLICY, "passed", "; ".join(warned) or f"{names} take it", (warning or asked)[0])
+        yield Step(Stage.POLICY, "passed", told or f"{names} take it", found[0].manifest if found else asked[0])
 
 
-def _is_about(site: Site, manifest: Manifest, work: Work) -> bool:
-    labels = site.tree.namespaces.get(work.namespace)
+def breaches(site: Site, work: Work) -> Iterator[Breach]:
+    """Every constraint that has something against the work, with the first thing that it has."""
+    for manifest in _about(site, work.namespace):
+        message = next(_POLICIES[manifest.kind](dig(manifest.body, *PARAMETERS), work), "")
+        if message:
+            yield Breach(manifest, message, dig(manifest.body, "spec", "enforcementAction") in ("deny", None))
+
+
+def _about(site: Site, namespace: str) -> list[Manifest]:
+    """The constraints that judge pods of a namespace, in the order of the policies."""
+    if namespace not in site.constraints:
+        labels = site.tree.namespaces.get(namespace)
+        several = [each for kind in _POLICIES for each in site.tree.of(_API, kind)] if labels is not None else []
+        site.constraints[namespace] = [each for each in several if _is_about(each, labels)]
+    return site.constraints[namespace]
+
+
+def _is_about(manifest: Manifest, labels: Any) -> bool:
     selector = dig(manifest.body, "spec", "match", "namespaceSelector")
-    return labels is not None and (selector is None or selects(selector, labels))
+    if dig(manifest.body, "spec", "enforcementAction") == "dryrun":
+        return False
+    return selector is None or selects(selector, labels)
 
 
 def _queue_required(parameters: Any, work: Work) -> Iterator[str]:

@@ -107,6 +107,11 @@ class NodePool:
         """Whether it says anything about a label of its nodes."""
         return key in self.labels or any(each.key == key for each in self._requirements)
 
+    def offered(self, key: str) -> tuple[str, ...]:
+        """The values that a label of its nodes can have, as far as it names them."""
+        named = [each.values for each in self._requirements if each.key == key and each.operator == "In"]
+        return (self.labels[key],) if key in self.labels else (named[0] if named else ())
+
     def types_for(self, term: Iterable[Requirement]) -> list[InstanceType]:
         """Its types that a pod's requirements leave."""
         wanted = list(term)

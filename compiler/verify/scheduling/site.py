@@ -27,6 +27,8 @@ class Site:
         """Whether all flavors of a ClusterQueue are scheduled by topology, as far as somebody asked."""
         self.entries: dict[Any, Any] = {}
         """What was answered of node pools, by what was asked."""
+        self.constraints: dict[str, list[Manifest]] = {}
+        """The constraints that judge pods, by those namespaces that somebody asked for."""
 
     @cached_property
     def quotas(self) -> dict[str, Node]:

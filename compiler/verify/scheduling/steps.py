@@ -14,9 +14,11 @@ from compiler.verify.scheduling.amounts import Amounts
 class Stage(Enum):
     """What has to let a pod through, in the order in which it gets there."""
 
+    API = "API server"
+    POLICY = "policies"
     LOCAL_QUEUE = "local queue"
     CLUSTER_QUEUE = "cluster queue"
-    POLICY = "policies"
+    PRIORITY = "priority class"
     RESOURCES = "resources"
     FLAVOR = "flavor"
     QUOTA = "quota"
@@ -32,7 +34,7 @@ class Step:
     """One of them, for one pod set."""
 
     stage: Stage
-    verdict: Literal["passed", "failed", "not judged"]
+    verdict: Literal["passed", "failed", "bypassed", "not judged"]
     message: str
     """What was seen, for people; a refusal of Kueue in Kueue's words."""
     manifest: Manifest | None = None
@@ -40,6 +42,8 @@ class Step:
     path: Path = ()
     pods: str = ""
     """The pod set; empty where the step is about all of the work."""
+    fix: str = ""
+    """What to change, where the objects show it."""
 
     @property
     def failed(self) -> bool:
@@ -67,6 +71,8 @@ class Walk:
     """By pod set."""
     is_static: bool = False
     """Whether the nodes in question exist before any pod: then the scheduler decides, else Karpenter does."""
+    bypass: str = ""
+    """Why Kueue leaves the work alone; empty where it decides about it."""
 
     @property
     def failure(self) -> Step | None:
@@ -89,4 +95,5 @@ class Walk:
             return ""
         if self.verdict == "pending":
             return "scheduler" if self.is_static else "Karpenter"
-        return {Stage.POLICY: "policy", Stage.NAMESPACE: "quota"}.get(failure.stage, "Kueue")
+        others = {Stage.API: "API server", Stage.POLICY: "policy", Stage.NAMESPACE: "quota"}
+        return others.get(failure.stage, "Kueue")

@@ -6,31 +6,38 @@ Nobody else holds quota or nodes: what is refused here is refused in an empty cl
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from compiler.finding import Path
 from compiler.manifest import Manifest
+from compiler.verify.scheduling import advice
 from compiler.verify.scheduling.amounts import Amounts, described
+from compiler.verify.scheduling.entrance import cluster_queue_step, local_queue, local_queue_step, priority_steps
 from compiler.verify.scheduling.flavors import REQUIRED, Choice, choose, topology_level
 from compiler.verify.scheduling.limits import container_limits, namespace_steps
-from compiler.verify.scheduling.matching import selects
+from compiler.verify.scheduling.managed import bypass, instead
+from compiler.verify.scheduling.matching import tolerations_of
 from compiler.verify.scheduling.nodes import Entry, Wanted, entries, holders, most_pods, too_small, wanted
 from compiler.verify.scheduling.policies import policy_steps
 from compiler.verify.scheduling.quota import Key, Node
-from compiler.verify.scheduling.site import KUEUE, Site
+from compiler.verify.scheduling.refused import is_device, refused_steps
+from compiler.verify.scheduling.site import Site
 from compiler.verify.scheduling.startup import startup_step
 from compiler.verify.scheduling.steps import Placement, Stage, Step, Walk
 from compiler.verify.scheduling.work import PodSet, Work, requests
-from compiler.verify.tree import dig, items
+from compiler.verify.tree import dig
 
 HOST = "kubernetes.io/hostname"
-_STOPPED = ("Hold", "HoldAndDrain")
+_COPIES_MAX = 10_000
+"""More replicas than this are not counted one by one."""
 
 
 def walk(site: Site, work: Work, *, policies: bool = True) -> Walk:
     """Every step of some work up to the first that fails.
 
     Args:
-        policies: whether gpuc's own admission policies are asked too, as far as their parameters say all.
+        policies: whether gpuc's own admission policies are asked too, as far as their parameters say all, and
+            whether all replicas of an object get quota.
     """
     made = Walk()
     for step in _steps(site, work, policies, made):
@@ -41,116 +48,113 @@ def walk(site: Site, work: Work, *, policies: bool = True) -> Walk:
 
 
 def _steps(site: Site, work: Work, policies: bool, made: Walk) -> Iterator[Step]:
-    local = site.tree.find(KUEUE, "LocalQueue", work.queue, work.namespace)
-    yield _local_queue(work, local)
-    assert local is not None, "the walk ends where there is none"
-    name = str(dig(local.body, "spec", "clusterQueue"))
-    queue = site.quotas.get(name)
-    if queue is None:
-        message = f"ClusterQueue {name} is not there"
-        yield Step(Stage.CLUSTER_QUEUE, "failed", message, local, ("spec", "clusterQueue"))
-        return
-    yield cluster_queue_step(site, work, queue)
+    limits = container_limits(site, work.namespace)
+    yield from refused_steps(work, limits)
     if policies:
         yield from policy_steps(site, work)
-    used: dict[Key, int] = {}
-    limits = container_limits(site, work.namespace)
+    made.bypass = bypass(site, work)
+    chosen: dict[str, list[Manifest]] = {}
+    if made.bypass:
+        message = f"{made.bypass}; its pods go to the scheduler at once, without a flavor's labels and tolerations"
+        yield Step(Stage.LOCAL_QUEUE, "bypassed", message, fix=instead(made.bypass, work))
+    else:
+        yield from _admission(site, work, limits, chosen, made)
+    created = [(pods, requests(pods.pod, limits)) for pods in work.pod_sets]
     total: Amounts = {}
-    chosen: list[tuple[PodSet, Amounts, list[Manifest]]] = []
-    for pods in work.pod_sets:
-        asked = requests(pods.pod, limits)
+    for pods, asked in created:
         total = {key: total.get(key, 0) + asked.get(key, 0) * pods.count for key in {**total, **asked}}
-        choice = choose(site, queue, pods, asked, used)
-        yield from admission_steps(queue, pods, choice)
-        made.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
-        flavors = [found for each in choice.names if (found := site.flavor(each)) is not None]
-        chosen.append((pods, asked, flavors))
-    for pods, asked, flavors in chosen:
-        yield from topology_steps(site, pods, asked, flavors, queue)
     yield from namespace_steps(site, work, limits, total)
-    for pods, asked, flavors in chosen:
-        yield from node_steps(site, pods, wanted(pods.pod, pods.count, asked, flavors), made)
+    for pods, asked in created:
+        flavors = chosen.get(pods.name, [])
+        yield from node_steps(site, pods, wanted(_tolerant(pods.pod, asked), pods.count, asked, flavors), made)
+    if policies and work.copies > 1 and not made.bypass:
+        yield from _copies(site, work, limits)
 
 
-def _local_queue(work: Work, local: Manifest | None) -> Step:
-    if not work.queue:
-        return Step(Stage.LOCAL_QUEUE, "failed", "no label kueue.x-k8s.io/queue-name: nothing admits it")
-    if local is None:
-        message = f"namespace {work.namespace or '(none)'} has no LocalQueue {work.queue}"
-        return Step(Stage.LOCAL_QUEUE, "failed", message)
-    stopped = dig(local.body, "spec", "stopPolicy")
-    if stopped in _STOPPED:
-        return Step(Stage.LOCAL_QUEUE, "failed", f"stopPolicy is {stopped}", local, ("spec", "stopPolicy"))
-    message = f"leads to ClusterQueue {dig(local.body, 'spec', 'clusterQueue')}"
-    return Step(Stage.LOCAL_QUEUE, "passed", message, local, ("spec", "clusterQueue"))
+def _admission(
+    site: Site, work: Work, limits: list[Any], chosen: dict[str, list[Manifest]], made: Walk
+) -> Iterator[Step]:
+    """Kueue's steps.
 
-
-def cluster_queue_step(site: Site, work: Work, queue: Node) -> Step:
-    """Whether the ClusterQueue admits anything, and from this namespace.
-
-    Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, inactiveReason
+    Args:
+        chosen: takes the flavors of each pod set.
     """
-    manifest = queue.manifest
-    assert manifest is not None, "queues are objects"
-    found = _inactive(site, queue, manifest)
-    labels = site.tree.namespaces.get(work.namespace)
-    if found is None and labels is not None:
-        selector = dig(manifest.body, "spec", "namespaceSelector")
-        if not selects(selector, labels):
-            shown = ", ".join(f"{key}={value}" for key, value in labels.items() if not _is_standard(key))
-            message = f"its namespaceSelector does not select namespace {work.namespace} ({shown or 'no labels'})"
-            found = message, ("spec", "namespaceSelector")
-    if found is None and work.priority and not site.tree.find(KUEUE, "WorkloadPriorityClass", work.priority):
-        return Step(Stage.CLUSTER_QUEUE, "failed", f"WorkloadPriorityClass {work.priority} is not there")
-    if found is not None:
-        return Step(Stage.CLUSTER_QUEUE, "failed", found[0], manifest, found[1])
-    if labels is None:
-        message = f"is active; Namespace {work.namespace} is not in the tree, so its labels are not judged"
-        return Step(Stage.CLUSTER_QUEUE, "not judged", message, manifest, ("spec", "namespaceSelector"))
-    message = f"is active and selects namespace {work.namespace}"
-    return Step(Stage.CLUSTER_QUEUE, "passed", message, manifest, ("spec", "namespaceSelector"))
+    local = local_queue(site, work)
+    yield local_queue_step(site, work, local)
+    assert local is not None, "the walk ends where there is none"
+    yield from priority_steps(site, work)
+    queue = _cluster_queue(site, local)
+    if queue is None:
+        message = f"ClusterQueue {dig(local.body, 'spec', 'clusterQueue')} is not there"
+        fix = advice.of_name(str(dig(local.body, "spec", "clusterQueue")), site.quotas)
+        yield Step(Stage.CLUSTER_QUEUE, "failed", message, local, ("spec", "clusterQueue"), fix=fix)
+        return
+    yield cluster_queue_step(site, work, queue)
+    used: dict[Key, int] = {}
+    counted = [(pods, requests(pods.pod, limits, template=work.kind != "Pod")) for pods in work.pod_sets]
+    for pods, asked in counted:
+        choice = choose(site, queue, pods, asked, used)
+        yield from admission_steps(site, queue, pods, asked, choice)
+        made.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
+        chosen[pods.name] = [found for each in choice.names if (found := site.flavor(each)) is not None]
+    for pods, asked in counted:
+        yield from topology_steps(site, pods, asked, chosen[pods.name], queue)
 
 
-def _inactive(site: Site, queue: Node, manifest: Manifest) -> tuple[str, Path] | None:
-    stopped = dig(manifest.body, "spec", "stopPolicy")
-    if stopped in _STOPPED:
-        return f"stopPolicy is {stopped}", ("spec", "stopPolicy")
-    for g, group in items(dig(manifest.body, "spec", "resourceGroups")):
-        for f, each in items(dig(group, "flavors")):
-            path: Path = ("spec", "resourceGroups", g, "flavors", f, "name")
-            flavor = site.flavor(str(dig(each, "name")))
-            if flavor is None:
-                return f"ResourceFlavor {dig(each, 'name')} is not there: the queue admits nothing", path
-            named = dig(flavor.body, "spec", "topologyName")
-            if named is not None and site.topology(flavor) is None:
-                return f"Topology {named} of flavor {flavor.name} is not there: the queue admits nothing", path
-    return None
+def _tolerant(pod: Any, asked: Amounts) -> Any:
+    """A pod as it is made where it asks for devices: EKS has it tolerate taints of their names.
+
+    Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission/extendedresourcetoleration/admission.go;
+    https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
+    """
+    added = [{"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in asked if is_device(name)]
+    return {**pod, "tolerations": [*tolerations_of(pod.get("tolerations")), *added]} if isinstance(pod, dict) else pod
 
 
-def _is_standard(key: str) -> bool:
-    return key.startswith(("kubernetes.io/", "pod-security.kubernetes.io/"))
+def _cluster_queue(site: Site, local: Manifest) -> Node | None:
+    return site.quotas.get(str(dig(local.body, "spec", "clusterQueue")))
 
 
-def admission_steps(queue: Node, pods: PodSet, choice: Choice) -> Iterator[Step]:
+def _copies(site: Site, work: Work, limits: list[Any]) -> Iterator[Step]:
+    """Whether all workloads of an object get quota, each of which waits by itself."""
+    local = local_queue(site, work)
+    queue = _cluster_queue(site, local) if local is not None else None
+    if queue is None:
+        return
+    used: dict[Key, int] = {}
+    counted = [(pods, requests(pods.pod, limits)) for pods in work.pod_sets]
+    for count in range(min(work.copies, _COPIES_MAX)):
+        if not all(choose(site, queue, pods, asked, used).flavors for pods, asked in counted):
+            message = f"{count} of {work.copies} get quota at the same time; each waits for its own"
+            path: Path = ("spec", "resourceGroups")
+            yield Step(Stage.QUOTA, "failed", message, queue.manifest, path, fix=f"at most {count} replicas")
+            return
+
+
+def admission_steps(site: Site, queue: Node, pods: PodSet, asked: Amounts, choice: Choice) -> Iterator[Step]:
     """Whether resources are covered, a flavor takes the pods, and quota is enough; what fails, with all reasons."""
     manifest = queue.manifest
     failed = [each for each in choice.attempts if each.obstacle]
     reasons = "; ".join(reason for each in failed for reason in each.reasons)
     uncovered = next((each for each in failed if each.obstacle == "resource"), None)
     if uncovered is not None:
-        yield Step(Stage.RESOURCES, "failed", reasons, manifest, uncovered.path, pods.name)
+        several = [each.reasons[0] for each in failed if each.obstacle == "resource"]
+        fix = advice.of_resources(site, queue, (each.split()[1] for each in several))
+        yield Step(Stage.RESOURCES, "failed", "; ".join(several), manifest, uncovered.path, pods.name, fix)
     yield Step(Stage.RESOURCES, "passed", "every resource is covered", manifest, ("spec", "resourceGroups"), pods.name)
     short = [each for each in failed if each.obstacle == "quota"]
     if not choice.flavors and not short:
         first = failed[0] if failed else None
         path = first.path if first else ("spec", "resourceGroups")
         message = reasons or "the queue has no flavor"
-        yield Step(Stage.FLAVOR, "failed", message, first.manifest if first else manifest, path, pods.name)
+        fix = advice.of_flavor(site, queue, pods, failed)
+        yield Step(Stage.FLAVOR, "failed", message, first.manifest if first else manifest, path, pods.name, fix)
         return
     if not choice.flavors:
         fits = ", ".join(each.flavor for each in short)
         yield Step(Stage.FLAVOR, "passed", f"{fits} would do", manifest, short[0].path[:-1], pods.name)
-        yield Step(Stage.QUOTA, "failed", reasons, short[0].manifest, short[0].path, pods.name)
+        fix = advice.of_quota(queue, pods, asked, failed)
+        yield Step(Stage.QUOTA, "failed", reasons, short[0].manifest, short[0].path, pods.name, fix)
         return
     taken = next((each for each in choice.attempts if each.flavor in choice.names and not each.obstacle), None)
     flavor, path = (taken.manifest, taken.path) if taken else (manifest, ("spec", "resourceGroups"))
@@ -180,6 +184,9 @@ def topology_steps(site: Site, pods: PodSet, asked: Amounts, flavors: list[Manif
     if not any(each.pool.replicas for each in static):
         message = f"no topology domains at level: {level or 'any'}; flavor {flavor.name} has no static node pool"
         yield Step(Stage.TOPOLOGY, "failed", message, flavor, path, pods.name)
+    if room < pods.count and (unsaid := _unsaid(site, static, asked)):
+        yield Step(Stage.TOPOLOGY, "not judged", unsaid, flavor, path, pods.name)
+        return
     if room < pods.count:
         fits = f"allows to fit only {room} out of" if room else "doesn't allow to fit any of"
         yield Step(Stage.TOPOLOGY, "failed", f'topology "{name}" {fits} {pods.count} pod(s)', flavor, path, pods.name)
@@ -187,6 +194,15 @@ def topology_steps(site: Site, pods: PodSet, asked: Amounts, flavors: list[Manif
     if _required(pods) not in ("", HOST, *site.domain_nodes):
         told += f", if all nodes are in one domain of {_required(pods)}, which no object says"
     yield Step(Stage.TOPOLOGY, "passed", told, flavor, path, pods.name)
+
+
+def _unsaid(site: Site, found: list[Entry], asked: Amounts) -> str:
+    """What of the asked only the nodes themselves know: parts of a tree do not say what runs on existing ones."""
+    if site.tree.is_whole or not found or any(each.pool.replicas is None for each in found):
+        return ""
+    said = {name for each in found for instance in each.types for name in each.pool.room(instance)}
+    names = ", ".join(name for name in asked if name not in said)
+    return f"no object says how much {names} existing nodes have" if names else ""
 
 
 def topology_room(site: Site, static: list[Entry], pods: Wanted, level: str) -> int:
@@ -210,7 +226,8 @@ def node_steps(site: Site, pods: PodSet, want: Wanted, made: Walk) -> Iterator[S
     made.is_static = bool(found) and all(each.pool.replicas is not None for each in found)
     if not found:
         message = "; ".join(each.message for each in misses[:4])
-        yield Step(Stage.NODE_POOL, "failed", message, misses[0].manifest, misses[0].path, pods.name)
+        fix = misses[0].fix
+        yield Step(Stage.NODE_POOL, "failed", message, misses[0].manifest, misses[0].path, pods.name, fix)
     names = ", ".join(each.pool.name for each in found)
     yield Step(
         Stage.NODE_POOL,
@@ -223,6 +240,9 @@ def node_steps(site: Site, pods: PodSet, want: Wanted, made: Walk) -> Iterator[S
     carried = {each.pool.name: holders(each, want) for each in found}
     most = sum(most_pods(each, want) for each in found)
     first = found[0]
+    if most < want.count and (unsaid := _unsaid(site, found, want.pod)):
+        yield Step(Stage.NODE, "not judged", unsaid, first.pool.manifest, (), pods.name)
+        return
     if most < want.count:
         strange = next((each.pool for each in found if not each.pool.is_known), None)
         if strange is not None:
@@ -231,10 +251,12 @@ def node_steps(site: Site, pods: PodSet, want: Wanted, made: Walk) -> Iterator[S
             return
         if any(carried.values()):
             message = f"node pool {names} can have nodes for {most} of {want.count} pods"
-            yield Step(Stage.NODE, "failed", message, first.pool.manifest, ("spec", "limits"), pods.name)
+            fix = f"at most {most} such pods"
+            yield Step(Stage.NODE, "failed", message, first.pool.manifest, ("spec", "limits"), pods.name, fix)
         else:
             obstacle = too_small(first, want)
-            yield Step(Stage.NODE, "failed", obstacle.message, obstacle.manifest, obstacle.path, pods.name)
+            where = obstacle.manifest, obstacle.path, pods.name
+            yield Step(Stage.NODE, "failed", obstacle.message, *where, obstacle.fix)
     yield _placed(found, carried, want, pods, made)
     for each in found:
         if carried[each.pool.name]:

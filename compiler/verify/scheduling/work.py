@@ -43,22 +43,26 @@ class Work:
     name: str = ""
     priority: str = ""
     """A WorkloadPriorityClass; empty where none is named."""
+    copies: int = 1
+    """How often it is there: each pod of a Deployment waits in the queue by itself."""
 
 
-def requests(pod: Any, defaults: Iterable[Any] = ()) -> Amounts:
+def requests(pod: Any, defaults: Iterable[Any] = (), *, template: bool = False) -> Amounts:
     """What the scheduler and Kueue count for a pod.
 
     Args:
         defaults: the container limits of the namespace's LimitRanges, as plain data.
+        template: whether it is what Kueue counts for the template of a job. There the defaults of LimitRanges come
+            before limits; when the pod is made, the API server first takes limits for requests.
 
     Source: k8s.io/component-helpers v0.35 resource/helpers.go, PodRequests; kubernetes-sigs/kueue v0.19.2
-    pkg/workload/resources.go, AdjustResources
+    pkg/workload/resources.go, AdjustResources; k8s.io/kubernetes v1.35.4 pkg/apis/core/v1/defaults.go, SetDefaults_Pod
     """
-    kept = list(defaults)
+    kept = list(defaults), template
     running: Amounts = {}
     peak: Amounts = {}
     for _, container in items(dig(pod, "initContainers")):
-        asked = _asked(container, kept)
+        asked = _asked(container, *kept)
         if dig(container, "restartPolicy") == "Always":
             running = _sum(running, asked)
             asked = running
@@ -66,7 +70,7 @@ def requests(pod: Any, defaults: Iterable[Any] = ()) -> Amounts:
             asked = _sum(running, asked)
         peak = _most(peak, asked)
     for _, container in items(dig(pod, "containers")):
-        running = _sum(running, _asked(container, kept))
+        running = _sum(running, _asked(container, *kept))
     whole = _most(running, peak) | {
         **amounts(dig(pod, "resources", "limits")),
         **amounts(dig(pod, "resources", "requests")),
@@ -79,7 +83,7 @@ def work_of(manifest: Manifest) -> Work | None:
     sets = tuple(_pod_sets(manifest))
     if not sets:
         return None
-    labels = manifest.labels
+    labels = _labels(manifest)
     return Work(
         pod_sets=sets,
         namespace=manifest.namespace,
@@ -88,7 +92,34 @@ def work_of(manifest: Manifest) -> Work | None:
         api_group=group(manifest),
         name=manifest.name,
         priority=str(labels.get(PRIORITY_LABEL) or ""),
+        copies=_copies(manifest),
     )
+
+
+def _labels(manifest: Manifest) -> dict[str, Any]:
+    """The labels that name the queue: a CronJob's own are not those of its Jobs, a ReplicaSet's not of its pods.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/deployment/deployment_webhook.go
+    """
+    spec = dig(manifest.body, "spec")
+    below = dict(pairs(dig(spec, "template", "metadata", "labels")))
+    match group(manifest), manifest.kind:
+        case "batch", "CronJob":
+            return dict(pairs(dig(spec, "jobTemplate", "metadata", "labels")))
+        case "apps", "ReplicaSet":
+            return below
+        case "apps", _:
+            return below | manifest.labels
+    return manifest.labels
+
+
+def _copies(manifest: Manifest) -> int:
+    """Workloads that an object makes: of a StatefulSet all pods are one, of a LeaderWorkerSet each group is.
+
+    Source: the same version, pkg/controller/jobs/statefulset/statefulset_pod_reconciler.go
+    """
+    kinds = ("apps", "Deployment"), ("apps", "ReplicaSet"), ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
+    return _count(dig(manifest.body, "spec", "replicas"), 1) if (group(manifest), manifest.kind) in kinds else 1
 
 
 def _pod_sets(manifest: Manifest) -> Iterator[PodSet]:
@@ -102,17 +133,58 @@ def _pod_sets(manifest: Manifest) -> Iterator[PodSet]:
             yield _of_template(spec, "main", min(few, _jobs_pods(spec)))
         case "batch", "CronJob":
             yield _of_template(dig(spec, "jobTemplate", "spec"), "main", _jobs_pods(dig(spec, "jobTemplate", "spec")))
-        case "apps", "Deployment" | "StatefulSet" | "ReplicaSet":
-            # Each pod of these waits in the queue by itself.
+        case "apps", "Deployment" | "ReplicaSet":
             yield _of_template(spec, "main", 1)
+        case "apps", "StatefulSet":
+            yield _of_template(spec, "main", _count(dig(spec, "replicas"), 1))
         case "jobset.x-k8s.io", "JobSet":
             for _, each in items(dig(spec, "replicatedJobs")):
                 job = dig(each, "template", "spec")
                 yield _of_template(job, str(dig(each, "name")), _count(dig(each, "replicas"), 1) * _jobs_pods(job))
+        case "leaderworkerset.x-k8s.io", "LeaderWorkerSet":
+            yield from _group(dig(spec, "leaderWorkerTemplate"))
+        case "ray.io", "RayCluster":
+            yield from _ray(spec)
+        case "ray.io", "RayJob":
+            yield from _ray(dig(spec, "rayClusterSpec"))
+            if dig(spec, "submissionMode") in (None, "K8sJobMode"):
+                own = dig(spec, "submitterPodTemplate", "spec")
+                yield PodSet(own if own is not None else _SUBMITTER, 1, "submitter")
         case "kubeflow.org", _:
             replicas = next((value for key, value in pairs(spec) if str(key).endswith("ReplicaSpecs")), None)
             for name, each in pairs(replicas):
                 yield _of_template(each, str(name).lower(), _count(dig(each, "replicas"), 1))
+
+
+_SUBMITTER = {"containers": [{"resources": {"requests": {"cpu": "500m", "memory": "200Mi"}}}]}
+"""The pod that submits a RayJob, where the object brings none.
+
+Source: ray-project/kuberay v1.6 ray-operator/controllers/ray/common/job.go, GetDefaultSubmitterTemplate
+"""
+
+
+def _ray(cluster: Any) -> Iterator[PodSet]:
+    """The pods of a Ray cluster.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/raycluster, BuildPodSets
+    """
+    if isinstance(cluster, dict):
+        yield _of_template(dig(cluster, "headGroupSpec"), "head", 1)
+    for _, each in items(dig(cluster, "workerGroupSpecs")):
+        hosts = _count(dig(each, "numOfHosts"), 1)
+        yield _of_template(each, str(dig(each, "groupName")), _count(dig(each, "replicas"), 1) * hosts)
+
+
+def _group(template: Any) -> Iterator[PodSet]:
+    """The pods of one group: a leader, if it has a template of its own, and workers."""
+    size = _count(dig(template, "size"), 1)
+    leader = dig(template, "leaderTemplate", "spec")
+    if leader is not None:
+        yield PodSet(leader, 1, "leader", dict(pairs(dig(template, "leaderTemplate", "metadata", "annotations"))))
+    count = size - (leader is not None)
+    if count > 0:
+        notes = dict(pairs(dig(template, "workerTemplate", "metadata", "annotations")))
+        yield PodSet(dig(template, "workerTemplate", "spec"), count, "worker" if leader is not None else "main", notes)
 
 
 def _jobs_pods(job: Any) -> int:
@@ -130,10 +202,12 @@ def _count(value: Any, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
 
 
-def _asked(container: Any, defaults: Iterable[Any]) -> Amounts:
-    """Requests of a container: its own, then the LimitRanges', then its limits."""
+def _asked(container: Any, defaults: Iterable[Any], template: bool) -> Amounts:
+    """Requests of a container: its own, then its limits and the LimitRanges' in the order that holds."""
     found = amounts(dig(container, "resources", "requests"))
     limits = amounts(dig(container, "resources", "limits"))
+    if not template:
+        found = {**limits, **found}
     for each in defaults:
         found = {**amounts(dig(each, "defaultRequest")), **found}
         limits = {**amounts(dig(each, "default")), **limits}

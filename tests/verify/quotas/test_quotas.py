@@ -228,7 +228,7 @@ def test_cpu_for_8_of_64_gpus_is_told() -> None:
         row = quota(objects, name, "batch-a100", "cpu")
         row["nominalQuota"] = "48"
     found = dict(told(objects))
-    assert set(found) == {"QTA004"}
+    assert set(found) == {"QTA004", "QTA014"}, "and the namespaces may request more than that"
     assert "96 cpu of flavor batch-a100 can be used, which is a node's share for 8 nvidia.com/gpu" in found["QTA004"]
 
 
@@ -253,8 +253,10 @@ def test_a_queue_of_efa_nodes_without_a_whole_node_is_told() -> None:
 def test_borrowing_is_told_where_nobody_lends() -> None:
     objects = copies("prod-use1")
     quota(objects, "search", "train-h100", GPU)["lendingLimit"] = "0"
-    ((identity, text),) = told(objects)
-    assert (identity, "ClusterQueue research" in text) == ("QTA005", True)
+    found = dict(told(objects))
+    assert set(found) == {"QTA005", "QTA014"}, "and the namespaces may request more than without what was lent"
+    text = found["QTA005"]
+    assert "ClusterQueue research" in text
     assert "48 nvidia.com/gpu may be borrowed of flavor train-h100, and nobody lends any" in text
 
 
@@ -278,7 +280,7 @@ def test_borrowing_is_told_where_nobody_lends() -> None:
         ),
         ([queue("a", {"f": {"cpu": 0}})], {"QTA011"}),
         ([queue("a", {"f": {"cpu": 0}}, "c"), queue("b", {"f": {"cpu": 1}}, "c")], set()),
-        ([queue("a", {"f": {"cpu": 0, "memory": 1}, "g": {"cpu": 1, "memory": 0}})], set()),
+        ([queue("a", {"f": {"cpu": 0, "memory": 1}, "g": {"cpu": 1, "memory": 0}})], {"QTA016"}),
         ([queue("a", {"f": {"cpu": 1}}, fairSharing={"weight": 0})], set()),
         (
             [queue("a", {"f": {"cpu": 1}}, "c", fairSharing={"weight": "0"}), queue("b", {"f": {"cpu": 1}}, "c")],

@@ -19,10 +19,12 @@ RENAMED = frozenset(
         "ClusterQueue",
         "Cohort",
         "EC2NodeClass",
+        "Job",
         "LocalQueue",
         "Namespace",
         "NodePool",
         "ResourceFlavor",
+        "Service",
         "Topology",
         "WorkloadPriorityClass",
     )

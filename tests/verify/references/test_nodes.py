@@ -160,3 +160,15 @@ def test_pods_tolerate_the_nodes_that_they_select_or_leave_that_to_kueue() -> No
     asks = f"{{nodeSelector: {{example.com/pool: trainers}}, {devices}}}"
     assert loud(POOLS, work(asks)) == [], "an admission plugin may add the toleration of a resource that is asked for"
     assert ids(POOLS, work(asks), whole=True) == ["REF024"]
+
+
+def test_pods_tolerate_a_taint_by_its_name() -> None:
+    def tolerating(*keys: str) -> list[tuple[str, str, str]]:
+        tolerations = ", ".join(f"{{key: {key}, operator: Exists}}" for key in keys)
+        text = work(f"{{tolerations: [{tolerations}]}}", kind="DaemonSet")
+        assert loud(POOLS, text) == loud(POOLS, text, whole=True)
+        return loud(POOLS, text)
+
+    assert tolerating("nvidia.com/gpus") == [("REF082", "DaemonSet default/work", "write nvidia.com/gpu")]
+    assert tolerating("nvidia.com/gpu") == tolerating("amd.com/gpu") == tolerating("example.com/team") == []
+    assert tolerating("nvidia.com/gpus", "nvidia.com/gpu") == [], "both are meant"

@@ -55,28 +55,6 @@ def test_keys_are_read_that_are_there() -> None:
     assert ids(filled_in_later, POD.replace("KEY", "other")) == []
 
 
-def test_labels_of_pools_choose_keys_of_the_device_plugins_configuration() -> None:
-    policy = """
-    apiVersion: nvidia.com/v1
-    kind: ClusterPolicy
-    metadata: {name: cluster-policy}
-    spec: {devicePlugin: {config: {name: sharing, default: whole}}}
-    ---
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: sharing, namespace: gpu-operator}
-    data: {whole: "version: v1", sliced: "version: v1"}
-    ---
-    apiVersion: karpenter.sh/v1
-    kind: NodePool
-    metadata: {name: a}
-    spec: {template: {metadata: {labels: {nvidia.com/device-plugin.config: LABEL}}}}
-    """
-    assert ids(policy.replace("LABEL", "sliced")) == []
-    assert told(policy.replace("LABEL", "silced")) == [("REF007", "NodePool a", "write sliced")]
-    assert ids(policy.replace("LABEL", "sliced").replace("default: whole", "default: none")) == ["REF007"]
-
-
 TENANTS = """
 apiVersion: v1
 kind: Namespace

@@ -12,26 +12,27 @@ from compiler.usage import UsageError
 from tests.conftest import ROOT
 
 TRAINING = """
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
 metadata:
   name: run
   namespace: research-train
   labels: {kueue.x-k8s.io/queue-name: research}
 spec:
-  pytorchReplicaSpecs:
-    Master:
-      replicas: 1
-      template: &pod
+  replicatedJobs:
+    - name: master
+      template: &job
         spec:
-          nodeSelector: {gpuc.dev/pool: train-h100}
-          containers:
-            - name: pytorch
-              resources:
-                limits: {nvidia.com/gpu: 8, cpu: "100", memory: 1Ti}
-    Worker:
+          template:
+            spec:
+              nodeSelector: {gpuc.dev/pool: train-h100}
+              containers:
+                - name: pytorch
+                  resources:
+                    limits: {nvidia.com/gpu: 8, cpu: "100", memory: 1Ti}
+    - name: worker
       replicas: WORKERS
-      template: *pod
+      template: *job
 """
 
 
@@ -62,8 +63,8 @@ def test_a_pod_gets_its_node(capsys: pytest.CaptureFixture[str]) -> None:
         ("--queue research --pool train-h100 --gpus 8 --cpu 192", "instance type", "Karpenter"),
         ("--queue research --pool serve-a100 --gpus 1", "flavor", "Kueue"),
         ("--queue research --resource example.com/tpu=1", "resources", "Kueue"),
-        ("--queue research --gpus 1 --pool lab-h100 --priority nobody", "cluster queue", "Kueue"),
-        ("--queue research --gpus 1 --pool lab-h100 --namespace search-serving", "local queue", "Kueue"),
+        ("--queue research --gpus 1 --pool lab-h100 --priority nobody", "priority class", "Kueue"),
+        ("--queue research --gpus 1 --pool lab-h100 --namespace search-serving", "policies", "policy"),
         ("--queue research --pool train-h100 --gpus 8 --memory 99Ti", "quota", "Kueue"),
     ],
 )
@@ -119,7 +120,7 @@ def test_every_template_that_gpuc_writes_gets_its_nodes(capsys: pytest.CaptureFi
         ("--queue research --pods 0 prod-use1", "--pods takes 1 or more"),
         ("--queue research", "a trace is about one cluster"),
         ("-f nowhere.yaml prod-use1", "no file nowhere.yaml"),
-        ("-f specs/prod-use1.yaml prod-use1", "no Pod, Job, JobSet"),
+        ("-f specs/prod-use1.yaml prod-use1", "no work whose pods gpuc knows"),
     ],
 )
 def test_wrong_usage_is_said(words: str, said: str) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Iterator
 
 from compiler.finding import Severity, fault
-from compiler.manifest import Manifest
 from compiler.verify.flaw import Flaw
+from compiler.verify.neighbours.bodies import LEAST, unlike
+from compiler.verify.neighbours.labels import odd_labels
+from compiler.verify.neighbours.policies import lacking_policies
 from compiler.verify.tree import Tree, dig, group
 
 FORGOTTEN = fault(
@@ -23,16 +23,10 @@ FENCES = (
     ("kueue.x-k8s.io", "LocalQueue"),
 )
 """API group and kind of what stands around the work of a namespace."""
-UNLIKE = fault(
-    "NSP002", Severity.WARNING, "One of several objects of a name, in namespaces that are alike, says something else.",
-    "Members of one tenant can do what those of all others cannot, or the other way round.",
-)  # fmt: skip
 OPEN_QUEUE = fault(
     "NSP003", Severity.WARNING, "A ClusterQueue takes work of every namespace, its neighbours only of theirs.",
     "Whoever may create a LocalQueue can use the quota of another tenant.",
 )  # fmt: skip
-LEAST = 2
-"""More than so many have to be alike: of two nobody knows which one is odd."""
 
 
 def flaws(tree: Tree) -> Iterator[Flaw]:
@@ -44,29 +38,20 @@ def flaws(tree: Tree) -> Iterator[Flaw]:
         alike.setdefault(frozenset(labels), []).append(name)
     has = {(group(each), each.kind, each.namespace) for each in tree.manifests if each.namespace}
     for names in alike.values():
-        yield from _unlike(tree, names)
+        if len(names) <= LEAST:
+            continue
+        yield from unlike(tree, frozenset(names))
+        yield from lacking_policies(tree, frozenset(names))
         for api_group, kind in FENCES:
             lacking = [name for name in names if (api_group, kind, name) not in has]
-            if len(lacking) == 1 and len(names) > LEAST:
+            if len(lacking) == 1:
                 namespace = tree.find("", "Namespace", lacking[0])
                 if namespace is not None:
                     text = f"it has no {kind}, as the other {len(names) - 1} namespaces with its labels have"
                     yield Flaw(FORGOTTEN, namespace, ("metadata", "name"), text)
+    yield from odd_labels(tree)
     queues = tree.of("kueue.x-k8s.io", "ClusterQueue")
     everyone = [each for each in queues if dig(each.body, "spec", "namespaceSelector") == {}]
     if len(everyone) == 1 and len(queues) > LEAST:
         text = "it selects every namespace; the other queues select theirs"
         yield Flaw(OPEN_QUEUE, everyone[0], ("spec", "namespaceSelector"), text)
-
-
-def _unlike(tree: Tree, namespaces: list[str]) -> Iterator[Flaw]:
-    """Roles of one name that are the same in all namespaces but one."""
-    alike: dict[str, list[Manifest]] = {}
-    for role in tree.of("rbac.authorization.k8s.io", "Role"):
-        if role.namespace in namespaces:
-            alike.setdefault(role.name, []).append(role)
-    for roles in alike.values():
-        texts = Counter(json.dumps(each.body, sort_keys=True) for each in roles)
-        if len(texts) == 2 and min(texts.values()) == 1 and len(roles) > LEAST:
-            odd = next(each for each in roles if texts[json.dumps(each.body, sort_keys=True)] == 1)
-            yield Flaw(UNLIKE, odd, ("rules",), f"its rules are not those of the other {len(roles) - 1} of its name")

@@ -1,0 +1,128 @@
+"""Configurations of the GPU operator, against the labels of node pools that choose one of them by name."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from compiler.finding import Path, Severity, fault
+from compiler.manifest import Manifest
+from compiler.verify.flaw import Flaw
+from compiler.verify.references.index import Index
+from compiler.verify.references.spelling import missing, misspelt, write
+from compiler.verify.tree import dig, pairs
+
+NO_CONFIGURATION = fault(
+    "REF026",
+    Severity.ERROR,
+    "A node pool chooses a configuration of the GPU operator that does not exist.",
+    "The device plugin's pod ends with an error on every such node, before it offers any GPU; the MIG manager leaves "
+    "the GPUs as they are, with nvidia.com/mig.config.state at failed. The nodes cost and serve nobody.",
+    "k8s-device-plugin v0.20.0, cmd/config-manager/main.go (updateConfigName); "
+    "mig-parted, cmd/nvidia-mig-manager/reconfigure_mig.go (assertValidMIGConfig)",
+)
+CHART: Final = "gpu-operator"
+DEVICE_PLUGIN: Final = "devicePlugin"
+"""The part of the chart's values, and of a ClusterPolicy, that shares GPUs out."""
+MIG_MANAGER: Final = "migManager"
+_LABELS = {DEVICE_PLUGIN: "nvidia.com/device-plugin.config", MIG_MANAGER: "nvidia.com/mig.config"}
+"""Labels of nodes by the part of the operator that reads them."""
+_MIG_FILE = "config.yaml"
+"""The key of the MIG manager's ConfigMap that it reads (gpu-operator v26.7.0, assets/state-mig-manager)."""
+_POOL_LABELS: Path = ("spec", "template", "metadata", "labels")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What node pools may choose from, of one part of the operator."""
+
+    part: str
+    source: str
+    """Where the configurations stand, for messages."""
+    texts: dict[str, Any]
+    """Configurations by name: YAML text of the device plugin's, a document of the MIG manager's."""
+    default: str
+    """What nodes without the label get; empty where that is not said."""
+    policy: Manifest | None
+    """The ClusterPolicy that says so; None for values of the chart."""
+
+    @property
+    def label(self) -> str:
+        """The label by which nodes choose."""
+        return _LABELS[self.part]
+
+
+def flaws(index: Index) -> Iterator[Flaw]:
+    """Labels that name no configuration, and labels that nothing reads."""
+    for each in choices(index):
+        if each.policy is not None and each.default:
+            path: Path = ("spec", each.part, "config", "default")
+            yield from _flaw(each.policy, path, each.default, each)
+        for pool in index.nodes.pools:
+            label = dig(pool.manifest.body, *_POOL_LABELS, each.label)
+            yield from _flaw(pool.manifest, (*_POOL_LABELS, each.label), label, each)
+    for pool in index.nodes.pools:
+        for key, _ in pairs(dig(pool.manifest.body, *_POOL_LABELS)):
+            if (near := misspelt(key, _LABELS.values())) and key not in _LABELS.values():
+                message = f'nothing reads this label, did you mean "{near}"'
+                yield Flaw(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, key), message, write(near), True)
+    for part, label in _LABELS.items():
+        if dig(index.tree.values, CHART, part, "enabled") is False:
+            for pool in index.nodes.pools:
+                if dig(pool.manifest.body, *_POOL_LABELS, label) is not None:
+                    message = f"nothing reads this label: {part}.enabled is false in the values of the GPU operator"
+                    yield Flaw(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, label), message, on_key=True)
+
+
+def choices(index: Index) -> Iterator[Choice]:
+    """Configurations that are in the tree: of ClusterPolicies, and of the chart's values."""
+    sources: list[tuple[Any, Manifest | None]] = [
+        (dig(each.body, "spec"), each) for each in index.tree.of("nvidia.com", "ClusterPolicy")
+    ]
+    sources.append((index.tree.values.get(CHART), None))
+    for spec, policy in sources:
+        for part in _LABELS:
+            config = dig(spec, part, "config")
+            if dig(spec, part, "enabled") is False or not isinstance(config, dict):
+                continue
+            data, source = _data(config, part, index, is_chart=policy is None)
+            texts = data if part == DEVICE_PLUGIN else _layouts(data)
+            default = dig(config, "default")
+            if texts:
+                yield Choice(part, source, texts, default if isinstance(default, str) else "", policy)
+
+
+def parsed(text: Any) -> Any:
+    """The document of a YAML text; None for anything that is none."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return YAML(typ="safe", pure=True).load(io.StringIO(text)) if isinstance(text, str) else None
+    except (YAMLError, ValueError, RecursionError):
+        return None
+
+
+def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict[str, Any], str]:
+    """The data of the ConfigMap that the chart makes, or whose name is given, be it misspelt; where it stands."""
+    own = dict(pairs(dig(config, "data")))
+    if is_chart and own and dig(config, "create") is True:
+        return own, f"the GPU operator's values, {part}.config.data"
+    maps = {each.name: each for each in index.tree.of("", "ConfigMap")}
+    name = dig(config, "name")
+    meant = (name if name in maps else misspelt(name, maps)) if isinstance(name, str) else ""
+    count = sum(each.name == meant for each in index.tree.of("", "ConfigMap"))
+    return dict(pairs(dig(maps[meant].body, "data"))) if count == 1 else {}, f"ConfigMap {meant}"
+
+
+def _layouts(data: dict[str, Any]) -> dict[str, Any]:
+    return dict(pairs(dig(parsed(data.get(_MIG_FILE)), "mig-configs")))
+
+
+def _flaw(manifest: Manifest, path: Path, name: Any, choice: Choice) -> Iterator[Flaw]:
+    if isinstance(name, str) and name and name not in choice.texts:
+        near = misspelt(name, choice.texts)
+        message = f"in {choice.source}: {missing('the configuration', name, choice.texts, near)}"
+        yield Flaw(NO_CONFIGURATION, manifest, path, message, write(near))

@@ -1,0 +1,201 @@
+"""A real API server beside `gpuc lint --crds`: the same verdict, place and message on objects of imported kinds."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from compiler.finding import Path as Place
+from compiler.lint.files import files_below
+from compiler.lint.objects import Reading
+from compiler.lint.own_definitions import imports
+from compiler.lint.own_rules import BROKEN_RULE
+from compiler.lint.own_schemas import own_flaws
+from compiler.lint.text import read
+from compiler.rehearse.client import Client, holds
+from compiler.rehearse.plane.etcd import start_etcd
+from compiler.rehearse.plane.kubernetes import start_api_server
+from compiler.rehearse.plane.site import Site
+from compiler.rehearse.process import stop
+from compiler.rehearse.programs import Programs, cache_root
+from compiler.rehearse.run_folder import run_folder
+from compiler.verify.flaw import Flaw
+from tests.conformance.outcome import Check
+from tests.lint.rule_objects import Maker, Spot, spots
+
+Object = dict[str, Any]
+COUNT = 6
+"""Objects around each rule."""
+READY_SECONDS = 120
+_CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+_TOLD = 8
+"""So many disagreements are told."""
+_EVALUATING = " evaluating rule: "
+
+
+@dataclass
+class Tally:
+    """What a comparison came to."""
+
+    objects: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    """Findings that the server does not share, and refusals of which lint says nothing."""
+
+    def note(self) -> str:
+        """The numbers in one line."""
+        told = ", ".join(f"{count} {what}" for what, count in sorted(self.counts.items()))
+        return f"{self.objects} objects: {told}"
+
+
+def checks(programs: Programs, crds: Path, folder: Path, count: int = COUNT, seed: int = 1) -> Iterator[Check]:
+    """Upstream's definitions on an API server of their own, and objects made around each rule that they have."""
+    definitions = _definitions(crds)
+    tables = folder / "tables"
+    for definition in definitions.values():
+        for table in imports(definition):
+            path = tables / table.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(table.text, encoding="utf-8")
+    with _api_server(programs) as client:
+        _install(client, definitions.values())
+        tally = compared(client, tables, count, seed)
+    problem = "; ".join(tally.wrong[:_TOLD]) or ("" if tally.counts["refused alike"] else "nothing was refused")
+    yield Check("API server and imported rules", problem, tally.note())
+
+
+def compared(client: Client, tables: Path, count: int, seed: int) -> Tally:
+    """Objects of every table that has rules, created on the server without being kept."""
+    tally = Tally()
+    for path in sorted(tables.rglob("*.json")):
+        table = json.loads(path.read_text(encoding="utf-8"))
+        kind, _, version = path.stem.rpartition("_")
+        maker = Maker(table["schema"], seed)
+        for spot in spots(table.get("rules", {})):
+            for _ in range(count):
+                document = _document(f"{path.parent.name}/{version}", kind, maker, spot, table["namespaced"])
+                _compare(client, tables, document, tally)
+    return tally
+
+
+def _document(api: str, kind: str, maker: Maker, spot: Spot, namespaced: bool) -> Object:
+    metadata = {"name": maker.name(spot)} | ({"namespace": "default"} if namespaced else {})
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, **maker.body(spot)}
+
+
+def _compare(client: Client, tables: Path, document: Object, tally: Tally) -> None:
+    reading, unjudged = Reading(), Counter[str]()
+    reading.add("object.yaml", json.dumps(document))
+    flaws = list(own_flaws(tables, reading.manifests, unjudged))
+    code, causes = _verdict(client, document)
+    tally.objects += 1
+    others = [each for each in flaws if each.fault is not BROKEN_RULE]
+    if code < 300:
+        tally.counts["taken alike" if not flaws else "found, and taken by the server"] += 1
+        tally.wrong += [_told("the server takes it", document, [each.message for each in flaws])] if flaws else []
+    elif others:
+        tally.counts["refused alike by their schema"] += 1
+    else:
+        _match(document, flaws, causes, unjudged, tally)
+
+
+def _match(document: Object, flaws: list[Flaw], causes: list[Object], unjudged: Counter[str], tally: Tally) -> None:
+    """Compares rule for rule what both refuse; causes that no rule explains are refusals by something else."""
+    left, lacking = list(causes), []
+    for flaw in flaws:
+        same = next((each for each in left if _is_same(flaw, each)), None)
+        if same is None:
+            lacking.append(flaw.message)
+        else:
+            left.remove(same)
+    if unjudged:
+        tally.counts["not judged"] += 1
+    elif lacking or left:
+        tally.counts["refused for different reasons"] += 1
+        server = [f"{each.get('field')}: {each['message']}" for each in left]
+        tally.wrong.append(_told("different reasons", document, [*lacking, "server:", *server]))
+    else:
+        tally.counts["refused alike"] += 1
+        tally.counts["rules refused alike"] += len(flaws)
+
+
+def _is_same(flaw: Flaw, cause: Object) -> bool:
+    if _field(flaw.path) != str(cause.get("field", "")).replace("[", ".").replace("]", ""):
+        return False
+    message = str(cause["message"])
+    if _EVALUATING in message:
+        return flaw.message.startswith(message.rpartition(_EVALUATING)[2])
+    return message.endswith(flaw.message)
+
+
+def _field(path: Place) -> str:
+    return ".".join(map(str, path)) or "<nil>"
+
+
+def _verdict(client: Client, document: Object) -> tuple[int, list[Object]]:
+    """The status of a creation that is not kept, and every cause of a refusal."""
+    path = client.path(document["apiVersion"], document["kind"], document["metadata"].get("namespace", ""))
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    address = f"{path}?dryRun=All&fieldValidation=Strict"
+    code, answer = client._exchange("POST", address, json.dumps(document).encode(), headers)
+    if code < 300:
+        return code, []
+    told = json.loads(answer)
+    return code, told.get("details", {}).get("causes") or [{"message": told.get("message", ""), "field": ""}]
+
+
+def _told(what: str, document: Object, messages: list[str]) -> str:
+    return f"{what}: {json.dumps(document)[:1500]} -> {' | '.join(messages)[:1500]}"
+
+
+def _definitions(crds: Path) -> dict[str, Object]:
+    """Every definition with a rule by its name; without conversion, which needs a webhook that is not there."""
+    found: dict[str, Object] = {}
+    for file in files_below(str(crds)):
+        text = Path(file).read_text(encoding="utf-8-sig")
+        for _, document in read(text, file).documents:
+            if isinstance(document, dict) and document.get("kind") == _CRD[1]:
+                document["spec"].pop("conversion", None)
+                document.pop("status", None)
+                if any(table.rules for table in imports(document)):
+                    found[document["metadata"]["name"]] = document
+    return found
+
+
+@contextmanager
+def _api_server(programs: Programs) -> Iterator[Client]:
+    """etcd and an API server, nothing else: no webhook says anything."""
+    with run_folder(cache_root() / "rehearse") as folder:
+        site = Site(programs, folder)
+        try:
+            etcd, url = start_etcd(site)
+            etcd.wait_ready(READY_SECONDS)
+            start_api_server(site, url).wait_ready(READY_SECONDS)
+            client = Client(site.url, site.authority.file, site.admin)
+            client.wait_for("v1", "Namespace", "default", lambda _: True, READY_SECONDS)
+            yield client
+        finally:
+            stop(reversed(site.processes))
+
+
+def _install(client: Client, definitions: Any) -> None:
+    for definition in definitions:
+        client.send("POST", client.path(*_CRD), json.dumps(definition).encode(), "application/json")
+    for definition in definitions:
+        name = definition["metadata"]["name"]
+        client.wait_for(*_CRD, name, holds("Established"), READY_SECONDS)
+    deadline = time.monotonic() + READY_SECONDS
+    for definition in definitions:
+        spec = definition["spec"]
+        served = [f"{spec['group']}/{each['name']}" for each in spec["versions"] if each.get("served")]
+        while not all(client.serves(api, spec["names"]["kind"]) for api in served):
+            assert time.monotonic() < deadline, f"{definition['metadata']['name']} is not served"
+            for api in served:
+                client._resources.pop(api, None)
+            time.sleep(0.2)

@@ -1,0 +1,266 @@
+"""Charts that a tree installs: their values are judged where they stand, in the version that gpuc knows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from compiler.cli import main
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: a, namespace: argocd}
+spec:
+  project: default
+  destination: {server: https://kubernetes.default.svc, namespace: gpu-operator}
+"""
+SOURCE = """\
+  source:
+    repoURL: https://helm.ngc.nvidia.com/nvidia
+    chart: gpu-operator
+    targetRevision: v26.7.0
+    helm:
+"""
+KUEUE = """\
+  source:
+    repoURL: registry.k8s.io/kueue/charts
+    chart: kueue
+    targetRevision: 0.19.2
+    helm:
+"""
+
+
+def lint(capsys: pytest.CaptureFixture[str], folder: Path, files: dict[str, str], *words: str) -> dict[str, Any]:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(dedent(text))
+    main(["lint", str(folder), "--format", "json", *words])
+    report: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return report
+
+
+def told(report: dict[str, Any]) -> list[tuple[str, str, int, int]]:
+    return [(each["id"], Path(each["file"]).name, each["line"], each["column"]) for each in report["findings"]]
+
+
+CASES = {
+    "a map": (
+        APPLICATION + SOURCE + "      valuesObject:\n        driver: {enable: true}\n",
+        [("VAL001", "a.yaml", 13, 18)],
+    ),
+    "a block of text": (
+        APPLICATION + SOURCE + "      values: |\n        driver:\n          enable: true\n",
+        [("VAL001", "a.yaml", 14, 11)],
+    ),
+    "a quoted text": (
+        APPLICATION + SOURCE + '      values: "driver: {enable: true}"\n',
+        [("VAL001", "a.yaml", 12, 15)],
+    ),
+    "a text that is no YAML": (
+        APPLICATION + SOURCE + "      values: |\n        driver: [\n",
+        [("LNT001", "a.yaml", 13, 9)],
+    ),
+    "a parameter": (
+        APPLICATION + SOURCE + "      parameters:\n        - {name: driver.enable, value: 'true'}\n",
+        [("VAL001", "a.yaml", 13, 18)],
+    ),
+    "a text in a text": (
+        APPLICATION
+        + KUEUE
+        + "      values: |\n"
+        + "        managerConfig:\n"
+        + "          controllerManagerConfigYaml: |\n"
+        + "            apiVersion: config.kueue.x-k8s.io/v1beta2\n"
+        + "            kind: Configuration\n"
+        + "            waitForPods: {}\n",
+        [("VAL001", "a.yaml", 17, 13)],
+    ),
+    "an ApplicationSet, whose braces are filled in later": (
+        """\
+        apiVersion: argoproj.io/v1alpha1
+        kind: ApplicationSet
+        metadata: {name: a, namespace: argocd}
+        spec:
+          generators: [{list: {elements: [{name: b}]}}]
+          template:
+            metadata: {name: "{{name}}"}
+            spec:
+              source:
+                chart: gpu-operator
+                targetRevision: 26.7.0
+                helm:
+                  valuesObject:
+                    driver: {enabled: "{{driver}}", enable: true}
+        """,
+        [("VAL001", "a.yaml", 14, 45)],
+    ),
+    "Flux": (
+        """\
+        apiVersion: helm.toolkit.fluxcd.io/v2
+        kind: HelmRelease
+        metadata: {name: a, namespace: n}
+        spec:
+          chart: {spec: {chart: kueue, version: 0.19.2}}
+          valuesFrom: [{kind: ConfigMap, name: more}]
+          values: {enableKueueVizz: true}
+        ---
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: more, namespace: n}
+        data:
+          values.yaml: |
+            enablePrometheus: 3
+        """,
+        [("VAL001", "a.yaml", 7, 12), ("VAL002", "a.yaml", 14, 23)],
+    ),
+    "k3s": (
+        """\
+        apiVersion: helm.cattle.io/v1
+        kind: HelmChart
+        metadata: {name: a, namespace: kube-system}
+        spec:
+          repo: https://helm.ngc.nvidia.com/nvidia
+          chart: gpu-operator
+          version: v26.7.0
+          valuesContent: |-
+            toolkit: {enabeld: false}
+        """,
+        [("VAL001", "a.yaml", 9, 15)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "wanted"), CASES.values(), ids=CASES)
+def test_values_are_judged_where_they_stand(
+    text: str, wanted: list[tuple[str, str, int, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = lint(capsys, tmp_path, {"a.yaml": text})
+    assert told(report) == wanted
+
+
+def test_files_of_values_are_found_by_their_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = APPLICATION + SOURCE + "      valueFiles: [$ref/clusters/one/values.yaml]\n"
+    files = {
+        "apps/a.yaml": text,
+        "clusters/one/values.yaml": "driver: {enable: true}\n",
+        "clusters/two/x.yaml": "a: 1\n",
+    }
+    report = lint(capsys, tmp_path, files)
+    assert told(report) == [("VAL001", "values.yaml", 1, 10)]
+    assert "x.yaml" in str(report["unjudged"])
+    assert "values.yaml" not in str(report["unjudged"])
+
+
+def test_charts_of_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chart = """\
+        apiVersion: v2
+        name: stack
+        version: 1.0.0
+        dependencies:
+          - {name: gpu-operator, alias: gpu, version: v26.7.0, repository: "https://x", condition: gpu.enabled}
+          - {name: kueue, version: 0.19.2, repository: "oci://x"}
+          - {name: other, version: 1.0.0, repository: "https://x"}
+        """
+    values = "global: {a: 1}\ngpu: {enabled: true, global: {}, drivers: {}}\nkueue: {enableKueueViz: 1}\n"
+    report = lint(capsys, tmp_path, {"Chart.yaml": chart, "values.yaml": values, "values-prod.yaml": "gpu: {x: 1}\n"})
+    assert told(report) == [
+        ("VAL001", "values-prod.yaml", 1, 7),
+        ("VAL001", "values.yaml", 2, 34),
+        ("VAL002", "values.yaml", 3, 25),
+    ]
+
+
+def test_another_version_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (APPLICATION + SOURCE + "      valuesObject: {driver: {enable: true}}\n").replace("v26.7.0", "v25.3.0")
+    report = lint(capsys, tmp_path, {"a.yaml": text})
+    assert told(report) == []
+    assert "gpu-operator in version v25.3.0: gpuc knows those of v26.7.0" in str(report["unjudged"])
+
+
+CONFIG = """\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: plugin-config, namespace: gpu-operator}
+data: {shared: "", whole: ""}
+"""
+
+
+def test_values_name_config_maps_of_the_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def of(name: str, default: str) -> dict[str, Any]:
+        values = f"      valuesObject: {{devicePlugin: {{config: {{name: {name}, default: {default}}}}}}}\n"
+        return lint(capsys, tmp_path, {"a.yaml": APPLICATION + SOURCE + values + CONFIG})
+
+    assert told(of("plugin-config", "whole")) == told(of("made-elsewhere", "whole")) == []
+    assert [each[0] for each in told(of("plugin-configs", "whole"))] == ["VAL003"]
+    assert [each[0] for each in told(of("plugin-config", "half"))] == ["VAL003"]
+
+
+KUSTOMIZATION = """\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [pod.yaml]
+patches: [{path: patch.yaml}]
+configMapGenerator:
+  - {name: settings, literals: [A=1], files: [b.conf]}
+helmCharts:
+  - {name: gpu-operator, version: v26.7.0, valuesInline: {driver: {enable: true}}}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+    - name: c
+      env: [{name: A, valueFrom: {configMapKeyRef: {name: settings, key: %s}}}]
+"""
+
+
+def test_kustomizations_are_taken_at_their_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    patch = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {unknown: 1}\n"
+    files = {"kustomization.yaml": KUSTOMIZATION, "pod.yaml": POD % "b.conf", "patch.yaml": patch}
+    assert told(lint(capsys, tmp_path, files)) == [("VAL001", "kustomization.yaml", 8, 68)]
+    report = lint(capsys, tmp_path, {"pod.yaml": POD % "c.conf"})
+    assert ("pod.yaml", 7) in [each[1:3] for each in told(report)], "the generated ConfigMap has no such key"
+    assert "patches of Kustomize" in str(report["unjudged"])
+
+
+def test_texts_with_braces_are_no_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    {{ .Value }}\n  b: 1\n"
+    report = lint(capsys, tmp_path, {"a.yaml": text})
+    assert [each[0] for each in told(report)] == ["SCH002"]
+    for template in ("a: {{ .Values.a }}\n", "{{- if .Values.a }}\na: 1\n{{- end }}\n"):
+        report = lint(capsys, tmp_path, {"a.yaml": template})
+        assert (told(report), "templates" in str(report["unjudged"])) == ([], True)
+
+
+def test_what_is_filled_in_later_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: ${N}\n"
+    report = lint(capsys, tmp_path, {"a.yaml": text})
+    assert "such as ${NAME}" in str(report["unjudged"])
+    assert all("replicas" not in each["message"] for each in report["findings"])
+
+
+def test_numbers_are_amounts_only_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = """\
+        apiVersion: autoscaling/v2
+        kind: HorizontalPodAutoscaler
+        metadata: {name: a}
+        spec:
+          scaleTargetRef: {kind: Deployment, name: a}
+          maxReplicas: 3
+          metrics:
+            - {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 5}}}
+            - {type: Pods, pods: {metric: {name: q}, target: {type: AverageValue, averageValue: 3}}}
+            - type: Object
+              object: {metric: {name: q}, describedObject: {kind: A, name: b}, target: {type: Value, value: 3}}
+        """
+    assert told(lint(capsys, tmp_path, {"a.yaml": good})) == []
+    pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  limits: {cpu: true}\n"
+    assert ("SCH002", "b.yaml", 5, 17) in told(lint(capsys, tmp_path, {"b.yaml": pool}))

@@ -1,0 +1,210 @@
+"""Delivery by Argo CD: folders that nothing syncs, Applications of nothing, and charts that nobody installs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from compiler.compiled import compiled_spec
+from compiler.finding import Path
+from compiler.lint.objects import Reading
+from compiler.manifest import Manifest
+from compiler.verify.flaw import Flaw
+from compiler.verify.references import delivery, projects
+from compiler.verify.references.index import Index
+from compiler.verify.references.sources import sources
+from compiler.verify.tree import Tree
+from tests.conftest import EXAMPLES, ROOT
+from tests.verify.references.trees import example_objects, replaced, with_value
+from tests.verify.sound import unsound
+
+APPLICATIONS = """
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: pools, namespace: argocd}
+spec: {source: {repoURL: https://git.example.com/fleet.git, path: fleet/a/pools}}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: tenants, namespace: argocd}
+spec: {source: {repoURL: https://git.example.com/fleet, path: ./fleet/a/tenants/, directory: {recurse: true}}}
+"""
+CHART = """
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: karpenter, namespace: argocd}
+spec:
+  sources:
+    - {repoURL: public.ecr.aws/karpenter, chart: CHART, helm: {valueFiles: [$values/fleet/a/karpenter.yaml]}}
+    - {repoURL: https://git.example.com/fleet.git, ref: REF}
+"""
+FILES = {
+    "fleet/a/apps/all.yaml": APPLICATIONS,
+    "fleet/a/pools/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: pools}",
+    "fleet/a/tenants/web/a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: web}",
+    "fleet/a/jobs/a.yaml": """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: web, labels: {kueue.x-k8s.io/queue-name: web}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: train, namespace: web}
+""",
+    "elsewhere/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}",
+}
+
+
+def tree(files: dict[str, str], *, whole: bool = True, values: tuple[str, ...] = ()) -> Tree:
+    reading = Reading()
+    for file, text in files.items():
+        reading.add(file, text)
+    assert reading.findings == []
+    return Tree(reading.manifests, is_whole=whole, value_files=values)
+
+
+def flaws(tree: Tree) -> list[Flaw]:
+    return list(delivery.flaws(Index(tree)))
+
+
+def told(files: dict[str, str], *, whole: bool = True, values: tuple[str, ...] = ()) -> list[tuple[str, str, str]]:
+    return [(each.fault.id, each.manifest.name, each.fix) for each in flaws(tree(files, whole=whole, values=values))]
+
+
+def test_every_folder_beside_a_synced_one_is_synced() -> None:
+    assert told(FILES) == []
+    beside = FILES | {"fleet/a/policies/a.yaml": FILES["elsewhere/a.yaml"].replace("other", "policy")}
+    assert told(beside) == [("DLV001", "policy", "")]
+    assert told(beside, whole=False) == [], "another Application may stand elsewhere"
+    below = FILES | {"fleet/a/pools/more/a.yaml": FILES["elsewhere/a.yaml"]}
+    assert told(below) == [("DLV001", "other", "")], "without recurse, folders below are not synced"
+
+
+def test_an_application_needs_files() -> None:
+    misspelt = FILES | {"fleet/a/apps/all.yaml": APPLICATIONS.replace("fleet/a/pools", "fleet/a/poolss")}
+    assert told(misspelt)[0] == ("DLV002", "pools", "write fleet/a/pools")
+    assert told(misspelt, whole=False) == [("DLV002", "pools", "write fleet/a/pools")]
+    gone = {file: text for file, text in FILES.items() if "pools" not in file}
+    assert told(gone) == [("DLV002", "pools", "")]
+    assert told(gone, whole=False) == [], "who keeps the files may not have given all of them"
+    other = APPLICATIONS.replace("https://git.example.com/fleet.git", "https://git.example.com/other.git")
+    assert told(gone | {"fleet/a/apps/all.yaml": other}) == [], "what another repository holds nobody knows"
+    assert told({"a.yaml": APPLICATIONS}) == []
+
+
+def chart(name: str = "karpenter", reference: str = "values") -> dict[str, str]:
+    return FILES | {"fleet/a/apps/karpenter.yaml": CHART.replace("CHART", name).replace("REF", reference)}
+
+
+def test_values_of_a_chart_are_there() -> None:
+    assert told(chart(), values=("fleet/a/karpenter.yaml",)) == []
+    expected = [("DLV003", "karpenter", "write $values/fleet/a/karpentre.yaml")]
+    assert told(chart(), values=("fleet/a/karpentre.yaml",)) == expected
+    assert told(chart(), values=()) == [("DLV003", "karpenter", "")]
+    assert told(chart(), values=(), whole=False) == []
+    for whole in (True, False):
+        assert told(chart(reference="other"), whole=whole, values=("fleet/a/karpenter.yaml",)) == [
+            ("DLV003", "karpenter", "")
+        ]
+    unknown = Tree(tree(chart()).manifests, is_whole=True)
+    assert flaws(unknown) == [], "nobody says which files there are"
+
+
+POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}"
+QUEUE = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: a}
+spec: {resourceGroups: [{coveredResources: [cpu, nvidia.com/gpu]}]}
+"""
+
+
+def test_what_objects_and_resources_need_is_installed() -> None:
+    values = ("fleet/a/karpenter.yaml",)
+    assert told(chart() | {"fleet/a/pools/a.yaml": POOL}, values=values) == []
+    assert told(chart("kueue") | {"fleet/a/pools/a.yaml": POOL}, values=values) == [("DLV004", "a", "")]
+    assert told(FILES | {"fleet/a/pools/a.yaml": POOL}) == [], "a tree without any chart has them from elsewhere"
+    assert told(chart("kueue") | {"fleet/a/pools/a.yaml": POOL}, values=values, whole=False) == []
+    found = flaws(tree(chart("kueue") | {"fleet/a/pools/a.yaml": QUEUE}, values=values))
+    assert [(each.fault.id, each.path) for each in found] == [
+        ("DLV004", ("spec", "resourceGroups", 0, "coveredResources", 1))
+    ]
+    plugin = """
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: plugin}
+spec: {template: {spec: {containers: [{name: a, image: "nvcr.io/nvidia/k8s-device-plugin:v0.19"}]}}}
+"""
+    assert told(chart("kueue") | {"fleet/a/pools/a.yaml": f"{QUEUE}---{plugin}"}, values=values) == []
+
+
+def test_karpenter_without_its_definitions_needs_the_chart_that_has_them() -> None:
+    text = CHART.replace("CHART", "karpenter").replace("REF", "values").replace("helm: {", "helm: {skipCrds: true, ")
+    files, values = FILES | {"fleet/a/apps/karpenter.yaml": text}, ("fleet/a/karpenter.yaml",)
+    (flaw,) = flaws(tree(files, values=values))
+    assert (flaw.fault.id, flaw.path) == ("DLV004", ("spec", "sources", 0, "helm", "skipCrds"))
+    definitions = CHART.replace("CHART", "karpenter-crd").replace("REF", "values").replace("name: karpenter", "name: b")
+    assert told(files | {"fleet/a/apps/b.yaml": definitions}, values=values) == []
+
+
+def values_of(name: str) -> list[str]:
+    return [f"out/{name}/{each}/values.yaml" for each in compiled_spec(ROOT, f"specs/{name}.yaml").charts]
+
+
+def example(name: str, manifests: Any) -> Tree:
+    return Tree(manifests, is_whole=True, value_files=values_of(name))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_each_application_of_an_example_is_needed(name: str) -> None:
+    objects = example_objects(name)
+    assert flaws(example(name, objects)) == []
+    applications = [each for each in objects if each.kind == "Application" and not each.name.endswith("-root")]
+    assert len(applications) >= 12
+    for application in applications:
+        found = flaws(example(name, [each for each in objects if each is not application]))
+        assert {each.fault.id for each in found} <= {"DLV001", "DLV004"}, application
+        assert found, application
+        (own, *_) = sources(application)
+        if (folder := own.folder) is not None:
+            assert all(each.manifest.file.startswith(f"{folder}/") for each in found)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_each_path_of_an_example_has_to_be_right(name: str) -> None:
+    objects = example_objects(name)
+    for application in [each for each in objects if each.kind == "Application"]:
+        for source in sources(application):
+            wrong: list[tuple[Path, str]] = []
+            if source.folder:
+                wrong.append(((*source.path, "path"), f"{source.folder}x"))
+            if source.chart and "valueFiles" in source.value["helm"]:
+                file = source.value["helm"]["valueFiles"][0]
+                wrong.append(((*source.path, "helm", "valueFiles", 0), file.replace(".yaml", ".yml")))
+            for path, value in wrong:
+                broken = replaced(objects, application, with_value(application, path, value))
+                found = flaws(example(name, broken))
+                assert (application.name, path) in [(each.manifest.name, each.path) for each in found]
+
+
+@pytest.mark.parametrize(
+    "strange", [None, True, 7, "", "/", ".", "x", [], {}, [[]], [None], {"": None}, ["$"], ["$a/b"]]
+)
+def test_strange_values_are_survived(strange: Any) -> None:
+    objects = tree(chart()).manifests
+    for number, each in enumerate(objects):
+        if each.kind != "Application":
+            continue
+        bodies: list[dict[str, Any]] = [{"spec": strange}]
+        source = {"repoURL": "https://git.example.com/fleet.git", "path": "fleet/a/pools", "chart": "a"}
+        bodies += [{"spec": {part: strange}} for part in ("source", "sources", "project")]
+        bodies += [{"spec": {"source": {**source, key: strange}}} for key in (*source, "helm", "directory")]
+        bodies += [{"spec": {"source": {**source, "helm": {"valueFiles": strange}}}}]
+        for body in bodies:
+            changed: list[Manifest] = [*objects]
+            changed[number] = replace(each, body=body)
+            for whole in (True, False):
+                index = Index(Tree(changed, is_whole=whole, value_files=()))
+                assert unsound([*delivery.flaws(index), *projects.flaws(index)], changed) == []

@@ -1,0 +1,123 @@
+"""Labels of node pools that choose a configuration of the GPU operator, of its chart's values or a ClusterPolicy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compiler.compiled import compiled_spec
+from compiler.verify.references import flaws
+from compiler.verify.tree import Tree
+from tests.conftest import ROOT
+from tests.verify.references.trees import replaced, told, tree, with_value
+
+POLICY = """
+apiVersion: nvidia.com/v1
+kind: ClusterPolicy
+metadata: {name: cluster-policy}
+spec:
+  devicePlugin: {config: {name: sharing, default: whole}}
+  migManager: {config: {name: layouts}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: sharing, namespace: gpu-operator}
+data: {whole: "version: v1", sliced: "version: v1"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: layouts, namespace: gpu-operator}
+data: {config.yaml: "{version: v1, mig-configs: {all-disabled: [], halves: []}}"}
+"""
+
+
+def pool(labels: str) -> str:
+    """A node pool whose nodes have labels."""
+    return f"""
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {{name: a}}
+spec: {{template: {{metadata: {{labels: {labels}}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("labels", "wanted"),
+    [
+        ("{nvidia.com/device-plugin.config: sliced, nvidia.com/mig.config: halves}", []),
+        ("{nvidia.com/device-plugin.config: ''}", []),
+        ("{example.com/pool: a}", []),
+        ("{nvidia.com/device-plugin.config: silced}", [("REF026", "NodePool a", "write sliced")]),
+        ("{nvidia.com/device-plugin.config: other}", [("REF026", "NodePool a", "")]),
+        ("{nvidia.com/mig.configs: halves}", [("REF026", "NodePool a", "write nvidia.com/mig.config")]),
+        ("{nvidia.com/mig.config.state: success, nvidia.com/gpu.config: a}", []),
+        ("{nvidia.com/mig.config: halfs}", [("REF026", "NodePool a", "")]),
+        ("{nvidia.com/mig.config: all-disbaled}", [("REF026", "NodePool a", "write all-disabled")]),
+    ],
+)
+def test_labels_choose_from_the_config_maps_that_a_policy_names(
+    labels: str, wanted: list[tuple[str, str, str]]
+) -> None:
+    assert told(POLICY, pool(labels)) == wanted
+    whole = [each for each in told(POLICY, pool(labels), whole=True) if each[0] != "REF040"]
+    assert whole == wanted
+
+
+def test_the_default_of_a_policy_is_one_of_its_configurations() -> None:
+    missing = POLICY.replace("default: whole", "default: none")
+    assert told(missing, pool("{}")) == [("REF026", "ClusterPolicy cluster-policy", "")]
+
+
+def test_configurations_that_are_elsewhere_or_unreadable_say_nothing() -> None:
+    elsewhere = POLICY.replace("name: sharing, namespace", "name: other, namespace")
+    assert told(elsewhere, pool("{nvidia.com/device-plugin.config: other}")) == []
+    misspelt = POLICY.replace("name: sharing, namespace", "name: shraing, namespace")
+    assert ("REF026", "NodePool a", "write sliced") in told(misspelt, pool("{nvidia.com/device-plugin.config: slicde}"))
+    unreadable = POLICY.replace('"{version: v1, mig-configs: {all-disabled: [], halves: []}}"', "'{['")
+    assert told(unreadable, pool("{nvidia.com/mig.config: other}")) == []
+
+
+def of_values(values: Any, labels: str) -> list[str]:
+    """Messages about a pool beside the values of the GPU operator's chart."""
+    made = Tree(tree(pool(labels)).manifests, is_whole=True, values={"gpu-operator": values})
+    return [each.message for each in flaws(made) if each.fault.id == "REF026"]
+
+
+def test_labels_choose_from_the_charts_values() -> None:
+    data = {"whole": "version: v1", "sliced": "version: v1"}
+    layouts = {"config.yaml": "mig-configs: {halves: []}"}
+    values = {
+        "devicePlugin": {"config": {"create": True, "name": "a", "data": data}},
+        "migManager": {"enabled": True, "config": {"create": True, "name": "b", "data": layouts}},
+    }
+    assert of_values(values, "{nvidia.com/device-plugin.config: sliced, nvidia.com/mig.config: halves}") == []
+    assert of_values(values, "{nvidia.com/device-plugin.config: silced, nvidia.com/mig.config: thirds}") == [
+        "in the GPU operator's values, devicePlugin.config.data: "
+        'the configuration "silced" does not exist, did you mean "sliced"',
+        "in the GPU operator's values, migManager.config.data: "
+        'the configuration "thirds" does not exist; there are halves',
+    ]
+    off = {**values, "migManager": {**values["migManager"], "enabled": False}}
+    assert of_values(off, "{nvidia.com/mig.config: halves}") == [
+        "nothing reads this label: migManager.enabled is false in the values of the GPU operator"
+    ]
+    elsewhere = {"devicePlugin": {"config": {"create": False, "name": "a", "data": data}}}
+    assert of_values(elsewhere, "{nvidia.com/device-plugin.config: other}") == []
+
+
+@pytest.mark.parametrize("strange", [None, 7, "", [], {"config": 7}, {"config": {"create": True, "data": [7]}}])
+def test_strange_values_say_nothing(strange: Any) -> None:
+    values = {"devicePlugin": strange, "migManager": strange}
+    assert of_values(values, "{nvidia.com/device-plugin.config: a, nvidia.com/mig.config: a}") == []
+
+
+@pytest.mark.parametrize("label", ["nvidia.com/device-plugin.config", "nvidia.com/mig.config"])
+def test_a_label_of_an_example_that_names_nothing_is_told_at_its_place(label: str) -> None:
+    spec = compiled_spec(ROOT, "specs/infer-euw1.yaml")
+    pool = next(each for each in spec.objects if each.kind == "NodePool" and each.name == "models-a100")
+    path = ("spec", "template", "metadata", "labels", label)
+    broken = replaced(spec.objects, pool, with_value(pool, path, "other"))
+    found = list(flaws(Tree(broken, is_whole=True, values=spec.charts)))
+    assert [(each.fault.id, each.manifest.name, each.path) for each in found] == [("REF026", "models-a100", path)]
+    assert list(flaws(Tree(spec.objects, is_whole=True, values=spec.charts))) == []

@@ -1,0 +1,157 @@
+"""What node overlays promise, against what the device plugin makes of the GPUs of the nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compiler.compiled import compiled_spec
+from compiler.manifest import Manifest
+from compiler.verify.references import flaws
+from compiler.verify.tree import Tree
+from tests.conftest import ROOT
+from tests.verify.references.trees import replaced, tree, with_value
+
+WHOLE = "flags: {migStrategy: none}"
+SLICED = "flags: {migStrategy: mixed}"
+FOUR = "{resources: [{name: nvidia.com/gpu, replicas: 4}], renameByDefault: true}"
+SHARED = f"{{flags: {{migStrategy: none}}, sharing: {{timeSlicing: {FOUR}}}}}"
+SAME_NAME = SHARED.replace("true", "false")
+CUT = "{devices: [0, 1, 2, 3], mig-enabled: true, mig-devices: {1g.10gb: 7}}"
+HALF = f"[{CUT}, {{devices: [4, 5, 6, 7], mig-enabled: false}}]"
+
+
+def nodes(instance_type: str, capacity: str, more: str = "", weight: int = 1) -> str:
+    """A pool of one type that chooses a configuration, and an overlay."""
+    return f"""
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {{name: a}}
+spec:
+  template:
+    metadata: {{labels: {{nvidia.com/device-plugin.config: chosen, nvidia.com/mig.config: half}}}}
+    spec: {{requirements: [{{key: node.kubernetes.io/instance-type, operator: In, values: [{instance_type}]}}]}}
+---
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata: {{name: a}}
+spec:
+  weight: {weight}
+  requirements: [{{key: karpenter.sh/nodepool, operator: In, values: [a]}} {more}]
+  capacity: {capacity}
+"""
+
+
+def told(config: str, *texts: str, layout: str = "", strategy: str = "") -> list[str]:
+    """Messages beside a chart whose device plugin has one configuration, and its MIG manager one layout."""
+    layouts = {"config.yaml": f"mig-configs: {{half: {layout or '[]'}}}"}
+    values: dict[str, Any] = {
+        "mig": {"strategy": strategy},
+        "devicePlugin": {"config": {"create": True, "name": "a", "data": {"chosen": config}}},
+        "migManager": {"config": {"create": True, "name": "b", "data": layouts}},
+    }
+    made = Tree(tree(*texts).manifests, is_whole=True, values={"gpu-operator": values})
+    return [each.message for each in flaws(made) if each.fault.id == "REF054"]
+
+
+@pytest.mark.parametrize(
+    ("config", "instance_type", "capacity", "is_right"),
+    [
+        (WHOLE, "g6.12xlarge", '{nvidia.com/gpu: "4"}', True),
+        (WHOLE, "g6.12xlarge", "{nvidia.com/gpu: 3}", False),
+        (WHOLE, "g6.12xlarge", '{nvidia.com/gpu.shared: "16"}', False),
+        (WHOLE, "p5.48xlarge", '{nvidia.com/mig-1g.10gb: "56"}', False),
+        (SHARED, "g6.12xlarge", '{nvidia.com/gpu: "0", nvidia.com/gpu.shared: "16"}', True),
+        (SHARED, "g6.12xlarge", '{nvidia.com/gpu.shared: "4"}', False),
+        (SHARED, "g6.12xlarge", '{nvidia.com/gpu: "4"}', False),
+        (SAME_NAME, "g6.12xlarge", '{nvidia.com/gpu: "16"}', True),
+        (SAME_NAME, "g6.12xlarge", '{nvidia.com/gpu.shared: "16"}', False),
+        (SLICED, "p5.48xlarge", '{nvidia.com/mig-3g.40gb: "16", nvidia.com/gpu: "0"}', True),
+        (SLICED, "p5.48xlarge", '{nvidia.com/mig-3g.40gb: "17"}', False),
+        (SLICED, "p5.48xlarge", '{nvidia.com/mig-1g.10gb: "28", nvidia.com/gpu: "4"}', True),
+        (SLICED, "p5.48xlarge", '{nvidia.com/gpu: "9"}', False),
+        (SLICED, "m7i.large", '{nvidia.com/gpu: "9"}', True),
+        (SLICED, "x9.future", '{nvidia.com/gpu: "9", example.com/nic: "1"}', True),
+        ("version: v1", "g6.12xlarge", '{nvidia.com/gpu: "9"}', True),
+        ("{flags: {migStrategy: single}}", "p5.48xlarge", '{nvidia.com/gpu: "16"}', True),
+        ("{flags: {migStrategy: none}, resources: {gpus: []}}", "g6.12xlarge", '{nvidia.com/gpu: "9"}', True),
+        (SHARED.replace("replicas: 4", "replicas: 4, rename: a"), "g6.12xlarge", '{nvidia.com/gpu: "9"}', True),
+        ("'{['", "g6.12xlarge", '{nvidia.com/gpu: "9"}', True),
+    ],
+)
+def test_promises_are_kept_by_the_configuration(config: str, instance_type: str, capacity: str, is_right: bool) -> None:
+    assert (told(config, nodes(instance_type, capacity)) == []) == is_right
+
+
+def test_a_layout_says_how_many_slices_there_are() -> None:
+    right = '{nvidia.com/mig-1g.10gb: "28", nvidia.com/gpu: "4"}'
+    assert told(SLICED, nodes("p5.48xlarge", right), layout=HALF) == []
+    assert told(SLICED, nodes("p5.48xlarge", '{nvidia.com/mig-1g.10gb: "56"}'), layout=HALF) == [
+        "56 nvidia.com/mig-1g.10gb on p5.48xlarge; the device plugin's configuration chosen makes 28 of its GPUs (8)"
+        " in NodePool a"
+    ]
+    filtered = HALF.replace("{devices", "{device-filter: ['0x233010DE'], devices", 1)
+    assert told(SLICED, nodes("p5.48xlarge", '{nvidia.com/mig-1g.10gb: "56"}'), layout=filtered) == []
+
+
+def test_the_strategy_of_the_operator_comes_before_that_of_the_file() -> None:
+    slices = nodes("p5.48xlarge", '{nvidia.com/mig-1g.10gb: "56"}')
+    assert told(WHOLE, slices, strategy="mixed") == []
+    assert len(told(SLICED, slices, strategy="none")) == 1
+
+
+def test_overlays_that_may_not_hold_say_nothing() -> None:
+    wrong = '{nvidia.com/gpu: "9"}'
+    zone = ", {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a]}"
+    assert told(WHOLE, nodes("g6.12xlarge", wrong, zone)) == []
+    heavier = nodes("g6.12xlarge", '{nvidia.com/gpu: "4"}', weight=9).replace("NodeOverlay\nmetadata: {name: a}", "@")
+    heavier = heavier[heavier.index("---") :].replace("@", "NodeOverlay\nmetadata: {name: b}")
+    assert told(WHOLE, nodes("g6.12xlarge", wrong) + heavier) == []
+
+
+def test_without_a_configuration_the_strategy_of_the_operator_is_all() -> None:
+    operator = """
+    apiVersion: nvidia.com/v1
+    kind: ClusterPolicy
+    metadata: {name: cluster-policy}
+    spec: {mig: {strategy: STRATEGY}, devicePlugin: {enabled: true}}
+    """
+
+    def found(strategy: str, capacity: str) -> int:
+        made = tree(operator.replace("STRATEGY", strategy), nodes("p5.48xlarge", capacity))
+        return sum(each.fault.id == "REF054" for each in flaws(made))
+
+    assert found("mixed", '{nvidia.com/mig-1g.10gb: "56"}') == found("none", '{nvidia.com/gpu: "8"}') == 0
+    assert found("mixed", '{nvidia.com/mig-1g.10gb: "57"}') == found("none", '{nvidia.com/mig-1g.10gb: "8"}') == 1
+    assert found("mixed", '{nvidia.com/gpu.shared: "8"}') == 1
+    assert found("''", '{nvidia.com/mig-1g.10gb: "57"}') == 0
+
+
+def of(kind: str, name: str, objects: tuple[Manifest, ...]) -> Manifest:
+    """An object of an example."""
+    return next(each for each in objects if each.kind == kind and each.name == name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "path", "value"),
+    [
+        ("NodeOverlay", "models-a100-p4d-24xlarge", ("spec", "capacity", "nvidia.com/mig-1g.5gb"), "17"),
+        ("NodeOverlay", "embed-l4-g6-12xlarge", ("spec", "capacity", "nvidia.com/gpu.shared"), "24000000"),
+        (
+            "NodePool",
+            "notebooks-l4",
+            ("spec", "template", "metadata", "labels", "nvidia.com/device-plugin.config"),
+            "mps-6",
+        ),
+    ],
+)
+def test_an_example_in_which_one_of_them_is_another_is_told(
+    kind: str, name: str, path: tuple[str, ...], value: str
+) -> None:
+    spec = compiled_spec(ROOT, "specs/infer-euw1.yaml")
+    old = of(kind, name, spec.objects)
+    broken = replaced(spec.objects, old, with_value(old, path, value))
+    found = [each for each in flaws(Tree(broken, is_whole=True, values=spec.charts)) if each.fault.id == "REF054"]
+    assert found
+    assert all(each.manifest.kind == "NodeOverlay" and each.manifest.name.startswith(name) for each in found)

@@ -1,0 +1,74 @@
+"""Slips that people make in names that are not objects': keys of labels, hashes, layouts, limits of static pools."""
+
+from __future__ import annotations
+
+from tests.verify.references.trees import ids, told
+
+POOL = """
+    apiVersion: karpenter.sh/v1
+    kind: NodePool
+    metadata: {name: a}
+    spec: {template: {metadata: {labels: {example.com/block: b}}, spec: {}}}
+    """
+TOPOLOGY = """
+    apiVersion: kueue.x-k8s.io/v1beta2
+    kind: Topology
+    metadata: {name: t}
+    spec: {levels: [{nodeLabel: %s}, {nodeLabel: kubernetes.io/hostname}]}
+    """
+
+
+def test_levels_of_a_topology_are_labels_of_nodes() -> None:
+    assert ("REF034", "Topology t", "write example.com/block") in told(POOL, TOPOLOGY % "example.com/blocks")
+    for key in ("example.com/block", "topology.k8s.aws/network-node-layer-1", "example.com/hall"):
+        assert "REF034" not in ids(POOL, TOPOLOGY % key)
+
+
+PODS = """
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: p, namespace: n, labels: {app: web}}
+    spec:
+      containers: [{name: c, envFrom: [{configMapRef: {name: %s}}]}]
+    """
+SERVICE = """
+    apiVersion: v1
+    kind: Service
+    metadata: {name: s, namespace: n}
+    spec: {selector: {%s: web}, ports: [{port: 80}]}
+    """
+GENERATED = """
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: settings-5t8g6k2mhb, namespace: n}
+    """
+
+
+def test_a_selector_has_a_key_that_the_pods_nearly_have() -> None:
+    assert ("REF032", "Service n/s", "write app") in told(PODS % "x", SERVICE % "apps")
+    assert "REF032" not in ids(PODS % "x", SERVICE % "role"), "others may have such pods"
+
+
+def test_another_hash_of_kustomize_is_another_name() -> None:
+    assert ("REF090", "Pod n/p", "write settings-5t8g6k2mhb") in told(PODS % "settings-8mk2t6g5bh", GENERATED)
+    assert "REF090" not in ids(PODS % "settings-of-another", GENERATED)
+
+
+LAYOUTS = """
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: mig, namespace: gpu-operator}
+    data:
+      config.yaml: |
+        version: v1
+        mig-configs:
+          a:
+            - {devices: all, mig-enabled: true, mig-devices: {%s}}
+    """
+
+
+def test_layouts_have_room_on_some_gpu() -> None:
+    for wrong in ("3g.40gb: 3", "1g.10gb: 8", "3g.20gb: 2, 1g.5gb: 1", "7g.80gb: 1, 1g.10gb: 1"):
+        assert "REF035" in ids(LAYOUTS % wrong)
+    for right in ("1g.10gb: 7", "3g.40gb: 2", "1g.5gb: 2, 2g.10gb: 1, 3g.20gb: 1", "1g.5gb+me: 1", "odd: 99"):
+        assert "REF035" not in ids(LAYOUTS % right)

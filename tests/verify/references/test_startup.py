@@ -1,0 +1,84 @@
+"""Startup taints: what counts as their remover."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.verify.references.trees import ids
+
+POOL = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: sliced}
+spec:
+  template:
+    metadata: {labels: {example.com/pool: sliced}}
+    spec: {startupTaints: [{key: example.com/layout, value: pending, effect: NoSchedule}]}
+"""
+ALL = "[{operator: Exists}]"
+OWN = "[{key: example.com/layout, operator: Exists}]"
+
+
+def agent(tolerations: str, args: str = "[]", pool: str = "sliced", kind: str = "DaemonSet", more: str = "{}") -> str:
+    """Pods with arguments, tolerations, and more of a container."""
+    return f"""
+apiVersion: apps/v1
+kind: {kind}
+metadata: {{name: agent, namespace: default}}
+spec:
+  template:
+    spec:
+      nodeSelector: {{example.com/pool: {pool}}}
+      tolerations: {tolerations}
+      initContainers: [{{name: release, args: {args}}}]
+      containers: [{{name: agent, {more[1:-1]}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_removed"),
+    [
+        (agent(OWN), True),
+        (agent(ALL), False),
+        (agent(ALL, "[taint, node, $(NODE), 'example.com/layout:NoSchedule-']"), True),
+        (agent(ALL, "[taint, node, $(NODE), 'example.com/layout=pending:NoSchedule-']"), True),
+        (agent(ALL, "[taint, node, $(NODE), 'example.com/layout-']"), True),
+        (agent(ALL, "['--taint-key=example.com/layout']"), True),
+        (agent(ALL, "[sh, -c, 'kubectl taint node a example.com/layout- || true']"), True),
+        (agent(ALL, "[taint, node, $(NODE), 'example.com/layout:NoExecute-']"), False),
+        (agent(ALL, "[taint, node, $(NODE), 'example.com/layout-done:NoSchedule-']"), False),
+        (agent(ALL, "[taint, node, $(NODE), 'my.example.com/layout-']"), False),
+        (agent(OWN, pool="other"), False),
+        (agent(ALL, "['example.com/layout']", pool="other"), False),
+        (agent(ALL, "['example.com/layout']", pool="other", kind="Deployment"), True),
+        (agent(ALL, more="{env: [{name: TAINT, value: example.com/layout}]}"), True),
+        (agent(ALL, more="{envFrom: [{configMapRef: {name: settings}}]}"), True),
+        (agent(ALL, more="{envFrom: [{configMapRef: {name: other}}]}"), False),
+    ],
+)
+def test_pods_take_a_taint_away_that_they_tolerate_by_key_or_speak_of(text: str, is_removed: bool) -> None:
+    settings = """
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: settings, namespace: default}
+    data: {TAINT: example.com/layout}
+    """
+    assert ("REF025" not in ids(POOL, settings, text, whole=True)) == is_removed
+    assert "REF025" not in ids(POOL, text), "of a part of a cluster, its agents may live elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("args", "is_told"),
+    [
+        ("[taint, node, $(NODE), 'example.com/cut:NoSchedule-']", True),
+        ("[taint, nodes, $(NODE), 'example.com/cut=a:NoSchedule-']", True),
+        ("[taint, node, $(NODE), 'example.com/layout:NoSchedule-']", False),
+        ("[taint, node, $(NODE), 'example.com/cut=done:NoSchedule']", False),
+        ("[label, node, $(NODE), 'example.com/cut-']", False),
+    ],
+)
+def test_a_daemonset_frees_nodes_of_a_taint_that_they_start_with(args: str, is_told: bool) -> None:
+    gate = agent(OWN, args)
+    assert ("REF081" in ids(POOL, gate, whole=True)) == is_told
+    assert "REF081" not in ids(POOL, gate), "of a part of a cluster, something else may put the taint on"
+    assert "REF081" not in ids(POOL, gate.replace("DaemonSet", "Deployment"), whole=True)
