@@ -37,8 +37,8 @@ def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str
 
     manifests = [artifact for artifact in artifacts if isinstance(artifact, Manifest)]
     values = [artifact for artifact in artifacts if isinstance(artifact, Values)]
-    bodies = {each.component: each.body for each in values}
-    judged = [flaw.finding() for flaw in judge(Tree(manifests, is_whole=True, values=bodies))]
+    bodies, files = {each.component: each.body for each in values}, [each.file for each in values]
+    judged = [flaw.finding() for flaw in judge(Tree(manifests, is_whole=True, values=bodies, value_files=files))]
     return verify_schemas(manifests, kubernetes) + verify_values(values, releases) + judged
 
 
