@@ -32,13 +32,12 @@ JUDGES: tuple[str, ...] = (
 def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str, Any]) -> list[Finding]:
     """What is wrong with the emitted objects and values of one cluster."""
     from compiler.verify.schema import verify_schemas
-    from compiler.verify.tree import Tree
+    from compiler.verify.tree import emitted
     from compiler.verify.values import verify_values
 
     manifests = [artifact for artifact in artifacts if isinstance(artifact, Manifest)]
     values = [artifact for artifact in artifacts if isinstance(artifact, Values)]
-    bodies, files = {each.component: each.body for each in values}, [each.file for each in values]
-    judged = [flaw.finding() for flaw in judge(Tree(manifests, is_whole=True, values=bodies, value_files=files))]
+    judged = [flaw.finding() for flaw in judge(emitted(artifacts))]
     return verify_schemas(manifests, kubernetes) + verify_values(values, releases) + judged
 
 

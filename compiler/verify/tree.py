@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from compiler.manifest import Manifest
+from compiler.manifest import Artifact, Manifest, Values
 
 Key = tuple[str, str, str, str]
 """API group, kind, namespace, name."""
@@ -61,6 +61,18 @@ class Tree:
         return {
             each.name: {"kubernetes.io/metadata.name": each.name, **each.labels} for each in self.of("", "Namespace")
         }
+
+
+def emitted(artifacts: Iterable[Artifact]) -> Tree:
+    """All that a compile emits for a cluster."""
+    found = list(artifacts)
+    values = [each for each in found if isinstance(each, Values)]
+    return Tree(
+        (each for each in found if isinstance(each, Manifest)),
+        is_whole=True,
+        values={each.component: each.body for each in values},
+        value_files=[each.file for each in values],
+    )
 
 
 def group(manifest: Manifest) -> str:

@@ -14,7 +14,7 @@ from tests.verify.kill.unseen import chosen_breaks, flaws, unseen_breaks, why_un
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_break_is_reported_or_known(name: str) -> None:
     spec = compiled_spec(ROOT, f"specs/{name}.yaml")
-    assert flaws(spec.objects, spec.charts) == []
+    assert flaws(spec.objects, spec) == []
     chosen, missed = chosen_breaks(spec), list(unseen_breaks(spec))
     made = Counter(each.category for each in chosen)
     told = made - Counter(each.category for each in missed)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from compiler.compiled import CompiledSpec
 from compiler.manifest import Manifest
@@ -11,7 +10,7 @@ from compiler.verify import judge
 from compiler.verify.flaw import Flaw
 from compiler.verify.schema import schema_flaws
 from compiler.verify.shape import verify_shape
-from compiler.verify.tree import Tree
+from compiler.verify.tree import emitted
 from tests.verify.kill.breaks import Break, breaks, spread
 
 EACH = 3
@@ -47,7 +46,7 @@ def chosen_breaks(spec: CompiledSpec) -> list[Break]:
 
 def unseen_breaks(spec: CompiledSpec) -> Iterator[Break]:
     """Those that no judge reports."""
-    return (each for each in chosen_breaks(spec) if not flaws(each.tree, spec.charts))
+    return (each for each in chosen_breaks(spec) if not flaws(each.tree, spec))
 
 
 def why_unseen(each: Break) -> str:
@@ -55,6 +54,7 @@ def why_unseen(each: Break) -> str:
     return UNSEEN.get((each.manifest.kind, each.category), "")
 
 
-def flaws(tree: tuple[Manifest, ...], values: Mapping[str, Any]) -> list[Flaw]:
-    """What all judges find, as a compile asks them."""
-    return [*schema_flaws(tree, "1.35"), *verify_shape(tree), *judge(Tree(tree, is_whole=True, values=values))]
+def flaws(tree: Iterable[Manifest], spec: CompiledSpec) -> list[Flaw]:
+    """What all judges find in a tree, beside the other files of the spec, as a compile asks them."""
+    objects, others = list(tree), [each for each in spec.artifacts if not isinstance(each, Manifest)]
+    return [*schema_flaws(objects, "1.35"), *verify_shape(objects), *judge(emitted([*objects, *others]))]
