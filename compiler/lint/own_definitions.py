@@ -171,12 +171,9 @@ def _require_replicas(made: Schema, replicas: list[str]) -> None:
 
 
 def _rules(schema: Schema) -> Schema:
-    """The rules of a schema as a tree of places: only branches that lead to rules, those of allOf at their places."""
+    """The rules of a schema as a tree of places: only branches that lead to rules; allOf may have none."""
     own = [_rule(each) for each in schema.get(_RULES, [])]
-    made = _tree(schema, {"rules": own} if own else {}, _rules)
-    for branch in schema.get("allOf", []):
-        made = _merged(made, _rules(branch))
-    return made
+    return _tree(schema, {"rules": own} if own else {}, _rules)
 
 
 def _shapes(schema: Schema) -> Schema:
@@ -194,20 +191,6 @@ def _tree(schema: Schema, made: Schema, of: Callable[[Schema], Schema]) -> Schem
         child = schema.get(word)
         if isinstance(child, dict) and (found := of(child)):
             made[word] = found
-    return made
-
-
-def _merged(one: Schema, other: Schema) -> Schema:
-    made = {**one, **other}
-    if "rules" in one and "rules" in other:
-        made["rules"] = [*one["rules"], *other["rules"]]
-    for word in ("items", "additionalProperties"):
-        if word in one and word in other:
-            made[word] = _merged(one[word], other[word])
-    if "properties" in one and "properties" in other:
-        shared_names = one["properties"].keys() & other["properties"].keys()
-        both = {name: _merged(one["properties"][name], other["properties"][name]) for name in sorted(shared_names)}
-        made["properties"] = {**one["properties"], **other["properties"], **both}
     return made
 
 
