@@ -7,8 +7,8 @@ from typing import Any
 
 from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
-from compiler.verify.flaw import Flaw
 from compiler.verify.amount import ONE, amount
+from compiler.verify.flaw import Flaw
 from compiler.verify.references.index import Index
 from compiler.verify.references.namespace_labels import matches
 from compiler.verify.references.pods import Pods
