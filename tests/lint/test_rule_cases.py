@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from compiler.lint.own_engines import engines
 from compiler.lint.own_rules import MISSING_ENGINE
 from compiler.lint.own_schemas import own_flaws
 from compiler.verify.flaw import Flaw
+from tests.conftest import ROOT
 from tests.lint.rule_cases import CASES, GROUP, OF_ERRORS, TEXT, Case, definition, fields, rule
 
 
@@ -115,3 +118,15 @@ def test_a_text_of_a_format_that_is_not_read_is_said(tmp_path: Path) -> None:
     flaws, unjudged = told(tmp_path / "crds", "Widget", "2 weeks")
     assert flaws == []
     assert list(unjudged) == ['the rules of Widget w: the duration "2 weeks" is written in a way that is not read here']
+
+
+def test_nothing_of_it_is_loaded_where_no_tables_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    script = f"""
+import sys
+from compiler.cli import main
+main(["lint", {str(tmp_path)!r}])
+print(sorted(name for name in sys.modules if name in ("cel", "cel_expr_python") or "lint.own" in name))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines()[-1] == "[]"
