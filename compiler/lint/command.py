@@ -199,6 +199,8 @@ def _flaws(reading: Reading, options: LintOptions, values: Mapping[str, Any], le
         found += own_flaws(options.crds, own, left.others)
     for flaw in schema_flaws(others, options.kubernetes, as_written=True):
         if flaw.fault is UNKNOWN_KIND:
+            if flaw.manifest.kind == "Event":
+                continue  # dumps have them; they record what happened and configure nothing
             left.kinds[f"{flaw.manifest.api} {flaw.manifest.kind}"] += 1
         elif flaw.fault is not NOT_CANONICAL:  # how Kubernetes would print a quantity is nobody's mistake
             found.append(flaw)
