@@ -28,7 +28,8 @@ from compiler.rehearse.programs import Programs, cache_root
 from compiler.rehearse.run_folder import run_folder
 from compiler.verify.flaw import Flaw
 from tests.conformance.outcome import Check
-from tests.lint.rule_cases import CASES, GROUP, definition, fields
+from tests.lint.definitions import GROUP, definition, fields
+from tests.lint.rule_cases import CASES
 from tests.lint.rule_objects import Maker, Spot, spots
 
 Object = dict[str, Any]

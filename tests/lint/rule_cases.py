@@ -2,56 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-Schema = dict[str, Any]
-GROUP = "example.com"
-TEXT: Schema = {"type": "string", "maxLength": 100}
-NUMBER: Schema = {"type": "integer"}
-ITEMS = {"maxItems": 10}
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A field with a rule."""
-
-    name: str
-    schema: Schema
-    good: tuple[Any, ...] = ()
-    """Values that the server takes."""
-    bad: tuple[Any, ...] = ()
-    """Values that it refuses by the rule."""
-    unsure: tuple[tuple[Any, bool], ...] = ()
-    """Values of which lint says that it cannot judge them, and whether the server takes them."""
-
-
-def rule(text: str, message: str = "refused", **more: Any) -> Schema:
-    """The key of a schema that holds one rule."""
-    return {"x-kubernetes-validations": [{"rule": text, "message": message, **more}]}
-
-
-def texts(**more: Any) -> Schema:
-    """A list of texts."""
-    return {"type": "array", "items": TEXT, **ITEMS, **more}
-
-
-def fields(properties: Schema, **more: Any) -> Schema:
-    """An object of these fields."""
-    return {"type": "object", "properties": properties, **more}
-
-
-def definition(schema: Schema, kind: str = "Widget", **spec: Any) -> Schema:
-    """A CustomResourceDefinition with one version."""
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    names = {"kind": kind, "plural": f"{kind.lower()}s"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{kind.lower()}s.{GROUP}"},
-        "spec": {"group": GROUP, "scope": "Namespaced", "names": names, "versions": [version], **spec},
-    }
-
+from tests.lint.definitions import ITEMS, NUMBER, TEXT, Case, Schema, fields, rule, texts
+from tests.lint.function_cases import OF_FUNCTIONS
 
 _AB = {"a": TEXT, "b": TEXT}
 _TIME: Schema = {"type": "string", "format": "date-time"}
@@ -117,6 +69,29 @@ OF_TYPES = (
     Case(
         "nullable", fields({"a": {**TEXT, "nullable": True}}, **rule("!has(self.a)")), ({"a": None}, {}), ({"a": ""},)
     ),
+    Case(
+        "nullable items",
+        {
+            "type": "array",
+            **ITEMS,
+            "items": {**TEXT, "nullable": True, **rule("self != 'b'")},
+            **rule("self[0] != 'c'"),
+        },
+        (["a", None], [None]),
+        ([None, "b"], ["c", None]),
+    ),
+    Case(
+        "nullable objects",
+        {
+            "type": "array",
+            **ITEMS,
+            "items": {**fields(_AB, required=["a"]), "nullable": True},
+            **rule("self.size() < 2"),
+        },
+        ([None], [{"a": ""}]),
+        ([None, None],),
+    ),
+    Case("a set", texts(**{"x-kubernetes-list-type": "set"}, **rule("!('b' in self)")), (["a"],), (["b", "a"],)),
 )
 """What a rule stands on."""
 
@@ -259,124 +234,5 @@ OF_ERRORS = (
     Case("where a list has it", texts(**rule("self.indexOf('b') == 1")), unsure=((["a", "b"], True), (["b"], False))),
 )
 """Where the engines part, or neither knows a function: what the server says is in `unsure`."""
-
-OF_FUNCTIONS = (
-    Case("find", {**TEXT, **rule("self.find('[0-9]+') == '42'")}, ("a42b",), ("ab", "4")),
-    Case("find to the end", {**TEXT, **rule("self.find('a$') == 'a'")}, ("ba",), ("ba\n", "ab")),
-    Case("find of digits", {**TEXT, **rule("self.find(r'\\d+') == '1'")}, ("a1",), ("\u0661",)),
-    Case("find in other words", {**TEXT, **rule("self.find(r'\\pL+') == 'a'")}, unsure=(("a", True), ("1", False))),
-    Case("findAll", {**TEXT, **rule("self.findAll('[0-9]').size() == 2")}, ("a4b2",), ("a4",)),
-    Case("findAll of nothing", {**TEXT, **rule("self.findAll('[0-9]*') == ['12', '', '']")}, ("12ab",), ("12",)),
-    Case("findAll, limited", {**TEXT, **rule("self.findAll('[a-z]', 2) == ['a', 'b']")}, ("abc",), ("acb",)),
-    Case("matches", {**TEXT, **rule("self.matches('^[a-z]+$')")}, ("abc",), ("abc\n", "ABC", "")),
-    Case("quantities", {**TEXT, **rule("quantity(self).isLessThan(quantity('1Gi'))")}, ("1M", "-1"), ("2Gi", "x")),
-    Case(
-        "is a quantity",
-        {**TEXT, **rule("isQuantity(self)")},
-        ("1", "1.5Gi", "1e3", "+1m", "Mi", "-", ".k", "e3"),
-        ("1,5", "200K", "", "Pi", "K", "1.2.3", "1 "),
-    ),
-    Case(
-        "compared", {**TEXT, **rule("quantity(self).compareTo(quantity('1k')) == 0")}, ("1000", "1e3"), ("1001", "1Ki")
-    ),
-    Case("equal", {**TEXT, **rule("quantity(self) == quantity('1k')")}, ("1000", "1000000m"), ("1001",)),
-    Case(
-        "arithmetic",
-        {**TEXT, **rule("quantity(self).add(5).sub(quantity('1')).asInteger() == 14")},
-        ("10",),
-        ("11", "0.5"),
-    ),
-    Case("sign", {**TEXT, **rule("sign(quantity(self)) == -1")}, ("-1",), ("1", "0")),
-    Case("as a float", {**TEXT, **rule("quantity(self).asApproximateFloat() > 0.4")}, ("500m",), ("1m",)),
-    Case(
-        "sum",
-        {"type": "array", **ITEMS, "items": NUMBER, **rule("self.sum() == 6 && self.isSorted()")},
-        ([1, 5],),
-        ([5, 1],),
-    ),
-    Case(
-        "extremes",
-        {"type": "array", **ITEMS, "items": NUMBER, **rule("self.max() - self.min() < 3")},
-        ([1, 3],),
-        ([1, 4], []),
-    ),
-    Case("sets", texts(**rule("sets.contains(['a', 'b'], self)")), (["a"], []), (["c"],)),
-    Case("sets that meet", texts(**rule("sets.intersects(['a', 'b'], self)")), (["a", "c"],), (["c"], [])),
-    Case("equal sets", texts(**rule("sets.equivalent(['a', 'b'], self)")), (["b", "a", "a"],), (["a"],)),
-    Case("split", {**TEXT, **rule("self.split(',').size() == 2 && self.split(',', 1) == [self]")}, ("a,b",), ("a",)),
-    Case("substring", {**TEXT, **rule("self.substring(2) == 'c' && self.charAt(0) == 'a'")}, ("abc",), ("a", "abd")),
-    Case("indexes", {**TEXT, **rule("self.indexOf('b') == 1 && self.lastIndexOf('b') == 3")}, ("abab",), ("abb", "")),
-    Case("letters", {**TEXT, **rule("self.lowerAscii() == 'ab' && self.trim() == self")}, ("AB", "ab"), ("ab ", "Äb")),
-    Case("replaced", {**TEXT, **rule("self.replace('a', 'b', 1) == 'bba'")}, ("aba",), ("bab",)),
-    Case("joined", texts(**rule("self.join('-') == 'a-b'")), (["a", "b"],), (["ab"], [])),
-    Case(
-        "addresses",
-        {**TEXT, **rule("ip(self).family() == 4 && !ip(self).isLoopback()")},
-        ("10.0.0.1",),
-        ("127.0.0.1", "::1", "010.0.0.1"),
-    ),
-    Case(
-        "is an address",
-        {**TEXT, **rule("isIP(self)")},
-        ("::1", "1.2.3.4"),
-        ("::ffff:1.2.3.4", "fe80::1%a", "1.2.3", ""),
-    ),
-    Case("as Go prints it", {**TEXT, **rule("ip.isCanonical(self)")}, ("fe80::1",), ("FE80::1", "x")),
-    Case(
-        "kinds of addresses",
-        {**TEXT, **rule("ip(self).isGlobalUnicast() != ip(self).isLinkLocalUnicast()")},
-        ("10.0.0.1", "fe80::1"),
-        ("ff02::1", "255.255.255.255", "::"),
-    ),
-    Case(
-        "networks",
-        {**TEXT, **rule("cidr(self).containsIP('10.0.0.7') && cidr(self).prefixLength() > 8")},
-        ("10.0.0.0/24",),
-        ("10.0.0.0/8", "10.0.1.0/24", "10.0.0.0/33", "10.0.0.0/024"),
-    ),
-    Case(
-        "networks in networks",
-        {**TEXT, **rule("cidr('10.0.0.0/8').containsCIDR(self) && cidr(self).masked() == cidr(self)")},
-        ("10.1.0.0/16",),
-        ("11.0.0.0/16", "0.0.0.0/0", "10.1.0.1/16"),
-    ),
-    Case(
-        "URLs",
-        {**TEXT, **rule("url(self).getHost() == 'a.b:1' && url(self).getScheme() == 'https'")},
-        ("https://a.b:1/x", "HTTPS://a.b:1"),
-        ("http://a.b:1", "https://a.b", "a.b"),
-    ),
-    Case(
-        "parts of URLs",
-        {
-            **TEXT,
-            **rule(
-                "url(self).getHostname() == 'a.b' && url(self).getEscapedPath() == '/x' && url(self).getPort() == ''"
-            ),
-        },
-        ("http://a.b/x",),
-        ("http://a.b/y",),
-    ),
-    Case(
-        "the query of a URL",
-        {**TEXT, **rule("url(self).getQuery()['k'] == ['1', '2']")},
-        ("http://a/?k=1&l=3&k=2",),
-        ("http://a/?k=1", "http://a/"),
-    ),
-    Case(
-        "is a URL",
-        {**TEXT, **rule("isURL(self)")},
-        ("http://a.b",),
-        ("a.b/c", ""),
-        (("/a", True), ("http://a b", False)),
-    ),
-    Case(
-        "parts of lists",
-        texts(**rule("self.slice(0, 1) == ['a'] && self.distinct().size() == 2")),
-        (["a", "b", "a"],),
-        (["a"], []),
-    ),
-)
-"""What Kubernetes adds to CEL."""
 
 CASES = (*OF_TYPES, *OF_NAMES, *OF_FORMATS, *OF_ERRORS, *OF_FUNCTIONS)

@@ -22,7 +22,7 @@ from compiler.lint.own_schemas import own_flaws, own_table
 from compiler.lint.places import Places
 from compiler.usage import UsageError
 from tests.conftest import ROOT
-from tests.lint.rule_cases import GROUP, TEXT, definition, rule
+from tests.lint.definitions import GROUP, TEXT, definition, rule
 
 
 def of_spec(**properties: Any) -> dict[str, Any]:

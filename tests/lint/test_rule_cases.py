@@ -18,7 +18,8 @@ from compiler.lint.own_rules import MISSING_ENGINE
 from compiler.lint.own_schemas import own_flaws
 from compiler.verify.flaw import Flaw
 from tests.conftest import ROOT
-from tests.lint.rule_cases import CASES, GROUP, OF_ERRORS, TEXT, Case, definition, fields, rule
+from tests.lint.definitions import GROUP, TEXT, Case, definition, fields, rule
+from tests.lint.rule_cases import CASES, OF_ERRORS
 
 
 @pytest.fixture(scope="module")
