@@ -23,6 +23,7 @@ from compiler.lint.charts import (
 )
 from compiler.lint.files import UnreadableError, files_below, text_of
 from compiler.lint.installs import Part, installs, is_chart, merged
+from compiler.lint.kustomize import has_patches
 from compiler.lint.objects import NO_OBJECT, Reading
 from compiler.lint.places import Places
 from compiler.manifest import Manifest
@@ -75,6 +76,8 @@ class Left:
 
 
 _FILES_SHOWN = 3
+_PATCHED_IN = frozenset(("SCH003", "OBJ002", "OBJ022"))
+"""Fields, volumes and ports that are missing: patches add them."""
 STDIN = "-"
 """The path that stands for what is piped in."""
 
@@ -196,10 +199,15 @@ def _flaws(reading: Reading, options: LintOptions, values: Mapping[str, Any], le
         found += own_flaws(options.crds, own, left.others)
     for flaw in schema_flaws(others, options.kubernetes, as_written=True):
         if flaw.fault is UNKNOWN_KIND:
+            if flaw.manifest.kind == "Event":
+                continue  # dumps have them; they record what happened and configure nothing
             left.kinds[f"{flaw.manifest.api} {flaw.manifest.kind}"] += 1
         elif flaw.fault is not NOT_CANONICAL:  # how Kubernetes would print a quantity is nobody's mistake
             found.append(flaw)
     found += judge(Tree(reading.manifests, is_whole=False, values=values))
+    if has_patches(reading.tools) and (shaky := [each for each in found if each.fault.id in _PATCHED_IN]):
+        left.others["what patches of Kustomize may add: lint what `kubectl kustomize` prints"] += len(shaky)
+        found = [each for each in found if each.fault.id not in _PATCHED_IN]
     open_places = [each for each in found if is_filled_later(dig(each.manifest.document(), *each.path))]
     if open_places:
         left.others["values that a tool fills in later, such as ${NAME}: lint what it prints"] += len(open_places)

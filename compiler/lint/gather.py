@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from compiler.finding import Finding
+from compiler.finding import Finding, Mark, Path
 from compiler.lint.files import UnreadableError, files_below, text_of
 from compiler.lint.objects import Reading
 from compiler.lint.places import Places
@@ -25,6 +25,11 @@ class Gathered:
     """What stands in the files and could not be read, a sentence each."""
     others: list[str] = field(default_factory=list)
     """What is no object, or none yet: templates, patches, documents that are no maps."""
+
+    def locate(self, manifest: Manifest, path: Path) -> Mark | None:
+        """Where a value of one of the objects stands."""
+        index, *prefix = manifest.origin
+        return self.places.mark(manifest.file, index, (*prefix, *path)) if isinstance(index, int) else None
 
     @property
     def told(self) -> Iterator[str]:

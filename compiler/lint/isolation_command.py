@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from compiler.arguments import Parser
 from compiler.lint.gather import Gathered, gather
-from compiler.lint.isolation_report import Proof, document, text
+from compiler.lint.isolation_report import Locate, Proof, document, text
 from compiler.report.console import complain, put
 from compiler.report.terminal import wants_colour
 from compiler.usage import UsageError
-from compiler.verify.isolation.addresses import read_ranges
+from compiler.verify.isolation.addresses import Ranges, read_ranges
 from compiler.verify.isolation.assumptions import Assumption, Basis, assumptions
 from compiler.verify.isolation.matrix import verdicts
 from compiler.verify.isolation.policy import GROUP, read_policies
@@ -26,6 +26,7 @@ from compiler.verify.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_te
 from compiler.verify.tree import Tree
 
 if TYPE_CHECKING:
+    from compiler.compiled import CompiledSpec
     from compiler.model import Cluster
 
 _EXIT_CODES = """exit codes:
@@ -42,6 +43,8 @@ class IsolationOptions:
     """Specs, clusters, files and folders; none stand for all of specs/."""
     format: str = "text"
     tenant_label: str | None = None
+    pod_cidrs: str = ""
+    """Where the pods of files have their addresses: ranges with commas between."""
 
 
 def run_isolation(words: list[str]) -> int:
@@ -74,6 +77,9 @@ def _parser() -> Parser:
     parser.add_argument(
         "--tenant-label", metavar="KEY", help=f"the label of namespaces that names tenants (default: {TENANT_LABEL})"
     )
+    parser.add_argument(
+        "--pod-cidrs", metavar="CIDR,...", help="where pods of files have their addresses; a spec says so itself"
+    )
     return parser
 
 
@@ -84,7 +90,19 @@ def _proofs(options: IsolationOptions) -> Iterator[Proof]:
     if specs or not paths:
         yield from _of_specs(specs, options.tenant_label)
     if paths:
-        yield _of_files(paths, options.tenant_label)
+        yield _of_files(paths, options.tenant_label, _ranges(options.pod_cidrs))
+
+
+def _ranges(text: str) -> Ranges | None:
+    """The ranges of an option.
+
+    Raises:
+        UsageError: for a text that is no range.
+    """
+    try:
+        return read_ranges(each.strip() for each in text.split(",")) if text else None
+    except Refused:
+        raise UsageError(f"--pod-cidrs takes ranges such as 10.0.0.0/16, with commas between, not {text}") from None
 
 
 def _is_tree(word: str) -> bool:
@@ -116,16 +134,22 @@ def _of_specs(specs: list[str], label: str | None) -> Iterator[Proof]:
         except Stop as stop:
             raise UsageError(f"{file} has {len(stop.findings)} findings; `gpuc check` tells them") from None
         tree = Tree(spec.synced, is_whole=True)
-        yield _proof(spec.cluster.name, tree, labelled_tenancy(tree, label or TENANT_LABEL), spec.cluster)
+        proof = _proof(spec.cluster.name, tree, labelled_tenancy(tree, label or TENANT_LABEL), spec.cluster)
+        yield replace(proof, locate=_locator(spec))
 
 
-def _of_files(paths: list[str], label: str | None) -> Proof:
+def _locator(spec: CompiledSpec) -> Locate:
+    """Where the spec says what an object comes from."""
+    return lambda manifest, path: spec.source.locate(manifest.origin)
+
+
+def _of_files(paths: list[str], label: str | None, pods: Ranges | None) -> Proof:
     gathered = gather(paths)
     for sentence in gathered.told:
         complain(sentence)
     tree = Tree(gathered.manifests, is_whole=False)
-    proof = _proof(", ".join(paths), tree, _tenancy(tree, label, paths))
-    return replace(proof, assumptions=[*_readable(gathered), *proof.assumptions])
+    proof = _proof(", ".join(paths), tree, _tenancy(tree, label, paths), pods=pods)
+    return replace(proof, assumptions=[*_readable(gathered), *proof.assumptions], locate=gathered.locate)
 
 
 def _readable(gathered: Gathered) -> Iterator[Assumption]:
@@ -149,9 +173,11 @@ def _tenancy(tree: Tree, label: str | None, paths: list[str]) -> Tenancy:
     return tenancy
 
 
-def _proof(name: str, tree: Tree, tenancy: Tenancy, cluster: Cluster | None = None) -> Proof:
+def _proof(
+    name: str, tree: Tree, tenancy: Tenancy, cluster: Cluster | None = None, pods: Ranges | None = None
+) -> Proof:
     """The proof of one tree; of a spec's cluster its declared facts count."""
-    pods, unfenced, engine = None, frozenset[str](), ""
+    unfenced, engine = frozenset[str](), ""
     if cluster is not None:
         engine = cluster.aws.network_policy_engine
         unfenced = frozenset(tenant.name for tenant in cluster.tenants if not tenant.isolates_network)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from compiler.finding import Mark, Path
+from compiler.manifest import Manifest
 from compiler.report.terminal import Paint, visible
 from compiler.verify.flaw import place
 from compiler.verify.isolation.assumptions import Assumption, Basis
@@ -15,9 +17,14 @@ from compiler.verify.isolation.ports import told
 from compiler.verify.isolation.proof import Gate, Opening, Reach
 
 _WIDTH_MAX = 100
-"""Columns of a matrix that a terminal still shows; a wider one is left out."""
+"""Columns of a matrix that a terminal still shows; a wider one has numbers for the tenants, then signs."""
 _WAYS_MAX = 3
 """Ways through that are told of one pair."""
+_PAIRS_MAX = 10
+"""Pairs that are told with their ways; of more, their names."""
+_SIGNS = {State.BLOCKED: ".", State.DECLARED: "d", State.OPEN: "X"}
+Locate = Callable[[Manifest, Path], Mark | None]
+"""Where a value of an object stands in a file that somebody wrote; None where nobody knows."""
 _COLOURS = {State.BLOCKED: "32", State.DECLARED: "33", State.OPEN: "1;31"}
 _BASIS_COLOURS = {Basis.CHECKED: "32", Basis.DECLARED: "36", Basis.ASSUMED: "33", Basis.BROKEN: "1;31"}
 
@@ -33,6 +40,7 @@ class Proof:
     assumptions: Sequence[Assumption]
     seconds: float
     """How long the proof took, without compiling or reading."""
+    locate: Locate = lambda manifest, path: None
 
     @property
     def holds(self) -> bool:
@@ -45,18 +53,14 @@ class Proof:
 def text(proof: Proof, *, colour: bool = False) -> str:
     """For people."""
     paint = Paint(colour)
-    return visible_lines([*_head(proof), *_matrix(proof, paint), *_ways(proof, paint), *_rests(proof, paint)])
-
-
-def visible_lines(lines: list[str]) -> str:
-    """Lines that end with a break each."""
+    lines = [*_head(proof), *_matrix(proof, paint), *_ways(proof, paint), *_rests(proof, paint), _end(proof, paint)]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _head(proof: Proof) -> Iterator[str]:
     count = {state: sum(each.state is state for each in proof.verdicts) for state in State}
     tenancy = proof.reach.tenancy
-    whose = f"by label {tenancy.key}" if tenancy.key else "each namespace taken for one"
+    whose = f"by label {visible(tenancy.key)}" if tenancy.key else "each namespace taken for one"
     yield (
         f"{visible(proof.name)}: {len(tenancy.names)} tenants ({whose}), {len(tenancy.tenants)} namespaces, "
         f"{len(proof.reach.policies)} NetworkPolicies"
@@ -68,44 +72,87 @@ def _head(proof: Proof) -> Iterator[str]:
 
 
 def _matrix(proof: Proof, paint: Paint) -> Iterator[str]:
-    names = proof.reach.tenancy.names
+    """From each tenant in a line to each in a column; in signs where words do not fit, nothing where signs do not."""
+    names = [visible(name) for name in proof.reach.tenancy.names]
     states = {(each.caller, each.called): each.state for each in proof.verdicts}
-    first = max((len(name) for name in (*names, "from, to")), default=0)
-    widths = [max(len(name), len("declared")) for name in names]
-    if first + sum(widths) + 2 * len(widths) > _WIDTH_MAX or len(names) < 2:
+    if len(names) < 2:
         return
-    yield "  ".join(["from, to".ljust(first), *(visible(n).ljust(w) for n, w in zip(names, widths, strict=True))])
-    for caller in names:
-        cells = [visible(caller).ljust(first)]
-        for called, width in zip(names, widths, strict=True):
+    first = max(len(name) for name in (*names, "from, to"))
+    widths = [max(len(name), len("declared")) for name in names]
+    if first + sum(widths) + 2 * len(widths) <= _WIDTH_MAX:
+        heads, words, lead = names, {state: state.value for state in State}, "from, to"
+    else:
+        heads, words, lead = [str(number) for number in range(1, len(names) + 1)], _SIGNS, "from, to"
+        widths = [len(heads[-1])] * len(names)
+        names = [f"{number:>{len(heads[-1])}} {name}" for number, name in enumerate(names, 1)]
+        first = max(len(name) for name in (*names, lead))
+        if first + sum(widths) + len(widths) > _WIDTH_MAX:
+            yield f"The matrix of {len(names)} tenants is too wide to be shown; --format json has every pair."
+            yield ""
+            return
+        yield f". {State.BLOCKED.value}, d {State.DECLARED.value}, X {State.OPEN.value}"
+    gap = "  " if words is not _SIGNS else " "
+    yield gap.join(
+        [lead.ljust(first), *(head.ljust(width) for head, width in zip(heads, widths, strict=True))]
+    ).rstrip()
+    for caller, shown in zip(proof.reach.tenancy.names, names, strict=True):
+        cells = [shown.ljust(first)]
+        for called, width in zip(proof.reach.tenancy.names, widths, strict=True):
             state = states.get((caller, called))
-            cell = (state.value if state else "-").ljust(width)
+            cell = (words[state] if state else "-").ljust(width)
             cells.append(paint(_COLOURS[state], cell) if state else cell)
-        yield "  ".join(cells).rstrip()
+        yield gap.join(cells).rstrip()
     yield ""
 
 
 def _ways(proof: Proof, paint: Paint) -> Iterator[str]:
-    for verdict in proof.verdicts:
-        if verdict.state is State.BLOCKED:
-            continue
+    """The pairs that are not blocked, with their ways; of many pairs the first, open ones before declared ones."""
+    yield from _bare(proof)
+    several = [each for each in proof.verdicts if each.state is not State.BLOCKED]
+    several.sort(key=lambda each: each.state is not State.OPEN)
+    for verdict in several[:_PAIRS_MAX]:
         state = paint(_COLOURS[verdict.state], verdict.state.value.upper())
-        yield f"{state} {visible(verdict.caller)} -> {visible(verdict.called)}: {told(verdict.ports)}"
+        yield f"{state} {visible(verdict.caller)} -> {visible(verdict.called)}: {visible(told(verdict.ports))}"
         for opening in verdict.openings[:_WAYS_MAX]:
             yield visible(f"  pods of {opening.caller} -> pods of {opening.called}: {told(opening.ports)}")
-            yield visible(f"    out  {_gate(opening.egress)}")
-            yield visible(f"    in   {_gate(opening.ingress)}")
+            yield visible(f"    out  {_gate(opening.egress, proof.locate)}")
+            yield visible(f"    in   {_gate(opening.ingress, proof.locate)}")
         if len(verdict.openings) > _WAYS_MAX:
             yield f"  and {len(verdict.openings) - _WAYS_MAX} more ways"
         yield ""
+    if len(several) > _PAIRS_MAX:
+        yield f"and {len(several) - _PAIRS_MAX} more pairs, in the matrix; --format json has the ways of each"
+        yield ""
 
 
-def _gate(gate: Gate) -> str:
+def _bare(proof: Proof) -> Iterator[str]:
+    """Namespaces through which others are reached because no policy isolates any of their pods."""
+    found: dict[str, set[str]] = {}
+    for verdict in proof.verdicts:
+        for opening in verdict.openings if verdict.state is State.OPEN else ():
+            for gate in (opening.egress, opening.ingress):
+                if gate.policy is None and not gate.avoided:
+                    found.setdefault(gate.direction, set()).add(gate.namespace)
+    for direction, spaces in sorted(found.items()):
+        if len(spaces) > 1:
+            yield visible(f"No {direction} policy isolates any pod of {len(spaces)} namespaces: {_several(spaces)}")
+    if any(len(spaces) > 1 for spaces in found.values()):
+        yield ""
+
+
+def _several(names: set[str]) -> str:
+    listed = sorted(names)
+    return ", ".join(listed[:_PAIRS_MAX]) + (
+        f" and {len(listed) - _PAIRS_MAX} more" if len(listed) > _PAIRS_MAX else ""
+    )
+
+
+def _gate(gate: Gate, locate: Locate) -> str:
     if gate.policy is None:
         over = "with labels that none selects" if gate.avoided else "at all"
         return f"no {gate.direction} policy of {gate.namespace} isolates pods {over}"
     manifest = gate.policy.manifest
-    return f"{manifest}, {manifest.file}: {place(gate.path)}"
+    return f"{manifest}, {place(gate.path)}, {locate(manifest, gate.path) or manifest.file}"
 
 
 def _rests(proof: Proof, paint: Paint) -> Iterator[str]:
@@ -114,6 +161,18 @@ def _rests(proof: Proof, paint: Paint) -> Iterator[str]:
         basis = paint(_BASIS_COLOURS[each.basis], each.basis.value.ljust(8))
         yield f"  {basis}  {each.what}"
         yield visible(f"            {each.because}")
+
+
+def _end(proof: Proof, paint: Paint) -> str:
+    """Whether the proof holds, and why not."""
+    broken = sum(each.basis is Basis.BROKEN for each in proof.assumptions)
+    open_pairs = sum(each.state is State.OPEN for each in proof.verdicts)
+    assumed = sum(each.basis is Basis.ASSUMED for each in proof.assumptions)
+    if proof.holds:
+        return paint("1", f"The proof holds{f', if what is assumed is true ({assumed})' if assumed else ''}.")
+    why = [f"{open_pairs} of {len(proof.verdicts)} pairs open"] if open_pairs else []
+    why += [f"{broken} of what it rests on broken"] if broken else []
+    return paint("1", f"The proof does not hold: {', '.join(why)}.")
 
 
 def document(proofs: Sequence[Proof]) -> str:
@@ -131,7 +190,7 @@ def _plain(proof: Proof) -> dict[str, Any]:
                 "from": each.caller,
                 "to": each.called,
                 "state": each.state.value,
-                "ways": [_plain_way(opening) for opening in each.openings],
+                "ways": [_plain_way(opening, proof.locate) for opening in each.openings],
             }
             for each in proof.verdicts
         ],
@@ -142,20 +201,26 @@ def _plain(proof: Proof) -> dict[str, Any]:
     }
 
 
-def _plain_way(opening: Opening) -> dict[str, Any]:
+def _plain_way(opening: Opening, locate: Locate) -> dict[str, Any]:
     return {
         "from": opening.caller,
         "to": opening.called,
         "ports": told(opening.ports),
         "declared": opening.is_declared,
-        "egress": _plain_gate(opening.egress),
-        "ingress": _plain_gate(opening.ingress),
+        "egress": _plain_gate(opening.egress, locate),
+        "ingress": _plain_gate(opening.ingress, locate),
     }
 
 
-def _plain_gate(gate: Gate) -> dict[str, str] | None:
+def _plain_gate(gate: Gate, locate: Locate) -> dict[str, Any] | None:
     """The rule; None where no policy isolates the pods."""
     if gate.policy is None:
         return None
     manifest = gate.policy.manifest
-    return {"policy": f"{manifest.namespace}/{manifest.name}", "file": manifest.file, "path": place(gate.path)}
+    mark = locate(manifest, gate.path)
+    return {
+        "policy": f"{manifest.namespace}/{manifest.name}",
+        "file": mark.file if mark else manifest.file,
+        "line": mark.line if mark else None,
+        "path": place(gate.path),
+    }

@@ -15,6 +15,7 @@ GROUP = "kustomize.config.k8s.io"
 _NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _LISTS_OF_PATHS = ("patchesStrategicMerge", "configurations", "transformers", "generators", "validators")
 _LISTS_WITH_PATHS = ("patches", "patchesJson6902", "replacements")
+_LISTS_THAT_CHANGE = ("patches", "patchesStrategicMerge", "patchesJson6902", "components", "transformers")
 _GENERATORS = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
 
 
@@ -23,6 +24,19 @@ def is_kustomization(file: str, data: dict[str, Any]) -> bool:
     api = data.get("apiVersion")
     return (isinstance(api, str) and api.startswith(f"{GROUP}/")) or (
         "kind" not in data and os.path.basename(file) in _NAMES
+    )
+
+
+def has_patches(kustomizations: list[Document]) -> bool:
+    """Whether objects may get what their own files lack."""
+    return any(data.get(key) for _, _, data in kustomizations for key in _LISTS_THAT_CHANGE)
+
+
+def is_left_patch(file: str, kustomizations: list[Document]) -> bool:
+    """Whether a file beside a Kustomization is by its name a patch that it does not take at the moment."""
+    folders = {os.path.dirname(os.path.abspath(known)) for known, _, _ in kustomizations}
+    return "patch" in os.path.basename(file) and any(
+        os.path.abspath(file).startswith(f"{each}{os.sep}") for each in folders
     )
 
 

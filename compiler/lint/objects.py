@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.finding import Finding, Path, Severity, fault
-from compiler.lint.kustomize import generated, is_kustomization, parts
+from compiler.lint.kustomize import generated, is_kustomization, is_left_patch, parts
 from compiler.lint.text import UNREADABLE, Text, read
 from compiler.manifest import Manifest
 
@@ -81,6 +81,9 @@ class Reading:
             self.tools
         )
         apart = parts(self.tools)
+        apart |= {
+            os.path.abspath(file) for file in {each.file for each in self.manifests} if is_left_patch(file, self.tools)
+        }
         kept = [each for each in self.manifests if os.path.abspath(each.file) not in apart]
         gone = {each.file for each in self.manifests} - {each.file for each in kept}
         self.manifests = [*kept, *generated(self.tools)]

@@ -91,7 +91,7 @@ def _table(schema: Any, replicas: list[str]) -> Schema:
     body = {**schema, "type": "object", "properties": properties}
     body["required"] = [name for name in schema.get("required", []) if name not in _APART]
     whole = _with_embedded(body)
-    made = _with_integers(_as_defaulted(strict(whole)), whole)
+    made = _as_written(_as_defaulted(strict(whole)), whole)
     _require_replicas(made, replicas)
     closed: Schema = shared(made)
     try:
@@ -148,18 +148,21 @@ def _as_defaulted(schema: Any) -> Any:
     return made
 
 
-def _with_integers(made: Schema, schema: Schema) -> Schema:
-    """The strict schema, in which a quantity may be an integer where the definition says so."""
+def _as_written(made: Schema, schema: Schema) -> Schema:
+    """The strict schema for what people write: integers for quantities, and null, where the definition says so."""
     if made.get("format") == "quantity":
         return {**made, "type": ["string", "integer"]} if schema.get("x-kubernetes-int-or-string") is True else made
+    if schema.get("nullable") is True and "type" in made:
+        types = made["type"] if isinstance(made["type"], list) else [made["type"]]
+        made = {**made, "type": [*types, "null"]}
+        if "enum" in made:
+            made["enum"] = [*made["enum"], None]
     if "properties" in made:
-        own = schema.get("properties", {})
-        made["properties"] = {
-            name: _with_integers(each, own.get(name, {})) for name, each in made["properties"].items()
-        }
+        own, known = schema.get("properties", {}), made["properties"]
+        made["properties"] = {name: _as_written(each, own.get(name, {})) for name, each in known.items()}
     for word in ("items", "additionalProperties"):
         if isinstance(made.get(word), dict) and isinstance(schema.get(word), dict):
-            made[word] = _with_integers(made[word], schema[word])
+            made[word] = _as_written(made[word], schema[word])
     return made
 
 
@@ -171,12 +174,9 @@ def _require_replicas(made: Schema, replicas: list[str]) -> None:
 
 
 def _rules(schema: Schema) -> Schema:
-    """The rules of a schema as a tree of places: only branches that lead to rules, those of allOf at their places."""
+    """The rules of a schema as a tree of places: only branches that lead to rules; allOf may have none."""
     own = [_rule(each) for each in schema.get(_RULES, [])]
-    made = _tree(schema, {"rules": own} if own else {}, _rules)
-    for branch in schema.get("allOf", []):
-        made = _merged(made, _rules(branch))
-    return made
+    return _tree(schema, {"rules": own} if own else {}, _rules)
 
 
 def _shapes(schema: Schema) -> Schema:
@@ -194,20 +194,6 @@ def _tree(schema: Schema, made: Schema, of: Callable[[Schema], Schema]) -> Schem
         child = schema.get(word)
         if isinstance(child, dict) and (found := of(child)):
             made[word] = found
-    return made
-
-
-def _merged(one: Schema, other: Schema) -> Schema:
-    made = {**one, **other}
-    if "rules" in one and "rules" in other:
-        made["rules"] = [*one["rules"], *other["rules"]]
-    for word in ("items", "additionalProperties"):
-        if word in one and word in other:
-            made[word] = _merged(one[word], other[word])
-    if "properties" in one and "properties" in other:
-        shared_names = one["properties"].keys() & other["properties"].keys()
-        both = {name: _merged(one["properties"][name], other["properties"][name]) for name in sorted(shared_names)}
-        made["properties"] = {**one["properties"], **other["properties"], **both}
     return made
 
 

@@ -8,6 +8,7 @@ k8s.io/apiserver v0.35 pkg/cel/environment/base.go has the list of libraries
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -25,6 +26,8 @@ from compiler.quantity import parse_quantity
 NAMED = frozenset(("quantity", "ip", "cidr", "url"))
 """Types that are no types of CEL: a map of one entry, whose key is the type."""
 _NANO, _LONGEST = 10**9, 40
+_BARE = re.compile(r"[+-]|[+-]?\.?([KMGT]i|[numkMGTPE]|[eE][+-]?\d{1,4})|[+-]?\.", re.ASCII)
+"""Units without a number, which the API server takes for 0, whatever the documentation says: "Mi", but not "Pi"."""
 _INTEGERS = range(-(2**63), 2**63)
 
 
@@ -224,6 +227,8 @@ def _parsed(text: str) -> Fraction:
     """
     if len(text) > _LONGEST:
         raise ValueError(f"a quantity of {len(text)} characters is not read here")
+    if _BARE.fullmatch(text):
+        return Fraction()
     try:
         exact = parse_quantity(text)
     except ValueError as error:

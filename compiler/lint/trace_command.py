@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compiler.finding import Mark, Path, Stop
 from compiler.lint.gather import gather
-from compiler.lint.places import Places
 from compiler.lint.trace_report import Traced, render
 from compiler.manifest import Manifest
 from compiler.report.console import complain, put
@@ -156,9 +155,7 @@ def _is_spec(word: str) -> bool:
 
 def _of_paths(paths: list[str]) -> Objects:
     gathered = gather(paths)
-    return Objects(
-        gathered.manifests, False, lambda manifest, path: _mark(gathered.places, manifest, path), tuple(gathered.told)
-    )
+    return Objects(gathered.manifests, False, gathered.locate, tuple(gathered.told))
 
 
 def _of_spec(where: list[str]) -> Objects:
@@ -198,7 +195,7 @@ def _works_of_file(site: Site, options: TraceOptions) -> tuple[list[tuple[Work, 
     works = [(each, work) for each in gathered.manifests if (work := work_of(each)) is not None]
     if not works:
         raise UsageError(_without_work(options.file, gathered.manifests))
-    return [_named(site, options, work, _mark(gathered.places, each, ())) for each, work in works], lost
+    return [_named(site, options, work, gathered.locate(each, ())) for each, work in works], lost
 
 
 def _without_work(file: str, manifests: list[Manifest]) -> str:
@@ -263,8 +260,3 @@ def _labels(site: Site, pool: str) -> dict[str, Any]:
 
 def _first_namespace(site: Site, queue: str) -> str:
     return next((each.namespace for each in site.tree.of(*_QUEUE) if each.name == queue), "")
-
-
-def _mark(places: Places, manifest: Manifest, path: Path) -> Mark | None:
-    index, *prefix = manifest.origin
-    return places.mark(manifest.file, index, (*prefix, *path)) if isinstance(index, int) else None

@@ -43,10 +43,12 @@ def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = 
 
     Args:
         namespaced: whether its kind lives in namespaces.
-        as_written: whether a namespace may be missing, because `kubectl -n` or Argo CD gives one.
+        as_written: whether a namespace may be missing, because `kubectl -n` or Argo CD gives one, and may stand at an
+            object of the cluster's scope: the API server clears it (k8s.io/apiserver v0.35 pkg/registry/rest/meta.go).
     """
-    namespaced = namespaced and not (as_written and not manifest.namespace)
-    told = (_name(manifest), _namespace(manifest, namespaced), _labels(manifest), _annotations(manifest))
+    is_open = as_written and not (namespaced and manifest.namespace)
+    namespace = () if is_open else _namespace(manifest, namespaced)
+    told = (_name(manifest), namespace, _labels(manifest), _annotations(manifest))
     for path, message in (each for part in told for each in part):
         yield Flaw(ILLEGAL_METADATA, manifest, ("metadata", *path), message)
 

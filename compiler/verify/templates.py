@@ -17,17 +17,23 @@ if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
 _CEL_ENGINE = "K8sNativeValidation"
+_OPEN = '{"x-kubernetes-preserve-unknown-fields": true}'
+_LEGACY = ("/v1alpha1", "/v1beta1")
 _PARAMETERS = ("spec", "crd", "spec", "validation", "openAPIV3Schema")
 
 
 def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
     """By the kind of constraint, the schema of its parameters that its template declares, as JSON text.
 
-    A template whose schema is none is left out: `open_parts` tells of it.
+    A template whose schema is none is left out: `open_parts` tells of it. Where several templates of a kind declare
+    differently, as those of several clusters in one folder, nobody knows which is meant, and anything goes.
     """
-    templates = [manifest for manifest in manifests if manifest.kind == "ConstraintTemplate"]
-    declared = {_kind(template): _declared(template) for template in templates}
-    return {kind: text for kind, text in declared.items() if not _schema_fault(text)}
+    declared: dict[str, set[str]] = {}
+    for template in manifests:
+        if template.kind == "ConstraintTemplate":
+            declared.setdefault(_kind(template), set()).add(_declared(template))
+    texts = {kind: each.pop() if len(each) == 1 else _OPEN for kind, each in declared.items()}
+    return {kind: text for kind, text in texts.items() if not _schema_fault(text)}
 
 
 def parameter_mismatches(constraint: Manifest, declared: str) -> Iterator[Mismatch]:
@@ -69,6 +75,8 @@ def _schema_fault(declared: str) -> str:
 
 
 def _declared(template: Manifest) -> str:
+    if template.api.endswith(_LEGACY) and dig(template.body, *_PARAMETERS[:-1], "legacySchema") is not False:
+        return _OPEN  # gatekeeper: frameworks constraint/pkg/apis/templates/v1beta1, legacySchema is true by default
     return json.dumps(dig(template.body, *_PARAMETERS) or {}, sort_keys=True)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from compiler.lint.own_definitions import imports
 from compiler.lint.own_rules import BROKEN_RULE
 from compiler.lint.own_schemas import own_flaws
 from compiler.lint.text import read
-from compiler.rehearse.client import Client, holds
+from compiler.rehearse.client import ApiError, Client, holds
 from compiler.rehearse.plane.etcd import start_etcd
 from compiler.rehearse.plane.kubernetes import start_api_server
 from compiler.rehearse.plane.site import Site
@@ -27,6 +28,8 @@ from compiler.rehearse.programs import Programs, cache_root
 from compiler.rehearse.run_folder import run_folder
 from compiler.verify.flaw import Flaw
 from tests.conformance.outcome import Check
+from tests.lint.definitions import GROUP, definition, fields
+from tests.lint.rule_cases import CASES
 from tests.lint.rule_objects import Maker, Spot, spots
 
 Object = dict[str, Any]
@@ -54,20 +57,67 @@ class Tally:
         return f"{self.objects} objects: {told}"
 
 
-def checks(programs: Programs, crds: Path, folder: Path, count: int = COUNT, seed: int = 1) -> Iterator[Check]:
-    """Upstream's definitions on an API server of their own, and objects made around each rule that they have."""
-    definitions = _definitions(crds)
-    tables = folder / "tables"
-    for definition in definitions.values():
-        for table in imports(definition):
-            path = tables / table.file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(table.text, encoding="utf-8")
+def checks(programs: Programs, crds: Path | None, folder: Path, count: int = COUNT, seed: int = 1) -> Iterator[Check]:
+    """Definitions on an API server of their own: small ones of ours, and upstream's where the reference data is.
+
+    Args:
+        crds: folder of upstream's definitions.
+        folder: an empty one, for tables.
+        count: objects that are made around each of upstream's rules.
+    """
     with _api_server(programs) as client:
-        _install(client, definitions.values())
-        tally = compared(client, tables, count, seed)
-    problem = "; ".join(tally.wrong[:_TOLD]) or ("" if tally.counts["refused alike"] else "nothing was refused")
-    yield Check("API server and imported rules", problem, tally.note())
+        made = {
+            f"Case{number}": definition(fields({"it": case.schema}), f"Case{number}")
+            for number, case in enumerate(CASES)
+        }
+        refused = _installed(client, made, folder / "cases")
+        yield Check(
+            "API server and small rules", "; ".join(refused) or _cases(client, folder / "cases"), f"{len(CASES)} rules"
+        )
+        if crds is None:
+            return
+        refused = _installed(client, _definitions(crds), folder / "upstream")
+        tally = compared(client, folder / "upstream", count, seed)
+        problem = "; ".join([*refused, *tally.wrong][:_TOLD])
+        yield Check("API server and imported rules", problem, tally.note())
+        missed = (
+            "" if _misjudged(client, folder / "upstream", folder / "wrong") else "other rules gave the same verdicts"
+        )
+        yield Check("API server and rules that are not its own", missed, "it has to disagree")
+
+
+def _cases(client: Client, tables: Path) -> str:
+    """Where the server says something else of a case's values than the case, or than lint."""
+    wrong = []
+    for number, case in enumerate(CASES):
+        expected = [(value, True) for value in case.good] + [(value, False) for value in case.bad] + list(case.unsure)
+        for value, is_taken in expected:
+            metadata = {"name": "w", "namespace": "default"}
+            document = {"apiVersion": f"{GROUP}/v1", "kind": f"Case{number}", "metadata": metadata, "it": value}
+            tally = Tally()
+            code, causes = _verdict(client, document)
+            _compare(client, tables, document, tally)
+            if (code < 300) != is_taken:
+                wrong.append(f"{case.name}: {value} gets {code} {[each['message'] for each in causes]}")
+            wrong += [f"{case.name}: {each}" for each in tally.wrong]
+    return "; ".join(wrong)
+
+
+def _misjudged(client: Client, tables: Path, folder: Path) -> bool:
+    """Whether the comparison sees that a table has other rules than the server."""
+    table = max(sorted(tables.rglob("*.json")), key=lambda path: path.read_text(encoding="utf-8").count('"rule":"'))
+    other = folder / table.relative_to(tables)
+    other.parent.mkdir(parents=True)
+    changed = re.sub(r'"rule":"(?:[^"\\]|\\.)*"', '"rule":"true"', table.read_text(encoding="utf-8"))
+    other.write_text(changed, encoding="utf-8")
+    tally = Tally()
+    kind, _, version = table.stem.rpartition("_")
+    read_table = json.loads(table.read_text(encoding="utf-8"))
+    maker = Maker(read_table["schema"], 1)
+    for spot in spots(read_table["rules"]):
+        document = _document(f"{table.parent.name}/{version}", kind, maker, spot, read_table["namespaced"])
+        _compare(client, folder, document, tally)
+    return bool(tally.wrong)
 
 
 def compared(client: Client, tables: Path, count: int, seed: int) -> Tally:
@@ -184,18 +234,33 @@ def _api_server(programs: Programs) -> Iterator[Client]:
             stop(reversed(site.processes))
 
 
-def _install(client: Client, definitions: Any) -> None:
-    for definition in definitions:
-        client.send("POST", client.path(*_CRD), json.dumps(definition).encode(), "application/json")
-    for definition in definitions:
-        name = definition["metadata"]["name"]
-        client.wait_for(*_CRD, name, holds("Established"), READY_SECONDS)
+def _installed(client: Client, definitions: Mapping[str, Object], tables: Path) -> list[str]:
+    """Gives definitions to the server and to lint; what the server says of those that it does not take."""
+    taken, refused = [], []
+    for name, each in definitions.items():
+        try:
+            client.send("POST", client.path(*_CRD), json.dumps(each).encode(), "application/json")
+        except ApiError as error:
+            refused.append(f"{name}: {error}")
+            continue
+        taken.append(each)
+        for table in imports(each):
+            path = tables / table.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(table.text, encoding="utf-8")
+    _wait_served(client, taken)
+    return refused
+
+
+def _wait_served(client: Client, definitions: list[Object]) -> None:
+    for each in definitions:
+        client.wait_for(*_CRD, each["metadata"]["name"], holds("Established"), READY_SECONDS)
     deadline = time.monotonic() + READY_SECONDS
-    for definition in definitions:
-        spec = definition["spec"]
-        served = [f"{spec['group']}/{each['name']}" for each in spec["versions"] if each.get("served")]
+    for each in definitions:
+        spec = each["spec"]
+        served = [f"{spec['group']}/{version['name']}" for version in spec["versions"] if version.get("served")]
         while not all(client.serves(api, spec["names"]["kind"]) for api in served):
-            assert time.monotonic() < deadline, f"{definition['metadata']['name']} is not served"
+            assert time.monotonic() < deadline, f"{each['metadata']['name']} is not served"
             for api in served:
                 client._resources.pop(api, None)
             time.sleep(0.2)

@@ -22,19 +22,7 @@ from compiler.lint.own_schemas import own_flaws, own_table
 from compiler.lint.places import Places
 from compiler.usage import UsageError
 from tests.conftest import ROOT
-
-GROUP = "example.com"
-
-
-def definition(schema: Any, kind: str = "Widget", **spec: Any) -> dict[str, Any]:
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    names = {"kind": kind, "plural": f"{kind.lower()}s"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{kind.lower()}s.{GROUP}"},
-        "spec": {"group": GROUP, "scope": "Namespaced", "names": names, "versions": [version], **spec},
-    }
+from tests.lint.definitions import GROUP, TEXT, definition, rule
 
 
 def of_spec(**properties: Any) -> dict[str, Any]:
@@ -65,20 +53,6 @@ def told(folder: Path, text: str, unjudged: Counter[str] | None = None) -> list[
         mark = places.mark("a.yaml", index, (*prefix, *flaw.path), on_key=flaw.on_key)
         found.append((flaw.fault.id, mark.line, flaw.message))
     return found
-
-
-@pytest.fixture(scope="module")
-def upstream(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Everything of the reference data, imported once; the folders of programs are imported one by one."""
-    import os
-
-    shared = os.environ.get("GPUC_SHARED")
-    if not shared:
-        pytest.skip("GPUC_SHARED is not set: no reference data to compare with")
-    into = tmp_path_factory.mktemp("upstream") / "crds"
-    for program in sorted(Path(shared, "upstream/crds").iterdir()):
-        assert run_crds(["import", str(program), "--into", str(into)]) == 0, program.name
-    return into
 
 
 def test_every_definition_of_upstream_is_taken_and_every_rule_can_be_asked(upstream: Path) -> None:
@@ -235,44 +209,6 @@ def test_a_kind_of_ones_own_is_judged_by_its_schema(tmp_path: Path) -> None:
     assert "two items have the same name, protocol: a, TCP" in text
     assert own_table(folder, f"{GROUP}/v1", "Gadget") is None
     assert told(folder, widget({}).replace("v1", "v2")) == [], "another version is not known here"
-
-
-def rule(text: str, message: str = "refused", **more: Any) -> dict[str, Any]:
-    return {"x-kubernetes-validations": [{"rule": text, "message": message, **more}]}
-
-
-TEXT = {"type": "string"}
-
-
-@pytest.mark.parametrize(
-    ("schema", "good", "bad"),
-    [
-        ({**TEXT, **rule("self.startsWith('a')")}, "ab", "ba"),
-        ({"type": "integer", **rule("self % 2 == 0")}, 4, 5),
-        ({"type": "number", **rule("self / 2.0 > 0.5")}, 2, 1),
-        ({"type": "boolean", **rule("self")}, True, False),
-        ({"type": "array", "items": TEXT, **rule("self.all(x, x.size() < 3)")}, ["a"], ["abc"]),
-        ({"type": "array", "items": {**TEXT, **rule("self != 'b'")}}, ["a"], ["a", "b"]),
-        ({"type": "object", "additionalProperties": {**TEXT, **rule("self != 'b'")}}, {"a": "a"}, {"a": "b"}),
-        ({"type": "object", "additionalProperties": TEXT, **rule("!('a-b' in self)")}, {"a": "a"}, {"a-b": "b"}),
-        ({**TEXT, **rule("self.find('[0-9]+') == '42'")}, "a42b", "ab"),
-        ({**TEXT, **rule("self.findAll('[0-9]').size() == 2")}, "a4b2", "a4"),
-        ({**TEXT, **rule("isQuantity(self) && quantity(self).isLessThan(quantity('1Gi'))")}, "1M", "2Gi"),
-        ({**TEXT, **rule("quantity(self).compareTo(quantity('1k')) == 0")}, "1000", "1001"),
-        ({"type": "array", "items": {"type": "integer"}, **rule("self.sum() == 6 && self.isSorted()")}, [1, 5], [5, 1]),
-        ({"x-kubernetes-int-or-string": True, **rule("type(self) == int ? self > 1 : self == 'a'")}, 2, "b"),
-        ({**TEXT, **rule("self.split(',').size() == 2")}, "a,b", "a"),
-        ({**TEXT, **rule("duration(self) < duration('1m')")}, "59s", "61s"),
-        ({**TEXT, **rule("int(self) > 3")}, "4", "four"),
-    ],
-)
-def test_rules_of_all_types(tmp_path: Path, schema: dict[str, Any], good: Any, bad: Any) -> None:
-    folder = imported(tmp_path, definition(of_spec(it=schema)))
-    unjudged: Counter[str] = Counter()
-    assert told(folder, widget({"it": good}), unjudged) == []
-    assert [each[0] for each in told(folder, widget({"it": bad}), unjudged)] == ["CRD001"]
-    assert told(folder, widget({}), unjudged) == [], "no rule is asked of what is not there"
-    assert unjudged == {}
 
 
 def test_defaults_are_set_before_rules_are_asked(tmp_path: Path) -> None:

@@ -264,3 +264,59 @@ def test_numbers_are_amounts_only_where_they_are(tmp_path: Path, capsys: pytest.
     assert told(lint(capsys, tmp_path, {"a.yaml": good})) == []
     pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  limits: {cpu: true}\n"
     assert ("SCH002", "b.yaml", 5, 17) in told(lint(capsys, tmp_path, {"b.yaml": pool}))
+
+
+TEMPLATE = """\
+apiVersion: templates.gatekeeper.sh/v1
+kind: ConstraintTemplate
+metadata: {name: a}
+spec:
+  crd: {spec: {names: {kind: A}, validation: {openAPIV3Schema: {properties: {%s: {type: string}}}}}}
+  targets: [{target: admission.k8s.gatekeeper.sh, rego: "package a"}]
+---
+"""
+CONSTRAINT = """\
+apiVersion: constraints.gatekeeper.sh/v1beta1
+kind: A
+metadata: {name: b, namespace: not-in-one}
+spec:
+  enforcementAction: scoped
+  scopedEnforcementActions: [{action: warn, enforcementPoints: [{name: audit.gatekeeper.sh}]}]
+  match: {kinds: [{apiGroups: [""], kinds: [Pod]}], namespaces: [c]}
+  parameters: {label: x}
+"""
+
+
+def test_parameters_are_those_of_the_one_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(lint(capsys, tmp_path, {"a.yaml": TEMPLATE % "label" + CONSTRAINT})) == []
+    assert [each[0] for each in told(lint(capsys, tmp_path, {"a.yaml": TEMPLATE % "labels" + CONSTRAINT}))] == [
+        "SCH001"
+    ]
+    two = TEMPLATE % "labels" + TEMPLATE % "names" + CONSTRAINT
+    assert told(lint(capsys, tmp_path, {"a.yaml": two})) == [], "nobody knows which template is meant"
+
+
+def test_what_patches_add_is_not_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
+    service += "spec: {selector: {app: a}, ports: [{port: 80, targetPort: web}]}\n"
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec: {containers: [{name: c}]}\n"
+    files = {"s.yaml": service, "p.yaml": pod}
+    assert [each[0] for each in told(lint(capsys, tmp_path, files))] == ["OBJ022"]
+    report = lint(capsys, tmp_path, {"kustomization.yaml": "resources: [s.yaml, p.yaml]\npatches: [{path: x.yaml}]\n"})
+    assert (told(report), "may add" in str(report["unjudged"])) == ([], True)
+
+
+def test_what_is_piped_in_is_read(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "compiler.lint.command.text_of", lambda file: {"/dev/stdin": "kind: Pod\napiVersion: v1\n"}[file]
+    )
+    main(["lint", "-", "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["findings"][0]["file"] == "-"
+
+
+@pytest.mark.parametrize(("version", "code"), [("v1.34.2", 0), ("1.34", 0), ("1.12", 2), ("x", 2)])
+def test_the_version_of_kubernetes_is_one_that_is_known(
+    version: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
+    assert main(["lint", str(tmp_path), "--kubernetes", version]) == code

@@ -104,12 +104,27 @@ def _at(schema: Schema, path: str) -> Schema:
     return schema
 
 
+_ACTIONS = ["dryrun", "warn", "deny"]
+_SCOPED = {
+    "type": "object",
+    "properties": {
+        "action": {"type": "string", "enum": _ACTIONS},
+        "enforcementPoints": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"name": {"type": "string"}}},
+        },
+    },
+}
+"""Source: open-policy-agent/frameworks 2026-06-16 constraint/pkg/client/crds/schema.go (CreateSchema)."""
+
+
 def _constraint(schema: Schema) -> Schema:
     """Any constraint: its match is Gatekeeper's own, its parameters are its template's business."""
     spec = {
         "type": "object",
         "properties": {
-            "enforcementAction": {"type": "string", "enum": ["dryrun", "warn", "deny"]},
+            "enforcementAction": {"type": "string", "enum": [*_ACTIONS, "scoped"]},
+            "scopedEnforcementActions": {"type": "array", "items": _SCOPED},
             "match": schema["properties"]["embeddedMatch"],
             "parameters": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
         },

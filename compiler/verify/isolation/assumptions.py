@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
 
 from compiler.verify.access import excesses
 from compiler.verify.access.powers import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD
 from compiler.verify.access.subjects import Access
-from compiler.verify.isolation.addresses import holds_pods
+from compiler.verify.isolation.addresses import Ranges, holds_pods
 from compiler.verify.isolation.fences import HOST_NETWORK, SECONDARY_NETWORKS, Fences, pod_security
 from compiler.verify.isolation.few import few
 from compiler.verify.isolation.policy import GROUP, OTHER_KINDS, Peer
@@ -123,13 +124,20 @@ def _addresses(tree: Tree, reach: Reach) -> Iterator[Assumption]:
     blocks = {peer.block for _, peer in _peers(reach) if peer.block is not None}
     what = "no pod, and no load balancer before a tenant's pods, has an address in the ranges that rules name"
     if blocks and reach.pods is None:
-        unsure = [block for block in blocks if not holds_pods(block, None)]
-        yield Assumption(what, Basis.ASSUMED, f"where pods have theirs is not known; {len(unsure)} ranges are named")
+        unsure = {_shown(block) for block in blocks if not holds_pods(block, None)}
+        if unsure:
+            yield Assumption(what, Basis.ASSUMED, f"where pods have theirs is not known; rules name {few(unsure)}")
     elif blocks:
         meeting = [block for block in blocks if holds_pods(block, reach.pods)]
         if not meeting:
             because = f"none of {len(blocks)} ranges meets podCidrs; load balancers are taken on trust"
             yield Assumption(what, Basis.DECLARED, because)
+
+
+def _shown(block: Ranges) -> str:
+    """A block by its first address and its last."""
+    kinds = {4: IPv4Address, 6: IPv6Address}
+    return f"{kinds[block[0][0]](block[0][1])}-{kinds[block[-1][0]](block[-1][2])}" if block else "no address"
 
 
 def _relays(tree: Tree, reach: Reach) -> Iterator[Assumption]:

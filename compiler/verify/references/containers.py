@@ -52,10 +52,15 @@ def flaws(index: Index) -> Iterator[Flaw]:
             yield from _probes(each, path, container)
     for manifest in index.tree.of("", "LimitRange"):
         yield from _bounds(manifest)
+    pods: dict[str, list[Pods]] = {}
+    for each in index.pods:
+        pods.setdefault(each.manifest.namespace, []).append(each)
+    services: dict[str, list[Manifest]] = {}
     for service in index.tree.of("", "Service"):
-        yield from _targets(service, index)
+        services.setdefault(service.namespace, []).append(service)
+        yield from _targets(service, pods.get(service.namespace, []))
     for monitor in index.tree.of("monitoring.coreos.com", "ServiceMonitor"):
-        yield from _endpoints(monitor, index)
+        yield from _endpoints(monitor, services.get(monitor.namespace, []))
 
 
 def _amounts(each: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Iterator[Flaw]:
@@ -135,16 +140,12 @@ def _probes(each: Pods, path: Path, container: Any) -> Iterator[Flaw]:
                 yield _no_port(each.manifest, place, name, known, "the container")
 
 
-def _targets(service: Manifest, index: Index) -> Iterator[Flaw]:
+def _targets(service: Manifest, pods: list[Pods]) -> Iterator[Flaw]:
     """Named ports of a Service, where the tree has the pods that it selects."""
     selector = dig(service.body, "spec", "selector")
     if not isinstance(selector, dict) or not selector:
         return
-    chosen = [
-        each
-        for each in index.pods
-        if each.manifest.namespace == service.namespace and matches({"matchLabels": selector}, each.given | each.labels)
-    ]
+    chosen = [each for each in pods if matches({"matchLabels": selector}, each.given | each.labels)]
     known = {name for each in chosen for _, container in each.containers() for name in _ports(container)}
     for number, port in items(dig(service.body, "spec", "ports")) if chosen else ():
         name = dig(port, "targetPort")
@@ -152,12 +153,11 @@ def _targets(service: Manifest, index: Index) -> Iterator[Flaw]:
             yield _no_port(service, ("spec", "ports", number, "targetPort"), name, known, "the pods that it selects")
 
 
-def _endpoints(monitor: Manifest, index: Index) -> Iterator[Flaw]:
+def _endpoints(monitor: Manifest, services: list[Manifest]) -> Iterator[Flaw]:
     """Named ports of a ServiceMonitor, where the tree has the services that it selects in its own namespace."""
     selector = dig(monitor.body, "spec", "selector")
     if not isinstance(selector, dict) or not selector or dig(monitor.body, "spec", "namespaceSelector"):
         return
-    services = [each for each in index.tree.of("", "Service") if each.namespace == monitor.namespace]
     chosen = [each for each in services if matches(selector, each.labels)]
     ports = [port for each in chosen for _, port in items(dig(each.body, "spec", "ports"))]
     known = {name for port in ports if isinstance(name := dig(port, "name"), str)}

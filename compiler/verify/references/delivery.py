@@ -35,18 +35,29 @@ NO_VALUES = fault(
     "Argo CD reports ComparisonError and installs nothing of the chart.",
     "Argo CD v3.5, docs/user-guide/multiple_sources.md (Helm value files from external Git repository)",
 )
+SYNCED_TWICE = fault(
+    "DLV005",
+    Severity.WARNING,
+    "Two Applications sync the same folder to the same place.",
+    "Each takes the objects for its own: Argo CD warns of shared resources, and with FailOnSharedResource none syncs.",
+    "Argo CD v3.5, docs/user-guide/sync-options.md (Fail the sync if a shared resource is found)",
+)
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 def flaws(index: Index) -> Iterator[Flaw]:
-    """Folders that nothing syncs, Applications without files or values, and charts that nobody installs."""
+    """Folders that nothing syncs, or two do; Applications without files or values; charts that nobody installs.
+
+    What ApplicationSets make is in no file: beside one, nothing is told to be left out.
+    """
     found = index.delivery
     if not found.sources:
         return
     for source in found.sources:
         yield from _folder(source, found, is_whole=index.tree.is_whole)
         yield from _values(source, found, index.tree)
-    if index.tree.is_whole:
+    yield from _twice(found)
+    if index.tree.is_whole and not index.tree.has(ARGO, "ApplicationSet"):
         yield from _left_out(found)
         yield from missing_charts(index, found)
 
@@ -60,6 +71,28 @@ def _folder(source: Source, found: Delivery, *, is_whole: bool) -> Iterator[Flaw
     if near or is_whole:
         message = missing("the folder", folder, (), near) + ", with objects in it"
         yield Flaw(NOTHING_TO_SYNC, source.application, (*source.path, "path"), message, write(near))
+
+
+def _twice(found: Delivery) -> Iterator[Flaw]:
+    """Sources whose folders another Application of the same destination syncs too."""
+    seen: dict[tuple[str, ...], Source] = {}
+    for source in found.sources:
+        if any(dig(source.value, key) for key in ("helm", "kustomize", "plugin")) or _is_part(source):
+            continue  # each may make other objects of the folder
+        destination = dig(source.application.body, "spec", "destination")
+        place = tuple(str(dig(destination, key)) for key in ("server", "name", "namespace"))
+        for folder in found.held(source):
+            first = seen.setdefault((source.repository, folder, *place), source)
+            if first.application is not source.application:
+                message = f"Application {first.application.name} syncs {folder} to the same place"
+                yield Flaw(SYNCED_TWICE, source.application, (*source.path, "path"), message)
+                break
+
+
+def _is_part(source: Source) -> bool:
+    """Whether some files of the folder are left out."""
+    directory = dig(source.value, "directory")
+    return dig(directory, "include") is not None or dig(directory, "exclude") is not None
 
 
 def _left_out(found: Delivery) -> Iterator[Flaw]:

@@ -143,14 +143,14 @@ def admission_steps(site: Site, queue: Node, pods: PodSet, asked: Amounts, choic
         yield Step(Stage.RESOURCES, "failed", "; ".join(several), manifest, uncovered.path, pods.name, fix)
     yield Step(Stage.RESOURCES, "passed", "every resource is covered", manifest, ("spec", "resourceGroups"), pods.name)
     short = [each for each in failed if each.obstacle == "quota"]
-    if not choice.flavors and not short:
+    if not choice.flavors and not short and (failed or any(asked.values())):
         first = failed[0] if failed else None
         path = first.path if first else ("spec", "resourceGroups")
         message = reasons or "the queue has no flavor"
         fix = advice.of_flavor(site, queue, pods, failed)
         yield Step(Stage.FLAVOR, "failed", message, first.manifest if first else manifest, path, pods.name, fix)
         return
-    if not choice.flavors:
+    if short and not choice.flavors:
         fits = ", ".join(each.flavor for each in short)
         yield Step(Stage.FLAVOR, "passed", f"{fits} would do", manifest, short[0].path[:-1], pods.name)
         fix = advice.of_quota(queue, pods, asked, failed)

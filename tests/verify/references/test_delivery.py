@@ -94,6 +94,21 @@ def test_an_application_needs_files() -> None:
     assert told({"a.yaml": APPLICATIONS}) == []
 
 
+def test_a_folder_is_synced_once_to_each_cluster() -> None:
+    again = APPLICATIONS.split("---", maxsplit=1)[0].replace("name: pools", "name: again")
+    twice = FILES | {"fleet/a/apps/again.yaml": again}
+    for whole in (True, False):
+        assert told(twice, whole=whole) == [("DLV005", "again", "")]
+    elsewhere = again.replace("spec: {", "spec: {destination: {name: b}, ")
+    assert told(FILES | {"fleet/a/apps/again.yaml": elsewhere}) == []
+
+
+def test_what_application_sets_make_is_in_no_file() -> None:
+    made = APPLICATIONS.split("---", maxsplit=1)[0].replace("kind: Application", "kind: ApplicationSet")
+    beside = FILES | {"fleet/a/policies/a.yaml": FILES["elsewhere/a.yaml"], "fleet/a/apps/sets.yaml": made}
+    assert told(beside) == []
+
+
 def chart(name: str = "karpenter", reference: str = "values") -> dict[str, str]:
     return FILES | {"fleet/a/apps/karpenter.yaml": CHART.replace("CHART", name).replace("REF", reference)}
 

@@ -1,0 +1,53 @@
+"""CustomResourceDefinitions of our own, with a rule at one field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+Schema = dict[str, Any]
+GROUP = "example.com"
+TEXT: Schema = {"type": "string", "maxLength": 100}
+NUMBER: Schema = {"type": "integer"}
+ITEMS = {"maxItems": 10}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A field with a rule."""
+
+    name: str
+    schema: Schema
+    good: tuple[Any, ...] = ()
+    """Values that the server takes."""
+    bad: tuple[Any, ...] = ()
+    """Values that it refuses by the rule."""
+    unsure: tuple[tuple[Any, bool], ...] = ()
+    """Values of which lint says that it cannot judge them, and whether the server takes them."""
+
+
+def rule(text: str, message: str = "refused", **more: Any) -> Schema:
+    """The key of a schema that holds one rule."""
+    return {"x-kubernetes-validations": [{"rule": text, "message": message, **more}]}
+
+
+def texts(**more: Any) -> Schema:
+    """A list of texts."""
+    return {"type": "array", "items": TEXT, **ITEMS, **more}
+
+
+def fields(properties: Schema, **more: Any) -> Schema:
+    """An object of these fields."""
+    return {"type": "object", "properties": properties, **more}
+
+
+def definition(schema: Schema, kind: str = "Widget", **spec: Any) -> Schema:
+    """A CustomResourceDefinition with one version."""
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"kind": kind, "plural": f"{kind.lower()}s"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.lower()}s.{GROUP}"},
+        "spec": {"group": GROUP, "scope": "Namespaced", "names": names, "versions": [version], **spec},
+    }

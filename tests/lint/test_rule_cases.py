@@ -1,0 +1,133 @@
+"""Rules of imported kinds, one at a time: lint says of a value what an API server says, or that it cannot judge."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiler.lint.crds_command import run_crds
+from compiler.lint.objects import Reading
+from compiler.lint.own_engines import engines
+from compiler.lint.own_rules import MISSING_ENGINE
+from compiler.lint.own_schemas import own_flaws
+from compiler.verify.flaw import Flaw
+from tests.conftest import ROOT
+from tests.lint.definitions import GROUP, TEXT, Case, definition, fields, rule
+from tests.lint.rule_cases import CASES, OF_ERRORS
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of all cases, the kind of each by its number."""
+    assert engines(), MISSING_ENGINE
+    folder = tmp_path_factory.mktemp("cases")
+    made = [definition(fields({"it": case.schema}), f"Case{number}") for number, case in enumerate(CASES)]
+    (folder / "definitions.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": made}))
+    assert run_crds(["import", str(folder / "definitions.json"), "--into", str(folder / "crds")]) == 0
+    return folder / "crds"
+
+
+def told(tables: Path, kind: str, value: Any) -> tuple[list[Flaw], Counter[str]]:
+    """What lint finds in an object, and what it cannot judge."""
+    document = {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": "w"}, "it": value}
+    reading, unjudged = Reading(), Counter[str]()
+    reading.add("a.json", json.dumps(document))
+    return list(own_flaws(tables, reading.manifests, unjudged)), unjudged
+
+
+@pytest.mark.parametrize(("number", "case"), list(enumerate(CASES)), ids=[case.name for case in CASES])
+def test_every_value_is_judged_as_a_server_does(tables: Path, number: int, case: Case) -> None:
+    kind = f"Case{number}"
+    for value in case.good:
+        assert told(tables, kind, value) == ([], Counter()), value
+    for value in case.bad:
+        flaws, unjudged = told(tables, kind, value)
+        assert {flaw.fault.id for flaw in flaws} == {"CRD001"}, value
+        assert unjudged == {}, value
+    for value, _ in case.unsure:
+        flaws, unjudged = told(tables, kind, value)
+        assert flaws == [], value
+        assert unjudged, value
+
+
+def test_what_the_engines_say_is_told_with_the_object_where_they_part(tables: Path) -> None:
+    number = next(index for index, case in enumerate(CASES) if case.name == "an error beside a match")
+    _, unjudged = told(tables, f"Case{number}", [{}, {"a": "x"}])
+    assert list(unjudged) == [
+        f"a rule of Case{number} w at it, self.exists(x, x.a == 'x'): cel-expr-python: true; "
+        "common-expression-language: no such key: 'a'"
+    ]
+
+
+def test_what_can_never_be_judged_is_told_when_it_is_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = [definition(fields({"it": case.schema}), f"Case{number}") for number, case in enumerate(OF_ERRORS)]
+    (tmp_path / "definitions.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": made}))
+    assert run_crds(["import", str(tmp_path / "definitions.json"), "--into", str(tmp_path / "crds")]) == 0
+    out = capsys.readouterr().out
+    assert "4 rules cannot be judged:" in out
+    assert "Case3_v1: self.?a.orValue('x') == 'x': common-expression-language: " in out
+    assert "Case5_v1: isSemver(self): cel-expr-python: " in out and "it has no function isSemver" in out
+
+
+def test_findings_stand_where_the_server_puts_them(tables: Path) -> None:
+    places = {"path and reason": ("it", "a.b"), "path of fields": ("it", "a", "b"), "item of a map list": ("it", 1)}
+    for number, case in enumerate(CASES):
+        if case.name in places:
+            flaws, _ = told(tables, f"Case{number}", case.bad[0])
+            assert [flaw.path for flaw in flaws] == [places[case.name]], case.name
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("message of an expression", "no y"),
+        ("message that fails", "refused"),
+        ("message of two lines", "refused"),
+        ("no message", "failed rule: self == 'a'"),
+    ],
+)
+def test_messages_are_those_of_the_server(tables: Path, name: str, message: str) -> None:
+    number = next(index for index, case in enumerate(CASES) if case.name == name)
+    flaws, _ = told(tables, f"Case{number}", CASES[number].bad[0])
+    assert [flaw.message for flaw in flaws] == [message]
+
+
+@pytest.mark.parametrize("value", [2**70, -(2**70), float("inf"), float("nan"), "\ud800", [[]] * 3, {"": None}])
+def test_no_value_is_too_strange(tables: Path, value: Any) -> None:
+    from compiler.lint.own_rules import broken_rules
+    from compiler.manifest import Manifest
+
+    one = Manifest("a.yaml", (0,), f"{GROUP}/v1", "Odd", "w", body={"it": value})
+    rules = {"properties": {"it": {"rules": [{"rule": "self == 1 || self.a.b[3] > 'x' || self.find('(') == ''"}]}}}
+    unjudged: Counter[str] = Counter()
+    found = list(broken_rules(one, {"type": "object"}, rules, {}, unjudged))
+    assert len(found) + sum(unjudged.values()) == 1
+
+
+def test_a_text_of_a_format_that_is_not_read_is_said(tmp_path: Path) -> None:
+    span = {**TEXT, "format": "duration", **rule("self != duration('1s')")}
+    (tmp_path / "definition.json").write_text(json.dumps(definition(fields({"it": span}))))
+    assert run_crds(["import", str(tmp_path / "definition.json"), "--into", str(tmp_path / "crds")]) == 0
+    flaws, unjudged = told(tmp_path / "crds", "Widget", "2 weeks")
+    assert flaws == []
+    assert list(unjudged) == ['the rules of Widget w: the duration "2 weeks" is written in a way that is not read here']
+
+
+def test_nothing_of_it_is_loaded_where_no_tables_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    script = f"""
+import sys
+from compiler.cli import main
+main(["lint", {str(tmp_path)!r}])
+print(sorted(name for name in sys.modules if name in ("cel", "cel_expr_python") or "lint.own" in name))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines()[-1] == "[]"

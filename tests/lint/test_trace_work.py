@@ -1,0 +1,288 @@
+"""`gpuc trace -f`: work as people write it, the step that stops it, and what to change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from compiler.cli import main
+from tests.conftest import ROOT
+
+QUEUE = "kueue.x-k8s.io/queue-name"
+TRAIN = {"gpuc.dev/pool": "train-h100"}
+
+
+@pytest.fixture(autouse=True)
+def in_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+SLICES = {"mig1g": "nvidia.com/mig-1g.10gb", "mig2g": "nvidia.com/mig-2g.20gb", "gpu": "nvidia.com/gpu"}
+
+
+def container(requests: dict[str, Any] | None = None, **limits: Any) -> dict[str, Any]:
+    wanted = {SLICES.get(name, name): value for name, value in limits.items()}
+    resources = {"limits": wanted, **({"requests": requests} if requests is not None else {})}
+    return {"name": "main", "image": "registry.example.com/a:1", "resources": resources}
+
+
+def pod(*containers: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"restartPolicy": "Never", "containers": [*containers], "nodeSelector": TRAIN, **more}
+
+
+def work(
+    api: str,
+    kind: str,
+    spec: dict[str, Any],
+    queue: str = "research",
+    namespace: str = "research-train",
+    rank: str = "",
+) -> dict[str, Any]:
+    labels = {QUEUE: queue, "kueue.x-k8s.io/priority-class": rank}
+    named = {key: value for key, value in labels.items() if value}
+    metadata = {"name": "run", "namespace": namespace, "labels": named}
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def job(spec: dict[str, Any], pods: int = 1, notes: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
+    template = {"metadata": {"annotations": notes or {}}, "spec": spec}
+    return work("batch/v1", "Job", {"parallelism": pods, "completions": pods, "template": template}, **more)
+
+
+def traced(folder: Path, capsys: pytest.CaptureFixture[str], *objects: Any, where: str = "prod-use1") -> dict[str, Any]:
+    """What is said of the first work of a file; the exit code goes with it."""
+    file = folder / "work.yaml"
+    file.write_text(yaml.safe_dump_all(objects))
+    code = main(["trace", "-f", str(file), where, "--format", "json"])
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)["traces"][0]
+    last = next((step for step in found["steps"] if step["verdict"] == "failed"), None)
+    assert code == int(last is not None)
+    return {**found, "last": last or {"stage": "", "message": "", "fix": ""}}
+
+
+ONE = container(gpu=1, cpu="4", memory="16Gi")
+FULL = container(gpu=8, cpu="100", memory="1Ti")
+CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
+    "no queue": (job(pod(ONE), queue=""), "policies", "policy", "is missing; the queues are research", ""),
+    "wrong queue": (job(pod(ONE), queue="reserch"), "policies", "policy", "is reserch; the queues are research", ""),
+    "sixteen GPUs": (job(pod(container(gpu=16))), "policies", "policy", "at most 8 nvidia.com/gpu", ""),
+    "half a GPU": (job(pod(container(gpu="0.5"))), "API server", "API server", "0.5 nvidia.com/gpu must be", ""),
+    "no limit": (
+        job(pod(container(requests={"nvidia.com/gpu": 1}))), "API server", "API server", "has no limit", "",
+    ),
+    "request beyond limit": (
+        job(pod(container(requests={"cpu": "8"}, gpu=1, cpu="4"))),
+        "API server", "API server", "a request of 8 cpu must be at most its limit of 4", "",
+    ),
+    "slice of another queue": (
+        job(pod(container(mig2g=1), nodeSelector={"gpuc.dev/pool": "lab-h100"})),
+        "resources", "Kueue", "resource nvidia.com/mig-2g.20gb unavailable", "ClusterQueue search has it",
+    ),
+    "slice of another pool": (
+        job(pod(container(mig1g=1))),
+        "quota", "Kueue", "insufficient quota for nvidia.com/mig-1g.10gb", "select flavor lab-h100",
+    ),
+    "unknown pool": (
+        job(pod(ONE, nodeSelector={"gpuc.dev/pool": "train-h10"})),
+        "flavor", "Kueue", "doesn't match node affinity", "gpuc.dev/pool can be one of train-h100",
+    ),
+    "gang too large": (
+        job(pod(FULL), pods=20), "quota", "Kueue", "(160) > maximum capacity (128)", "at most 16 such pods",
+    ),
+    "topology of a flavor without one": (
+        job(pod(FULL), pods=2, notes={"kueue.x-k8s.io/podset-required-topology": "kubernetes.io/hostname"}),
+        "flavor", "Kueue", "does not support TopologyAwareScheduling", "leave out the annotation",
+    ),
+    "too much memory": (
+        job(pod(container(gpu=8, memory="4Ti"))), "instance type", "Karpenter", "4Ti memory, a node leaves", "at most",
+    ),
+    "init container too large": (
+        job(pod(ONE, initContainers=[{**container(cpu="300"), "name": "prepare"}])),
+        "instance type", "Karpenter", "300 cpu, a node leaves", "at most 190285m cpu",
+    ),
+    "sidecar beside it": (
+        job(pod(container(gpu=8, cpu="180"), initContainers=[{**container(cpu="20"), "restartPolicy": "Always"}])),
+        "instance type", "Karpenter", "200 cpu, a node leaves", "at most",
+    ),
+    "zone without nodes": (
+        job(pod(ONE, nodeSelector={**TRAIN, "topology.kubernetes.io/zone": "us-east-1b"})),
+        "node pool", "Karpenter", "node pool train-h100 has no node with topology.kubernetes.io/zone", "us-east-1a",
+    ),
+    "unknown priority": (
+        job(pod(ONE), rank="urgent"),
+        "priority class", "Kueue", "WorkloadPriorityClass urgent is not there", "name one of high, low, normal",
+    ),
+    "unknown namespace": (
+        job(pod(ONE), namespace="nowhere"),
+        "local queue", "Kueue", "nowhere, which is not there, has no LocalQueue research", "research-train",
+    ),
+    "toleration of everything": (
+        job(pod(ONE, tolerations=[{"operator": "Exists"}])), "policies", "policy", "the pod tolerates everything", "",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_failing_step_and_what_to_change(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written, stage, by, message, fix = CASES[case]
+    found = traced(tmp_path, capsys, written)
+    last = found["last"]
+    assert (last["stage"], found["by"]) == (stage, by)
+    assert message in last["message"]
+    assert fix in (last["fix"] or "")
+
+
+def replicas(name: str, count: int) -> dict[str, Any]:
+    return {name: {"replicas": count, "template": {"spec": pod(FULL)}}}
+
+
+UNMANAGED = {
+    "Pod": work("v1", "Pod", pod(FULL)),
+    "Deployment": work("apps/v1", "Deployment", {"template": {"spec": pod(FULL)}}),
+    "MPIJob": work("kubeflow.org/v2beta1", "MPIJob", {"mpiReplicaSpecs": replicas("Worker", 2)}),
+    "PyTorchJob": work("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": replicas("Worker", 2)}),
+    "RayCluster": work("ray.io/v1", "RayCluster", {"headGroupSpec": {"template": {"spec": pod(FULL)}}}),
+}
+
+
+@pytest.mark.parametrize("kind", UNMANAGED)
+def test_kinds_that_kueue_does_not_manage_go_to_the_scheduler(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their label does nothing: without the flavor's tolerations the pods wait for ever."""
+    found = traced(tmp_path, capsys, UNMANAGED[kind])
+    assert f"Kueue does not manage kind {kind} here" in found["bypass"]
+    assert [step["stage"] for step in found["steps"] if step["verdict"] == "bypassed"] == ["local queue"]
+    assert (found["last"]["stage"], found["by"]) == ("node pool", "Karpenter")
+    assert "gpuc.dev/mode=exclusive:NoSchedule" in found["last"]["message"]
+
+
+def test_a_pod_that_tolerates_the_taints_itself_counts_for_no_quota(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tolerations = [{"key": "gpuc.dev/mode", "operator": "Equal", "value": "exclusive", "effect": "NoSchedule"}]
+    file = tmp_path / "pod.yaml"
+    file.write_text(yaml.safe_dump(work("v1", "Pod", pod(FULL, tolerations=tolerations))))
+    assert main(["trace", "-f", str(file), "prod-use1"]) == 0
+    assert capsys.readouterr().out.endswith("Kueue leaves it alone: it counts for no quota\n")
+
+
+PARTS = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: any}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: all}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+    - coveredResources: [nvidia.com/gpu, cpu]
+      flavors: [{name: any, resources: [{name: nvidia.com/gpu, nominalQuota: 16}, {name: cpu, nominalQuota: 100}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: research, namespace: research-train}
+spec: {clusterQueue: all}
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> str:
+    """A part of a cluster that does not say how Kueue is configured."""
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    (folder / "queues.yaml").write_text(PARTS)
+    return str(folder)
+
+
+GPUS = {"restartPolicy": "Never", "containers": [container(gpu=8, cpu="1")]}
+GROUP = {"size": 2, "workerTemplate": {"spec": GPUS}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "says"),
+    [
+        ("apps/v1 Deployment", {"replicas": 3, "template": {"spec": GPUS}}, "2 of 3 get quota at the same time"),
+        ("apps/v1 Deployment", {"replicas": 2, "template": {"spec": GPUS}}, ""),
+        ("apps/v1 StatefulSet", {"replicas": 3, "template": {"spec": GPUS}}, "current podset request (24)"),
+        ("leaderworkerset.x-k8s.io/v1 LeaderWorkerSet", {"replicas": 2, "leaderWorkerTemplate": GROUP}, "1 of 2 get"),
+        ("leaderworkerset.x-k8s.io/v1 LeaderWorkerSet", {"replicas": 1, "leaderWorkerTemplate": GROUP}, ""),
+        (
+            "ray.io/v1 RayJob",
+            {"rayClusterSpec": {"workerGroupSpecs": [{"groupName": "g", "replicas": 3, "template": {"spec": GPUS}}]}},
+            "current podset request (24)",
+        ),
+    ],
+)
+def test_replicas_are_counted_as_kueue_counts_them(
+    kind: str, spec: dict[str, Any], says: str, tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = traced(tmp_path, capsys, work(kind.split()[0], kind.split()[1], spec), where=files)
+    assert says in found["last"]["message"]
+    assert bool(says) == bool(found["last"]["stage"])
+
+
+def test_pods_that_ask_for_nothing_are_admitted(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = traced(tmp_path, capsys, job({"containers": [{"name": "a", "image": "b"}]}), where=files)
+    assert found["verdict"] == "admitted"
+    assert "the pods ask for nothing" in [step["message"] for step in found["steps"]]
+
+
+def test_the_label_of_a_cronjobs_jobs_counts(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
+    template = {"metadata": {"labels": {QUEUE: "research"}}, "spec": {"template": {"spec": GPUS}}}
+    labelled = work("batch/v1", "CronJob", {"jobTemplate": template}, queue="")
+    assert traced(tmp_path, capsys, labelled, where=files)["queue"] == "research"
+    bare = work("batch/v1", "CronJob", {"jobTemplate": {"spec": template["spec"]}}, queue="research")
+    assert "it has no label kueue.x-k8s.io/queue-name" in traced(tmp_path, capsys, bare, where=files)["bypass"]
+
+
+def test_limits_are_requests_before_the_defaults_of_limit_ranges(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kueue counts the default for the template of a job; the pod that is made asks for its limit."""
+    found = traced(tmp_path, capsys, job(pod(container(gpu=8, cpu="192"))))
+    assert found["pods"]["main"]["requests"]["cpu"] == 192_000
+    assert found["last"]["stage"] == "instance type"
+
+
+def test_a_default_queue_takes_what_names_none(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (Path(files) / "queues.yaml").write_text(PARTS.replace("name: research, n", "name: default, n"))
+    found = traced(tmp_path, capsys, job(GPUS, queue=""), where=files)
+    assert (found["verdict"], found["bypass"]) == ("admitted", None)
+
+
+def test_what_cannot_be_read_is_said_and_is_no_success(
+    tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "work.yaml"
+    file.write_text(yaml.safe_dump(job(GPUS)))
+    assert main(["trace", "-f", str(file), files]) == 0
+    (Path(files) / "more.yaml").write_text("a: [\n")
+    capsys.readouterr()
+    assert main(["trace", "-f", str(file), files]) == 1
+    told = capsys.readouterr()
+    assert "gets its nodes" in told.out
+    assert f"{files}/more.yaml:2:1: this is not YAML" in told.err
+    file.write_text("kind: [\n")
+    assert main(["trace", "-f", str(file), files]) == 2
+    assert "there is no object that can be read" in capsys.readouterr().err
+
+
+def test_the_answer_stands_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "work.yaml"
+    file.write_text(yaml.safe_dump(job(pod(FULL), pods=20)))
+    assert main(["trace", "-f", str(file), "prod-use1"]) == 1
+    *_, failed, at, change, end = capsys.readouterr().out.splitlines()
+    assert failed.split()[:2] == ["failed", "quota"]
+    assert at.strip().startswith(
+        "ClusterQueue research, spec.resourceGroups[0].flavors[0].resources, specs/prod-use1.yaml:"
+    )
+    assert change.strip() == "change: at most 16 such pods have quota in flavor train-h100 at the same time"
+    assert end == "refused, by Kueue: quota"
