@@ -115,7 +115,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
     ),
     "unknown priority": (
         job(pod(ONE), rank="urgent"),
-        "priority class", "Kueue", "WorkloadPriorityClass urgent is not there", "name one of high, low, normal",
+        "policies", "policy", "kueue.x-k8s.io/priority-class is urgent; the classes are high, normal, low", "",
     ),
     "unknown namespace": (
         job(pod(ONE), namespace="nowhere"),
@@ -224,7 +224,7 @@ GROUP = {"size": 2, "workerTemplate": {"spec": GPUS}}
 def test_replicas_are_counted_as_kueue_counts_them(
     kind: str, spec: dict[str, Any], says: str, tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = traced(tmp_path, capsys, work(kind.split()[0], kind.split()[1], spec), where=files)
+    found = traced(tmp_path, capsys, work(kind.split(maxsplit=1)[0], kind.split()[1], spec), where=files)
     assert says in found["last"]["message"]
     assert bool(says) == bool(found["last"]["stage"])
 
