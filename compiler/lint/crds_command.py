@@ -159,7 +159,8 @@ def _write(found: _Gathered, into: Path) -> tuple[int, int]:
     All are written aside first and then put in place one by one: none is ever half written, whatever happens.
 
     Raises:
-        UsageError: when the folder cannot be written, or another import does not end; no table has changed then.
+        UsageError: when the folder cannot be written, or another import does not end; each table is the old one or
+            the new one then.
     """
     try:
         into.mkdir(parents=True, exist_ok=True)

@@ -66,8 +66,6 @@ def _bytes(file: str) -> bytes:
     number = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(number, "rb") as stream:
         mode = os.fstat(number).st_mode
-        if stat.S_ISDIR(mode):
-            raise UnreadableError("it is a folder")
         if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not os.isatty(number) and not _is_null(file)):
             raise UnreadableError("it is a device")
         os.set_blocking(number, True)

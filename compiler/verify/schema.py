@@ -103,18 +103,22 @@ def _of(
 def _compiled(api: str, kind: str, kubernetes: str, as_written: bool) -> Draft202012Validator:
     known = table(api, kind, kubernetes)
     assert known is not None
-    return validator(with_numbers(known.schema) if as_written else known.schema)
+    return validator(written(known.schema) if as_written else known.schema)
 
 
-def with_numbers(schema: Any) -> Any:
-    """The same schema, in which a quantity may be a number, as people write it and the API server takes it."""
+def written(schema: Any) -> Any:
+    """The same schema for what people write: a quantity may be a number, and what has a default may be left out."""
     if isinstance(schema, list):
-        return [with_numbers(each) for each in schema]
+        return [written(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
     if schema.get("format") == "quantity" and schema.get("type") == "string":
         return {**schema, "type": ["string", "number"]}
-    return {key: with_numbers(each) for key, each in schema.items()}
+    parts = {key: written(each) for key, each in schema.items()}
+    required, properties = parts.get("required"), parts.get("properties")
+    if isinstance(required, list) and isinstance(properties, dict):
+        parts["required"] = [name for name in required if "default" not in properties.get(name, {})]
+    return parts
 
 
 def _unknown_kind(manifest: Manifest, kubernetes: str) -> Flaw:

@@ -12,7 +12,15 @@ from pathlib import Path
 
 from compiler.compiled import compiled_spec
 from compiler.rehearse.programs import MissingProgramsError, Programs, find_programs
-from tests.conformance import core_kinds, differential, fault_run, gator, generated_pods
+from tests.conformance import (
+    core_kinds,
+    differential,
+    fault_run,
+    gator,
+    generated_pods,
+    imported_rules,
+    unseen_breaks,
+)
 from tests.conformance.endings import endings
 from tests.conformance.outcome import Check
 from tests.conformance.rehearsals import rehearse
@@ -53,9 +61,13 @@ def _checks(programs: Programs, folder: Path, crds: Path | None) -> Iterator[Che
         for name in EXAMPLES:
             spec = compiled_spec(ROOT, f"specs/{name}.yaml")
             yield from core_kinds.judge(programs.path("kubeconform"), folder / "schemas", spec)
+    imported = folder / "imported"
+    yield from _tried("rules of imported kinds", lambda: imported_rules.checks(programs, crds, imported))
     for name in EXAMPLES:
         yield from rehearse(name, crds, folder)
     yield from _tried("rehearsals ended in the middle", endings)
+    for name in EXAMPLES:
+        yield from _tried("breaks that no judge reports", lambda: [unseen_breaks.run(name, _said).check()])  # noqa: B023
     yield from _tried("random work on random specs", lambda: [differential.run(progress=_said).check()])
     yield from _tried("planted faults", lambda: fault_run.run(progress=_said).checks())
 

@@ -203,19 +203,25 @@ def files(tmp_path: Path) -> str:
 
 
 GPUS = {"restartPolicy": "Never", "containers": [container(gpu=8, cpu="1")]}
+APIS = {
+    "Deployment": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
+    "RayJob": "ray.io/v1",
+}
 GROUP = {"size": 2, "workerTemplate": {"spec": GPUS}}
 
 
 @pytest.mark.parametrize(
     ("kind", "spec", "says"),
     [
-        ("apps/v1 Deployment", {"replicas": 3, "template": {"spec": GPUS}}, "2 of 3 get quota at the same time"),
-        ("apps/v1 Deployment", {"replicas": 2, "template": {"spec": GPUS}}, ""),
-        ("apps/v1 StatefulSet", {"replicas": 3, "template": {"spec": GPUS}}, "current podset request (24)"),
-        ("leaderworkerset.x-k8s.io/v1 LeaderWorkerSet", {"replicas": 2, "leaderWorkerTemplate": GROUP}, "1 of 2 get"),
-        ("leaderworkerset.x-k8s.io/v1 LeaderWorkerSet", {"replicas": 1, "leaderWorkerTemplate": GROUP}, ""),
+        ("Deployment", {"replicas": 3, "template": {"spec": GPUS}}, "2 of 3 get quota at the same time"),
+        ("Deployment", {"replicas": 2, "template": {"spec": GPUS}}, ""),
+        ("StatefulSet", {"replicas": 3, "template": {"spec": GPUS}}, "current podset request (24)"),
+        ("LeaderWorkerSet", {"replicas": 2, "leaderWorkerTemplate": GROUP}, "1 of 2 get"),
+        ("LeaderWorkerSet", {"replicas": 1, "leaderWorkerTemplate": GROUP}, ""),
         (
-            "ray.io/v1 RayJob",
+            "RayJob",
             {"rayClusterSpec": {"workerGroupSpecs": [{"groupName": "g", "replicas": 3, "template": {"spec": GPUS}}]}},
             "current podset request (24)",
         ),
@@ -224,7 +230,7 @@ GROUP = {"size": 2, "workerTemplate": {"spec": GPUS}}
 def test_replicas_are_counted_as_kueue_counts_them(
     kind: str, spec: dict[str, Any], says: str, tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = traced(tmp_path, capsys, work(kind.split(maxsplit=1)[0], kind.split()[1], spec), where=files)
+    found = traced(tmp_path, capsys, work(APIS[kind], kind, spec), where=files)
     assert says in found["last"]["message"]
     assert bool(says) == bool(found["last"]["stage"])
 

@@ -8,7 +8,7 @@ import pytest
 
 from compiler.finding import Finding
 from compiler.manifest import Manifest
-from compiler.verify.schema import verify_schemas
+from compiler.verify.schema import schema_flaws, verify_schemas
 
 ORIGIN = ("spec", "pools", "train-h100")
 NODE_CLASS_REF = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "train-h100"}
@@ -191,3 +191,11 @@ def test_objects_of_one_file_follow_one_another() -> None:
     tree = [config_map("a"), config_map("b", file="d.yaml"), config_map("c")]
     assert ids(verify_schemas(tree, "1.35")) == ["SCH008"]
     assert verify_schemas([tree[0], tree[2], tree[1]], "1.35") == []
+
+
+def test_people_may_leave_out_what_the_api_server_adds() -> None:
+    pool = node_pool()
+    pool.body["spec"]["disruption"] = {"consolidateAfter": "5m", "budgets": [{"reasons": ["Drifted"]}]}
+    assert schema_flaws([pool], "1.35", as_written=True) == []
+    (flaw,) = schema_flaws([pool], "1.35")
+    assert flaw.path == ("spec", "disruption", "budgets", 0, "nodes")
