@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from compiler.compiled import CompiledSpec
 from compiler.manifest import Manifest
@@ -31,6 +31,13 @@ UNSEEN = {
     ("LimitRange", "quantity"): DECISION,
     ("Job", "object"): COPIED,
     ("Job", "quantity"): COPIED,
+    (
+        "ResourceQuota",
+        "quantity",
+    ): "how many claims and Jobs a namespace may have: nothing else says it",
+    ("Role", "role"): "the resources that it names exist in no other API group",
+    ("Namespace", "label"): "which environment it is of: no program reads it",
+    ("AppProject", "reference"): "a kind that only the templates of a chart have",
     ("Service", "rule"): "a headless Service gives pods their names, with ports or without",
 }
 """By kind and category why no judge says anything: said here, so that it is no accident."""
@@ -39,14 +46,14 @@ UNREAD = frozenset(("Application", "DaemonSet", "NetworkPolicy", "PodMonitor", "
 """Kinds that no program of a rehearsal reads, as every rehearsal says itself: it can show no harm there."""
 
 
-def chosen_breaks(spec: CompiledSpec) -> list[Break]:
+def chosen_breaks(spec: CompiledSpec, each: int = EACH) -> list[Break]:
     """Breaks of a compiled spec, spread over all kinds and categories."""
-    return spread(breaks(spec.objects), EACH)
+    return spread(breaks(spec.objects), each)
 
 
-def unseen_breaks(spec: CompiledSpec) -> Iterator[Break]:
+def unseen(chosen: Iterable[Break], spec: CompiledSpec) -> list[Break]:
     """Those that no judge reports."""
-    return (each for each in chosen_breaks(spec) if not flaws(each.tree, spec))
+    return [each for each in chosen if not flaws(each.tree, spec)]
 
 
 def why_unseen(each: Break) -> str:
