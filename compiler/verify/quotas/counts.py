@@ -21,6 +21,14 @@ TOO_MANY = fault(
     "The API server refuses whichever comes last: exceeded quota.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
 )
+NO_JOBS = fault(
+    "QTA021",
+    Severity.WARNING,
+    "A namespace has a queue and may have no Jobs.",
+    "The API server refuses every Job that is sent to the queue.",
+    "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
+)
+_JOBS = "jobs.batch"
 _OLD_NAMES = frozenset(("configmaps", "persistentvolumeclaims", "replicationcontrollers", "secrets", "services"))
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
@@ -30,6 +38,7 @@ def counts(tree: Tree) -> Iterator[Flaw]:
     quotas = tree.of("", "ResourceQuota")
     if not quotas:
         return
+    queues = {each.namespace: each.name for each in tree.of("kueue.x-k8s.io", "LocalQueue")} if tree.is_whole else {}
     there: Counter[tuple[str, str]] = Counter()
     waiting: set[tuple[str, str]] = set()
     for manifest in tree.manifests:
@@ -48,6 +57,9 @@ def counts(tree: Tree) -> Iterator[Flaw]:
             if resource_name and most is not None and most < seen * ONE:
                 text = f"at most {row} {resource_name} may be in namespace {quota.namespace}, and {seen} stand there"
                 yield Flaw(TOO_MANY, quota, ("spec", "hard", name), text)
+            elif resource_name == _JOBS and most is not None and most < ONE and quota.namespace in queues:
+                text = f"no Job may be in namespace {quota.namespace}, and LocalQueue {queues[quota.namespace]} waits for them"
+                yield Flaw(NO_JOBS, quota, ("spec", "hard", name), text)
 
 
 def _counted(name: object) -> str:

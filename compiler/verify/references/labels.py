@@ -12,7 +12,7 @@ from compiler.verify.references.index import Index
 from compiler.verify.references.nodes import WELL_KNOWN, Nodes, normal
 from compiler.verify.references.pods import Pods
 from compiler.verify.references.reference import NOT_IN_THESE_FILES
-from compiler.verify.references.spelling import missing, misspelt, write
+from compiler.verify.references.spelling import instead, misspelt, write
 from compiler.verify.tree import dig, items, pairs
 
 FLAVOR_WITHOUT_NODES = fault(
@@ -132,6 +132,6 @@ def _nothing_gives(key: str, values: list[str], nodes: Nodes) -> tuple[str, str,
         value = values[0] if len(values) == 1 else ""
         near = misspelt(value, known)
         shown = value or " or ".join(values) or key
-        return f"no node pool gives {key}: {missing('the value', shown, known, near)}", near, False
+        return f'no node pool has {key}: "{shown}"{instead(known, near)}', near, False
     near = misspelt(key, nodes.keys)
-    return f"no node pool gives this label: {missing('the label', key, (), near)}", near, True
+    return f'no node pool has the label "{key}"{instead((), near)}', near, True

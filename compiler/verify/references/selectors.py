@@ -13,7 +13,7 @@ from compiler.verify.references.namespace_labels import ALWAYS, NAME, matches
 from compiler.verify.references.paths import pattern, places
 from compiler.verify.references.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from compiler.verify.references.reference import NOT_IN_THESE_FILES
-from compiler.verify.references.spelling import missing, misspelt, write
+from compiler.verify.references.spelling import instead, missing, misspelt, write
 from compiler.verify.tree import dig, group, items, pairs
 
 NO_NAMESPACE = fault(
@@ -99,13 +99,13 @@ def _namespaces(manifest: Manifest, path: Path, selector: Any, index: Index) -> 
             continue
         if not there and (near := misspelt(key, known.keys)):
             is_key = place[-1] == key
-            message = f"no namespace has {missing('the label', key, (), near)}"
+            message = f'no namespace has the label "{key}"{instead((), near)}'
             yield Flaw(NO_NAMESPACE, manifest, place, message, write(near) if is_key else "", is_key)
             continue
         near = misspelt(values[0], there) if len(values) == 1 else ""
         if near or (key != NAME and (there or index.tree.is_whole)):  # others may make namespaces with a name
             found = NO_NAMESPACE if index.tree.is_whole or near else NOT_IN_THESE_FILES
-            message = f"no namespace has {key}: {missing('the value', ' or '.join(values), there, near)}"
+            message = f'no namespace has {key}: "{" or ".join(values)}"{instead(there, near)}'
             yield Flaw(found, manifest, place, message, write(near))
 
 
@@ -196,9 +196,9 @@ def _labelled(manifest: Manifest, path: Path, selector: Any, there: _There, shif
             near = misspelt(seen[0], values[key]) if len(seen) == 1 else ""
             if key in there.closed and not (near or there.is_whole):
                 continue  # people make Jobs by hand, whose names stand in no file
-            told = missing("the value", " or ".join(seen), values[key], near)
+            message = f'no {there.what} here have {key}: "{" or ".join(seen)}"{instead(values[key], near)}'
             where = (*path, key) if shift else place
-            yield Flaw(NO_PODS, manifest, where, f"no {there.what} here have {key}: {told}", write(near))
+            yield Flaw(NO_PODS, manifest, where, message, write(near))
 
 
 def _nearly(
@@ -211,7 +211,7 @@ def _nearly(
         if near and any(labels.get(near) in seen for labels in there.labels):
             is_key = place[-1] == key
             where = (*path, key) if shift else place
-            message = f"no {there.what} here have {missing('the label', key, (), near)}"
+            message = f'no {there.what} here have the label "{key}"{instead((), near)}'
             yield Flaw(NO_PODS, manifest, where, message, write(near) if is_key else "", is_key)
 
 

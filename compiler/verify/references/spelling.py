@@ -37,14 +37,19 @@ def misspelt(name: str, known: Iterable[str]) -> str:
 
 
 def missing(what: str, name: str, known: Collection[str], near: str = "") -> str:
-    """That nothing has a name, and what there is: the near one, or the list where it is short."""
+    """That nothing has a name, and what there is."""
+    return f'{what} "{name}" does not exist{instead(known, near)}'
+
+
+def instead(known: Collection[str], near: str = "") -> str:
+    """How a sentence about what is not there ends: with the near name, or with the list where it is short."""
     if near:
-        return f'{what} "{name}" does not exist, did you mean "{near}"'
+        return f', did you mean "{near}"'
     if not known:
-        return f'{what} "{name}" does not exist'
+        return ""
     shown = sorted(known)[:_MOST_TOLD]
     more = f" and {len(known) - len(shown)} more" if len(known) > len(shown) else ""
-    return f'{what} "{name}" does not exist; there are {", ".join(shown)}{more}'
+    return f"; there are {', '.join(shown)}{more}"
 
 
 def write(near: str) -> str:
