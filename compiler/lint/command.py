@@ -225,12 +225,17 @@ def _has_own(crds: Path, api: str, kind: str) -> bool:
     return own_table(crds, api, kind) is not None
 
 
+_LONGEST = 600
+"""So many characters are told of one flaw: values may be as long as files."""
+
+
 def _finding(flaw: Flaw, places: Places) -> Finding:
     manifest = flaw.manifest
     index, *prefix = manifest.origin
     assert isinstance(index, int), "the origin of a read object begins with the index of its document"
     mark = places.mark(manifest.file, index, (*prefix, *flaw.path), on_key=flaw.on_key)
-    parts = (str(manifest), place(flaw.path), flaw.message)
+    message = flaw.message if len(flaw.message) <= _LONGEST else f"{flaw.message[:_LONGEST]}..."
+    parts = (str(manifest), place(flaw.path), message)
     return flaw.fault.at((), ": ".join(filter(None, parts)), fix=flaw.fix, mark=mark)
 
 

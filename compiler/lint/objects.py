@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -65,7 +66,7 @@ class Reading:
     def add(self, file: str, text: str) -> None:
         """Reads one file."""
         found = read(text, file)
-        if "{{" in text and _is_template(text, found):
+        if ("{{" in text or "{%" in text) and _is_template(text, found):
             self.others["templates, no YAML yet: render them and lint the result"] += 1
             return
         self.findings += found.findings
@@ -112,10 +113,22 @@ class Reading:
         metadata = data.get("metadata")
         name = metadata.get("name") or metadata.get("generateName") if isinstance(metadata, dict) else None
         if not isinstance(metadata, dict) or not isinstance(name, str):
-            what = "has no name" if isinstance(metadata, dict) else "has no metadata"
-            self.nameless.append(Nameless(file, index, path, api, kind, f"{kind} {what}", data))
+            self.nameless.append(_nameless(file, index, path, data))
             return
         self.manifests.append(_manifest(file, (index, *path), metadata, data))
+
+
+def _nameless(file: str, index: int, path: Path, data: dict[str, Any]) -> Nameless:
+    """An object without a name, or whose name YAML takes for something else than text: `on`, 12, 1.5."""
+    api, kind, metadata = data["apiVersion"], data["kind"], data.get("metadata")
+    if not isinstance(metadata, dict):
+        message = f"{kind} has no metadata"
+    elif isinstance(name := metadata.get("name"), bool | int | float):
+        path = (*path, "metadata", "name")
+        message = f"the name of this {kind} is read as {json.dumps(name)}, which is no text: put it in quotes"
+    else:
+        message = f"{kind} has no name"
+    return Nameless(file, index, path, api, kind, message, data)
 
 
 _PATCH = "patches of Kustomize, which are no objects of their own"
@@ -176,7 +189,7 @@ def _texts(value: Any) -> dict[str, Any]:
 
 def _is_template(text: str, found: Text) -> bool:
     """Whether braces stand where YAML cannot have them; texts of blocks and quotes may hold them."""
-    if not any(line.lstrip().startswith(("{{", "- {{")) or ": {{" in line for line in text.splitlines()):
+    if not any(line.lstrip().startswith(("{{", "- {{", "{%")) or ": {{" in line for line in text.splitlines()):
         return False
     return any(each.id == UNREADABLE.id for each in found.findings) or any(
         _has_odd_key(data) for _, data in found.documents

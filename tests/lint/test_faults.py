@@ -206,6 +206,22 @@ def test_streams_of_json_are_read_as_kubectl_does(file: Path, capsys: pytest.Cap
     assert places == [(3, 10), (4, 10)]
 
 
+def test_a_name_that_is_no_text_says_what_yaml_made_of_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(POD.replace("name: a", "name: on"))
+    code, said = told(["lint", str(file)], capsys)
+    assert code == 1
+    assert "f.yaml:3:18" in said
+    assert "the name of this Pod is read as true, which is no text: put it in quotes" in said
+
+
+def test_a_long_value_is_not_told_in_full(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(STRANGE["huge numbers"].replace("999", "987"))  # type: ignore[arg-type]
+    assert main(["lint", str(file), "--format", "json"]) == 1
+    messages = [each["message"] for each in json.loads(capsys.readouterr().out)["findings"]]
+    assert any("spec.priority" in each for each in messages)
+    assert max(map(len, messages)) < 1000
+
+
 def test_files_that_are_none_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = tmp_path / "tree"
     tree.mkdir()

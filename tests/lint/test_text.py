@@ -100,3 +100,46 @@ def test_any_punctuation_is_read_or_told(text: str) -> None:
     found = read(text, "f.yaml")
     for index, _ in found.documents:
         assert marks(text, "f.yaml", index)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (".nan", ".nan"),
+        ("-.inf", "-.inf"),
+        ("1.0e+999", "1.0e+999"),
+        ("18446744073709551615", 18446744073709551615),
+        ("18446744073709551616", 1.8446744073709552e19),
+        ("9" * 5000, "9" * 5000),
+        ("0x" + "f" * 5000, "0x" + "f" * 5000),
+    ],
+)
+def test_numbers_that_json_does_not_have_stay_text(text: str, value: object) -> None:
+    assert one(f"a: {text}") == {"a": value}
+
+
+MANY = "a: 1  # one\n# two\n...\n%YAML 1.1\n---\nb: {c: 2}\n---\n---\n- é😀\n--- x\n"
+
+
+def test_documents_are_found_without_reading_those_before() -> None:
+    assert [index for index, _ in read(MANY, "f.yaml").documents] == [0, 1, 2, 3, 4]
+    assert marks(MANY, "f.yaml", 1)[("b", "c"), False] == Mark("f.yaml", 6, 8)
+    assert marks(MANY, "f.yaml", 3)[(0,), False] == Mark("f.yaml", 9, 3)
+    assert marks(MANY, "f.yaml", 4)[(), False] == Mark("f.yaml", 10, 5)
+    assert marks(MANY, "f.yaml", 5) == {}
+
+
+def test_values_in_a_stream_of_json_have_their_places() -> None:
+    text = '{"a": 1}{"b":\n {"c": 2}} {"d": 3}\n'
+    assert read(text, "f.json").documents == [(0, {"a": 1}), (1, {"b": {"c": 2}}), (2, {"d": 3})]
+    assert marks(text, "f.json", 1)[("b", "c"), False] == Mark("f.json", 2, 8)
+    assert marks(text, "f.json", 2)[("d",), True] == Mark("f.json", 2, 13)
+    assert read('{"a": 1}\n[2]\n', "f.json").findings, "only objects come in streams"
+
+
+def test_the_bound_is_for_what_aliases_make_not_for_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("compiler.lint.text.VALUES_MAX", 100)
+    (found,) = read(f"a: [{'1,' * 500}]\n", "f.yaml").documents
+    assert len(found[1]["a"]) == 500
+    aliases = f"a: &a [{'1,' * 50}]\nb: [*a, *a, *a]\n"
+    assert [each.id for each in read(aliases, "f.yaml").findings] == ["LNT003"]
