@@ -58,7 +58,7 @@ def counts(tree: Tree) -> Iterator[Flaw]:
                 text = f"at most {row} {resource_name} may be in namespace {quota.namespace}, and {seen} stand there"
                 yield Flaw(TOO_MANY, quota, ("spec", "hard", name), text)
             elif resource_name == _JOBS and most is not None and most < ONE and quota.namespace in queues:
-                text = f"no Job may be in namespace {quota.namespace}, and LocalQueue {queues[quota.namespace]} waits for them"
+                text = f"no Job may be in {quota.namespace}, and LocalQueue {queues[quota.namespace]} waits for them"
                 yield Flaw(NO_JOBS, quota, ("spec", "hard", name), text)
 
 

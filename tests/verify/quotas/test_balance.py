@@ -158,3 +158,11 @@ def test_the_examples_have_each_kind_of_bound() -> None:
         assert any(
             "count/jobs.batch" in each["spec"].get("hard", {}) for each in objects if each["kind"] == "ResourceQuota"
         )
+
+
+def test_a_queue_needs_jobs() -> None:
+    none = namespaced("ResourceQuota", {"hard": {"count/jobs.batch": "0"}})
+    local = namespaced("LocalQueue", {"clusterQueue": "q"}, api="kueue.x-k8s.io/v1beta2")
+    assert ids([none, local]) == {"QTA021"}
+    assert ids([none, local], whole=False) == set(), "people may want other kinds of work alone"
+    assert ids([none]) == set()
