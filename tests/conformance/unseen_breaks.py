@@ -107,7 +107,8 @@ class _Planter:
         for number, breaks in enumerate(planned, 1):
             different = self._played(breaks, self._scenes)
             self._progress(f"round {number}: {len(breaks)} breaks, {len(different)} scenes different")
-            self._blame(breaks, different)
+            # A machine that is busy ends a scene late: what a break ends otherwise, it ends otherwise twice.
+            self._blame(breaks, self._played(breaks, list(different.values())) if different else {})
 
     def _blame(self, breaks: Sequence[Break], different: dict[str, Scene]) -> None:
         """Each break alone, in the scenes that all of them together ended in another way."""
