@@ -189,7 +189,7 @@ def _configurations(reading: Reading) -> Iterator[Part]:
 
 def _flaws(reading: Reading, options: LintOptions, values: Mapping[str, Any], left: Left) -> list[Flaw]:
     """What the judges find; kinds without a schema are counted, and so is what a tool fills in later."""
-    found: list[Flaw] = []
+    found: list[Flaw] = list(reading.flaws)
     others = reading.manifests
     if options.crds is not None:
         from compiler.lint.own_schemas import own_flaws

@@ -13,12 +13,25 @@ from compiler.finding import Finding, Path, Severity, fault
 from compiler.lint.kustomize import generated, is_kustomization, is_left_patch, parts
 from compiler.lint.text import UNREADABLE, Text, read
 from compiler.manifest import Manifest
+from compiler.verify.flaw import Flaw
 
 NO_OBJECT = fault(
     "LNT004",
     Severity.ERROR,
     "An object lacks its name, or its metadata is no map.",
     "The API server refuses it.",
+)
+REPEATED = fault(
+    "LNT006",
+    Severity.WARNING,
+    "One object stands twice in a file.",
+    "Both are applied, and whichever comes last wins; Argo CD refuses to choose.",
+)
+NO_LABELS = fault(
+    "LNT007",
+    Severity.ERROR,
+    "Labels or annotations are no map.",
+    "The API server refuses the object.",
 )
 _FILES_OF_TOOLS = ("test.gatekeeper.sh", "kind.x-k8s.io", "eksctl.io")
 """API groups of files that tools read and nobody applies."""
@@ -31,6 +44,7 @@ _AMOUNTS = frozenset(
 """Maps from resources to quantities in the kinds of Kubernetes itself, whose tables only know that these are text."""
 _AMOUNT = frozenset(("sizeLimit", "divisor", "averageValue"))
 """Quantities alone, in the same kinds; "value" of a "target", as HorizontalPodAutoscalers have it, is another."""
+_WORD = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "a boolean"}
 _ELSEWHERE = frozenset(("apiVersion", "kind", "metadata", "status"))
 
 
@@ -60,8 +74,11 @@ class Reading:
     """Kustomizations, in the same form."""
     findings: list[Finding] = field(default_factory=list)
     nameless: list[Nameless] = field(default_factory=list)
+    flaws: list[Flaw] = field(default_factory=list)
+    """What is wrong with objects before any judge sees them."""
     others: Counter[str] = field(default_factory=Counter)
     """What could not be judged, by sentence: how often."""
+    _seen: set[tuple[str, ...]] = field(default_factory=set)
 
     def add(self, file: str, text: str) -> None:
         """Reads one file."""
@@ -89,6 +106,7 @@ class Reading:
         gone = {each.file for each in self.manifests} - {each.file for each in kept}
         self.manifests = [*kept, *generated(self.tools)]
         self.nameless = [each for each in self.nameless if os.path.abspath(each.file) not in apart]
+        self.flaws = [each for each in self.flaws if os.path.abspath(each.manifest.file) not in apart]
         self.values = [each for each in self.values if os.path.abspath(each[0]) not in apart]
         if gone:
             self.others[_PATCH] += len(gone)
@@ -116,6 +134,20 @@ class Reading:
             self.nameless.append(_nameless(file, index, path, data))
             return
         self.manifests.append(_manifest(file, (index, *path), metadata, data))
+        self.flaws += self._odd(self.manifests[-1], metadata)
+
+    def _odd(self, manifest: Manifest, metadata: dict[str, Any]) -> Iterator[Flaw]:
+        for name in ("labels", "annotations"):
+            if not isinstance(metadata.get(name) or {}, dict):
+                yield Flaw(
+                    NO_LABELS, manifest, ("metadata", name), f"a map is needed, this is {_WORD[type(metadata[name])]}"
+                )
+        if "name" not in metadata:
+            return  # the API server makes a name for each
+        key = manifest.file, manifest.api.rpartition("/")[0], manifest.kind, manifest.namespace, manifest.name
+        if key in self._seen:
+            yield Flaw(REPEATED, manifest, ("metadata", "name"), "the same object stands in this file already")
+        self._seen.add(key)
 
 
 def _nameless(file: str, index: int, path: Path, data: dict[str, Any]) -> Nameless:

@@ -193,7 +193,7 @@ def test_large_files_take_little_time(tmp_path: Path) -> None:
     (tmp_path / "many.yaml").write_text(f"---\n{POD.replace('image', 'imagE')}" * 5000)
     process = ran("lint", str(tmp_path), "--format", "json")
     assert process.returncode == 1
-    found = {each["line"] for each in json.loads(process.stdout)["findings"] if each["file"].endswith("many.yaml")}
+    found = {each["line"] for each in json.loads(process.stdout)["findings"] if each["id"] == "SCH001"}
     assert len(found) == 5000, "each at its own line"
 
 

@@ -292,8 +292,8 @@ def test_parameters_are_those_of_the_one_template(tmp_path: Path, capsys: pytest
     assert [each[0] for each in told(lint(capsys, tmp_path, {"a.yaml": TEMPLATE % "labels" + CONSTRAINT}))] == [
         "SCH001"
     ]
-    two = TEMPLATE % "labels" + TEMPLATE % "names" + CONSTRAINT
-    assert told(lint(capsys, tmp_path, {"a.yaml": two})) == [], "nobody knows which template is meant"
+    two = {"a.yaml": TEMPLATE % "labels", "b.yaml": TEMPLATE % "names" + CONSTRAINT}
+    assert told(lint(capsys, tmp_path, two)) == [], "nobody knows which template is meant"
 
 
 def test_what_patches_add_is_not_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,11 @@ def test_a_mistake_is_told_at_its_line_with_its_fix(tmp_path: Path, capsys: pyte
 def test_several_documents_and_lists_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": [{"port": "80"}]}}
     dump = {"apiVersion": "v1", "kind": "List", "items": [bad]}
-    typed = {"apiVersion": "v1", "kind": "ServiceList", "items": [{**bad, "status": {"loadBalancer": {}}}]}
+    typed = {
+        "apiVersion": "v1",
+        "kind": "ServiceList",
+        "items": [{**bad, "metadata": {"name": "b"}, "status": {"loadBalancer": {}}}],
+    }
     del typed["items"][0]["apiVersion"], typed["items"][0]["kind"]
     (tmp_path / "all.yaml").write_text(f"{POOL}---\n{yaml.safe_dump(dump)}---\n{yaml.safe_dump(typed)}")
     (tmp_path / "one.json").write_text(json.dumps(bad, indent=1))
@@ -165,3 +169,13 @@ def test_no_strange_object_breaks_a_judge(objects: list[tuple[tuple[str, str], A
     assert len(reading.manifests) == len(objects)
     schema_flaws(reading.manifests, "1.35", as_written=True)
     list(judge(Tree(reading.manifests, is_whole=False)))
+
+
+def test_what_stands_twice_in_a_file_or_has_odd_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: LABELS}\n"
+    made = "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n"
+    file = tmp_path / "objects.yaml"
+    file.write_text("---\n".join([settings.replace("LABELS", "[x]"), settings.replace("LABELS", "{}"), made, made]))
+    main(["lint", str(file), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [(each["id"], each["line"]) for each in found] == [("LNT007", 3), ("LNT006", 7)]
