@@ -23,13 +23,15 @@ from hypothesis import strategies as st
 
 from compiler.compiled import CompiledSpec
 from compiler.model import ClusterQueue
-from compiler.rehearse.expectation import Request
+from compiler.rehearse.expectation import Request, cluster_queues, expect
 from compiler.rehearse.scenes import Outcome
+from compiler.verify.scheduling import walk
 from tests.conformance.judged_work import Judged, judge_admission, judge_nodes
 from tests.conformance.lane import Lane, Tree, compiled, lane
 from tests.conformance.outcome import Check
 from tests.conformance.random_requests import requests
 from tests.pipeline.specs import specs
+from tests.verify.scheduling.evaluator import contradiction, site, work_for
 
 CASES = Path(__file__).parent / "cases"
 SPECS, GANGS, SEED = 20, 12, 1
@@ -62,6 +64,8 @@ class Result:
     """Pods in them."""
     walked: int = 0
     """Gangs that went on to the scheduler and Karpenter."""
+    evaluated: int = 0
+    """Answers to work that nobody else stood in the way of: the evaluator of objects has to give the same."""
     verdicts: dict[str, int] = field(default_factory=dict)
     """Gangs by what was expected: verdict and who refuses."""
     disagreements: list[str] = field(default_factory=list)
@@ -78,7 +82,8 @@ class Result:
         agreed = self.compared - len(self.disagreements)
         return (
             f"{self.specs} specs, {self.asked} gangs of {self.pods} pods, {self.walked} of them on nodes; "
-            f"{agreed} of {self.compared} answers as expected ({kinds}) in {self.seconds:.0f} s"
+            f"{agreed} of {self.compared} answers as expected, {self.evaluated} of them the evaluator's too ({kinds}) "
+            f"in {self.seconds:.0f} s"
         )
 
     def check(self) -> Check:
@@ -165,6 +170,25 @@ def _one(kept: Lane, case: Case, result: Result) -> None:
         kind = " ".join(filter(None, (each.expected.verdict, each.expected.by and f"by {each.expected.by}")))
         result.verdicts[kind] = result.verdicts.get(kind, 0) + 1
     result.disagreements += [_told(case, each) for each in (*admissions, *walks) if not each.agrees]
+    _evaluate(spec, case, admissions, walks, result)
+
+
+def _evaluate(
+    spec: CompiledSpec, case: Case, admissions: Iterable[Judged], walks: Iterable[Judged], result: Result
+) -> None:
+    """The evaluator of objects beside the programs, where the cluster was as empty as it takes it to be."""
+    known, queues = site(spec), {each.name: each for each in cluster_queues(spec.cluster)}
+    alone = [(each, False) for each in admissions if not each.after]
+    alone += [
+        (each, True)
+        for each in walks
+        if expect(spec.cluster, queues[each.queue], each.request).flavor == each.expected.flavor
+    ]
+    for each, on_nodes in alone:
+        walked = walk(known, work_for(known, each.queue, each.request), policies=False)
+        result.evaluated += 1
+        if each.agrees and (told := contradiction(each.seen, walked, on_nodes=on_nodes)):
+            result.disagreements.append(f"{_told(case, each)}\n  {told}")
 
 
 def _resolved(spec: CompiledSpec, work: Iterable[tuple[str, Request]]) -> list[tuple[ClusterQueue, Request]]:

@@ -7,19 +7,15 @@ from functools import cache
 import pytest
 
 from compiler.compiled import CompiledSpec, compiled_spec
-from compiler.emit.kueue import LEVEL_LABELS
 from compiler.model import ClusterQueue
-from compiler.model.names import POOL_LABEL
-from compiler.model.vector import quantity_text, texts
+from compiler.model.vector import quantity_text
 from compiler.rehearse.expectation import Request, cluster_queues, expect
-from compiler.rehearse.fabric import BLOCK_NODES
 from compiler.rehearse.scenes import Outcome, all_scenes
-from compiler.verify.scheduling import PodSet, Site, Stage, Walk, Work, walk
-from compiler.verify.scheduling.flavors import REQUIRED
-from compiler.verify.tree import Tree
+from compiler.verify.scheduling import Site, Stage, Walk, walk
 from tests.conformance.differential import Case, kept_cases, random_cases
 from tests.conformance.lane import compiled
 from tests.conftest import EXAMPLES, ROOT
+from tests.verify.scheduling.evaluator import site, work_for
 
 SPECS, GANGS, SEED = 20, 12, 7
 FAMILIES = ("smallest", "full_node", "efa", "shares", "gangs", "borrowing", "topology")
@@ -37,19 +33,6 @@ KINDS = {
 @cache
 def example(name: str) -> CompiledSpec:
     return compiled_spec(ROOT, f"specs/{name}.yaml")
-
-
-def site(spec: CompiledSpec) -> Site:
-    return Site(Tree(spec.synced, is_whole=True), {LEVEL_LABELS["block"]: BLOCK_NODES})
-
-
-def work_for(known: Site, queue: str, request: Request) -> Work:
-    quantities = texts(request.pod)
-    container = {"name": "work", "resources": {"requests": quantities, "limits": quantities}}
-    pod = {"containers": [container], **({"nodeSelector": {POOL_LABEL: request.pool}} if request.pool else {})}
-    notes = {REQUIRED: LEVEL_LABELS["block"]} if request.one_block else {}
-    local = known.local_queues[queue][0]
-    return Work((PodSet(pod, request.pods, notes=notes),), local.namespace, local.name)
 
 
 def difference(expected: Outcome, seen: Walk) -> str:
