@@ -56,7 +56,7 @@ class Values:
     """The chart's key in the release set, for example "gpu-operator"."""
     body: Body
     embedded: dict[str, Any] = field(default_factory=dict)
-    """What a text in the body says that is a document itself, by its dotted place; nobody need parse it again."""
+    """Documents of texts in the body that are YAML themselves, by the text; nobody need parse it again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
     pools = cluster.gpu_pools
     if not pools:
         return
+    said: dict[str, Body] = {}
     body: Body = {
         "nfd": {"enabled": True},
         "gfd": {"enabled": True},
@@ -33,8 +34,8 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
         # Left to the device plugin's configuration: the ClusterPolicy would overrule every pool's own.
         "mig": {"strategy": ""},
         **_host_software(cluster, pools[0]),
-        "devicePlugin": _device_plugin(pools),
-        "migManager": _mig_manager(pools),
+        "devicePlugin": _device_plugin(pools, said),
+        "migManager": _mig_manager(pools, said),
         "dcgm": {"enabled": False},
         "dcgmExporter": _dcgm_exporter(cluster, pools),
         # It would need a GPU of its own on each node, which sliced and shared nodes do not have.
@@ -42,7 +43,7 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
         "daemonsets": {"tolerations": _tolerations(pools)},
         "node-feature-discovery": {"worker": {"tolerations": _tolerations(pools)}},
     }
-    yield Values(cluster.out("gpu-operator/values.yaml"), ("spec", "pools"), "gpu-operator", body)
+    yield Values(cluster.out("gpu-operator/values.yaml"), ("spec", "pools"), "gpu-operator", body, said)
     yield from layout_gate(cluster)
 
 
@@ -66,7 +67,7 @@ def _host_software(cluster: Cluster, pool: Pool) -> Body:
     return {"driver": driver, "toolkit": toolkit, "cdi": {"enabled": by_operator}}
 
 
-def _device_plugin(pools: tuple[Pool, ...]) -> Body:
+def _device_plugin(pools: tuple[Pool, ...], said: dict[str, Body]) -> Body:
     if pools[0].image.device_plugin == "image":
         return {"enabled": False}
     # The operator's toolkit injects by CDI; the nvidia runtime of an image with a toolkit reads the mounts.
@@ -80,9 +81,16 @@ def _device_plugin(pools: tuple[Pool, ...]) -> Body:
             "create": True,
             "name": PLUGIN_CONFIG,
             "default": DEFAULT_PLUGIN_CONFIG,
-            "data": {name: block_yaml(_plugin_config(sharings[name])) for name in sorted(sharings)},
+            "data": {name: _text(_plugin_config(sharings[name]), said) for name in sorted(sharings)},
         },
     }
+
+
+def _text(document: Body, said: dict[str, Body]) -> str:
+    """A document as a text of the values; what it says is kept for those who read it."""
+    text = block_yaml(document)
+    said[text] = document
+    return text
 
 
 def _plugin_config(sharing: Sharing) -> Body:
@@ -103,14 +111,14 @@ def _plugin_config(sharing: Sharing) -> Body:
     return config
 
 
-def _mig_manager(pools: tuple[Pool, ...]) -> Body:
+def _mig_manager(pools: tuple[Pool, ...], said: dict[str, Body]) -> Body:
     cut = [pool for pool in pools if pool.mig_by_operator]
     if not cut:
         return {"enabled": False}
     layouts: Body = {"all-disabled": [{"devices": "all", "mig-enabled": False}]}
     for pool in cut:
         layouts[pool.layout_name] = _mig_layout(pool)
-    text = block_yaml({"version": "v1", "mig-configs": layouts})
+    text = _text({"version": "v1", "mig-configs": layouts}, said)
     config = {"create": True, "name": MIG_CONFIG, "default": "all-disabled", "data": {"config.yaml": text}}
     body: Body = {"enabled": True, "config": config}
     if any(pool.gpu is not None and pool.gpu.architecture == "ampere" for pool in cut):

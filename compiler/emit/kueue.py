@@ -62,6 +62,7 @@ def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Values:
         "labelSelector": {"matchLabels": {"control-plane": "controller-manager"}},
     }
     configuration = _configuration(cluster, pools)
+    text = block_yaml(configuration)
     body: Body = {
         # Its ServiceMonitor takes no labels, so Prometheus would not select it: the monitoring folder has ours.
         "enablePrometheus": False,
@@ -74,10 +75,9 @@ def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Values:
             "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
             "topologySpreadConstraints": [spread],
         },
-        "managerConfig": {"controllerManagerConfigYaml": block_yaml(configuration)},
+        "managerConfig": {"controllerManagerConfigYaml": text},
     }
-    said = {"managerConfig.controllerManagerConfigYaml": configuration}
-    return Values(cluster.out("kueue/values.yaml"), ("spec", "kueue"), "kueue", body, said)
+    return Values(cluster.out("kueue/values.yaml"), ("spec", "kueue"), "kueue", body, {text: configuration})
 
 
 def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:

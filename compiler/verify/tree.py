@@ -22,12 +22,15 @@ class Tree:
         is_whole: bool,
         values: Mapping[str, Any] | None = None,
         value_files: Iterable[str] | None = None,
+        documents: Mapping[str, Any] | None = None,
     ) -> None:
         self.manifests = tuple(manifests)
         self.values: Mapping[str, Any] = values or {}
         """Helm values by the name of their chart; a chart that is not here may still be installed."""
         self.value_files = None if value_files is None else frozenset(value_files)
         """All files of values beside the objects; None where nobody says which there are."""
+        self.documents: Mapping[str, Any] = documents or {}
+        """Documents of texts that are YAML themselves, by the text, as far as somebody knows them already."""
         self.is_whole = is_whole
         """Whether this is all that a cluster is given: what is not here is nowhere. Of files that somebody keeps, other
         parts may live elsewhere; there only what contradicts the tree itself is a flaw."""
@@ -72,6 +75,7 @@ def emitted(artifacts: Iterable[Artifact]) -> Tree:
         is_whole=True,
         values={each.component: each.body for each in values},
         value_files=[each.file for each in values],
+        documents={text: document for each in values for text, document in each.embedded.items()},
     )
 
 

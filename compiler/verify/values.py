@@ -58,9 +58,8 @@ def _configuration(values: Values) -> Iterator[Mismatch]:
     text = values.body.get(_CONFIGURATION[0], {}).get(_CONFIGURATION[1])
     if not isinstance(text, str):
         return
-    where = ".".join(_CONFIGURATION)
     try:
-        document = values.embedded[where] if where in values.embedded else _parsed(text)
+        document = values.embedded[text] if text in values.embedded else _parsed(text)
     except ValueError as error:
         yield Mismatch(Fit.VALUE, _CONFIGURATION, f"not YAML: {error}")
         return

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
+from compiler.verify.embedded import document
 from compiler.verify.flaw import Flaw
 from compiler.verify.references.index import Index
 from compiler.verify.references.spelling import missing, misspelt, write
@@ -88,21 +88,10 @@ def choices(index: Index) -> Iterator[Choice]:
             if dig(spec, part, "enabled") is False or not isinstance(config, dict):
                 continue
             data, source = _data(config, part, index, is_chart=policy is None)
-            texts = data if part == DEVICE_PLUGIN else _layouts(data)
+            texts = data if part == DEVICE_PLUGIN else _layouts(data, index)
             default = dig(config, "default")
             if texts:
                 yield Choice(part, source, texts, default if isinstance(default, str) else "", policy)
-
-
-def parsed(text: Any) -> Any:
-    """The document of a YAML text; None for anything that is none."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        return YAML(typ="safe", pure=True).load(io.StringIO(text)) if isinstance(text, str) else None
-    except (YAMLError, ValueError, RecursionError):
-        return None
 
 
 def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict[str, Any], str]:
@@ -117,8 +106,8 @@ def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict
     return dict(pairs(dig(maps[meant].body, "data"))) if count == 1 else {}, f"ConfigMap {meant}"
 
 
-def _layouts(data: dict[str, Any]) -> dict[str, Any]:
-    return dict(pairs(dig(parsed(data.get(_MIG_FILE)), "mig-configs")))
+def _layouts(data: dict[str, Any], index: Index) -> dict[str, Any]:
+    return dict(pairs(dig(document(index.tree, data.get(_MIG_FILE)), "mig-configs")))
 
 
 def _flaw(manifest: Manifest, path: Path, name: Any, choice: Choice) -> Iterator[Flaw]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from compiler.finding import Severity, fault
+from compiler.verify.embedded import document
 from compiler.verify.flaw import Flaw
-from compiler.verify.references.gpu_configs import parsed
 from compiler.verify.references.index import Index
 from compiler.verify.tree import dig, items, pairs
 
@@ -32,7 +32,7 @@ def flaws(index: Index) -> Iterator[Flaw]:
         for key, text in pairs(dig(manifest.body, "data")):
             if not isinstance(text, str) or "mig-configs" not in text or "mig-devices" not in text:
                 continue
-            for name, entries in pairs(dig(parsed(text), "mig-configs")):
+            for name, entries in pairs(dig(document(index.tree, text), "mig-configs")):
                 for number, entry in items(entries):
                     if message := _too_much(dig(entry, "mig-devices")):
                         path = ("data", key, "mig-configs", str(name), number, "mig-devices")

@@ -9,8 +9,9 @@ from typing import Any
 
 from compiler.finding import Severity, fault
 from compiler.manifest import Manifest
+from compiler.verify.embedded import document
 from compiler.verify.flaw import Flaw
-from compiler.verify.references.gpu_configs import CHART, DEVICE_PLUGIN, MIG_MANAGER, Choice, choices, parsed
+from compiler.verify.references.gpu_configs import CHART, DEVICE_PLUGIN, MIG_MANAGER, Choice, choices
 from compiler.verify.references.index import Index
 from compiler.verify.references.nodes import Pool
 from compiler.verify.references.overlays import Overlays, applies, types_of
@@ -70,7 +71,7 @@ def flaws(index: Index) -> Iterator[Flaw]:
     if len(operators) != 1 or (plugin is None and dig(operators[0], DEVICE_PLUGIN, "config")):
         return
     overlays, strategy = Overlays(index), dig(operators[0], "mig", "strategy")
-    documents = {name: parsed(text) for name, text in plugin.texts.items()} if plugin else {"": {}}
+    documents = {name: document(index.tree, text) for name, text in plugin.texts.items()} if plugin else {"": {}}
     for pool in index.nodes.pools:
         name = _chosen(pool, plugin) if plugin else ""
         layout = layouts.texts.get(_chosen(pool, layouts)) if layouts else None

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from compiler.finding import Severity, fault
+from compiler.verify.embedded import document
 from compiler.verify.flaw import Flaw
-from compiler.verify.references.gpu_configs import DEVICE_PLUGIN, choices, parsed
+from compiler.verify.references.gpu_configs import DEVICE_PLUGIN, choices
 from compiler.verify.references.index import Index
 from compiler.verify.tree import dig, items, pairs
 
@@ -46,9 +47,9 @@ def _refused(index: Index) -> set[str]:
     lenient: set[str] = set()
     for each in known:
         for text in each.texts.values():
-            document = parsed(text)
+            said = document(index.tree, text)
             for kind in _KINDS:
-                sharing = dig(document, "sharing", kind)
+                sharing = dig(said, "sharing", kind)
                 (strict if _fails(sharing, kind) else lenient).update(_names(sharing))
     return strict - lenient
 

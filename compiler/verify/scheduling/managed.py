@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from compiler.verify.embedded import document
 from compiler.verify.scheduling.matching import selects
 from compiler.verify.scheduling.site import KUEUE, Site
 from compiler.verify.scheduling.work import QUEUE_LABEL, Work
@@ -80,13 +81,8 @@ def _is_external(configuration: Any, work: Work) -> bool:
 @lru_cache(maxsize=1)
 def _configuration(site: Site) -> Any:
     """Kueue's configuration; None where the tree does not have it, or nobody can read it."""
-    from yaml import YAMLError, safe_load
-
     for text in _texts(site):
-        try:
-            found = safe_load(text)
-        except (YAMLError, ValueError, RecursionError):
-            continue
+        found = document(site.tree, text)
         if str(dig(found, "apiVersion")).startswith(_API) and dig(found, "kind") == "Configuration":
             return found
     return None
