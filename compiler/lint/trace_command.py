@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path as File
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -212,7 +211,8 @@ def _named(site: Site, options: TraceOptions, work: Work, mark: Mark | None) -> 
     namespace = options.namespace or work.namespace or _first_namespace(site, queue)
     is_taken = not (options.namespace or work.namespace)
     note = f"{mark}{' (it names no namespace: the first with the queue is taken)' if is_taken else ''}"
-    return replace(work, queue=queue, namespace=namespace, priority=options.priority or work.priority), note
+    priority = options.priority or work.priority
+    return work._replace(queue=queue, namespace=namespace, priority=priority), note
 
 
 def _described(site: Site, options: TraceOptions) -> tuple[Work, str]:

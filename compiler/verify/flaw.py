@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from compiler.finding import Fault, Finding, Path
 from compiler.manifest import Manifest
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(NamedTuple):
     """One thing that is wrong with an object, wherever the object comes from."""
 
     fault: Fault

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from ipaddress import IPv4Address, IPv6Address
+from typing import NamedTuple
 
 from compiler.verify.access import excesses
 from compiler.verify.access.powers import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD
@@ -32,8 +32,7 @@ class Basis(Enum):
     """The objects show the opposite: the proof does not hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(NamedTuple):
     """One thing that has to be true for the proof to hold in the cluster."""
 
     what: str

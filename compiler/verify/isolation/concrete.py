@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from compiler.verify.isolation.addresses import contains
 from compiler.verify.isolation.policy import Peer, Policy
@@ -23,8 +24,7 @@ class Pod:
     """Numbers of its ports by protocol and name."""
 
 
-@dataclass(frozen=True)
-class World:
+class World(NamedTuple):
     """Policies, and the namespaces that they stand in."""
 
     policies: Sequence[Policy]

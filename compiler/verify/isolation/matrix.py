@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import Enum
 from itertools import permutations
+from typing import NamedTuple
 
 from compiler.verify.isolation.ports import Ports
 from compiler.verify.isolation.proof import Opening, Reach
@@ -22,8 +22,7 @@ class State(Enum):
     OPEN = "open"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What was proven for one ordered pair of tenants."""
 
     caller: str

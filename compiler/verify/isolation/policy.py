@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.finding import Path
 from compiler.manifest import Manifest
@@ -25,8 +24,7 @@ OTHER_KINDS = {
 """Policies that are not judged, and may open what NetworkPolicies do not, by API group."""
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(NamedTuple):
     """Who may call, or be called."""
 
     path: Path
@@ -39,8 +37,7 @@ class Peer:
     """Where not None: addresses, and the selectors mean nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """What is allowed: these peers on these ports."""
 
     path: Path
@@ -50,8 +47,7 @@ class Rule:
     ports: Ports
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """One NetworkPolicy."""
 
     manifest: Manifest

@@ -6,9 +6,8 @@ Only what every release of a chart gives stands here, not what its values may ad
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from compiler.verify.tree import Tree, dig, items
 
@@ -24,8 +23,7 @@ _HELM: Labels = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(NamedTuple):
     """What a chart makes."""
 
     services: Labels

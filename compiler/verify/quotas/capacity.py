@@ -7,8 +7,7 @@ Sources: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits, replicas), pkg/contr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.catalog import load
 from compiler.verify.amount import ONE, amount
@@ -25,8 +24,7 @@ Capacity = dict[str, int]
 """Billionths by resource; a resource that is not there is not known, and may be there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(NamedTuple):
     """A NodePool, as far as it bounds what its nodes hold."""
 
     name: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.finding import Path
 from compiler.manifest import Manifest
@@ -19,8 +19,7 @@ Key = tuple[str, str]
 """Flavor and resource."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(NamedTuple):
     """What one queue or cohort has of one resource of one flavor, in billionths."""
 
     nominal: int

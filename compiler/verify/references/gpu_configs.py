@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
@@ -34,8 +33,7 @@ _MIG_FILE = "config.yaml"
 _POOL_LABELS: Path = ("spec", "template", "metadata", "labels")
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """What node pools may choose from, of one part of the operator."""
 
     part: str

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.finding import Severity, fault
 from compiler.manifest import Manifest
@@ -32,8 +31,7 @@ _SLICES = 7
 """Of one GPU: compute slices, of which a MIG profile's first figure says how many it takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sharing:
+class Sharing(NamedTuple):
     """What a configuration of the device plugin makes of GPUs."""
 
     name: str

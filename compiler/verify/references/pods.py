@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.finding import Path
 from compiler.manifest import Manifest
@@ -52,8 +51,7 @@ JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 
 
-@dataclass(frozen=True, slots=True)
-class Pods:
+class Pods(NamedTuple):
     """Pods of one template."""
 
     manifest: Manifest

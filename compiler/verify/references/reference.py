@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from compiler.finding import Fault, Path, Severity, fault
 from compiler.manifest import Manifest
@@ -47,8 +46,7 @@ class Kept(Enum):
     """Charts and generators make them too: a warning only where a name is nearly that of another."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """That objects of one kind name objects of another."""
 
     source: str
@@ -64,8 +62,7 @@ class Reference:
     """A key beside the name, and the value that it must have for this to be a reference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """One place at which an object names another."""
 
     reference: Reference

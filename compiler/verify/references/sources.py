@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.finding import Path
 from compiler.manifest import Manifest
@@ -14,8 +13,7 @@ from compiler.verify.tree import Tree, dig, items
 ARGO = "argoproj.io"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """One source of an Application."""
 
     application: Manifest

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.verify.tree import items
 
 _MOST_DIGITS = 18
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """The values that a label may have: some, all but some, or numbers in bounds."""
 
     only: frozenset[str] | None = None

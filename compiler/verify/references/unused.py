@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from compiler.finding import Fault, Severity, fault
 from compiler.verify.flaw import Flaw
@@ -32,8 +32,7 @@ UNQUEUED_POOL = fault(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Unused:
+class Unused(NamedTuple):
     """That objects of a kind are there for others."""
 
     kind: Kind

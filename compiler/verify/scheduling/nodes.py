@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compiler.finding import Path
 from compiler.manifest import Manifest
@@ -33,8 +33,7 @@ class Wanted:
     tolerations: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A pool that may be entered, and what of it."""
 
     pool: NodePool
@@ -42,8 +41,7 @@ class Entry:
     """Types that the pod's selectors leave."""
 
 
-@dataclass(frozen=True)
-class Obstacle:
+class Obstacle(NamedTuple):
     """Why there is no node, and the object at fault."""
 
     message: str

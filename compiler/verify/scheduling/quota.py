@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.manifest import Manifest
 from compiler.verify.scheduling.amounts import amount
@@ -16,8 +16,7 @@ _DEEPEST = 100
 """Cohorts above one another; a chain that goes on is a circle."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(NamedTuple):
     """Quota of one resource in one flavor at one node of the tree."""
 
     nominal: int

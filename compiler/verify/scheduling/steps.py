@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from compiler.finding import Path
 from compiler.manifest import Manifest
@@ -29,8 +29,7 @@ class Stage(Enum):
     STARTUP = "startup taints"
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One of them, for one pod set."""
 
     stage: Stage

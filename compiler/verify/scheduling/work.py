@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.manifest import Manifest
 from compiler.verify.scheduling.amounts import Amounts, amounts
@@ -30,8 +30,7 @@ class PodSet:
     """Annotations of the template."""
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """What is admitted together, or not at all."""
 
     pod_sets: tuple[PodSet, ...]
