@@ -87,11 +87,15 @@ def _fits(pattern: Any, text: Any) -> bool:
 
 
 def _objects(source: Source, delivery: Delivery, project: Manifest) -> Iterator[Flaw]:
-    """What a source's folders hold and the project does not permit, each kind once."""
+    """What a source's folders hold and the project does not permit, each kind of each namespace once."""
     told: set[tuple[str, str]] = set()
+    asked: set[tuple[str, str, str]] = set()
     for folder in delivery.held(source):
         for manifest in delivery.objects[folder]:
-            yield from _kind(manifest, source.application, project, told)
+            key = (manifest.api, manifest.kind, manifest.namespace)
+            if key not in asked:
+                asked.add(key)
+                yield from _kind(manifest, source.application, project, told)
 
 
 def _kind(manifest: Manifest, application: Manifest, project: Manifest, told: set[tuple[str, str]]) -> Iterator[Flaw]:
