@@ -12,7 +12,7 @@ from compiler.verify.references.index import Index
 from compiler.verify.references.nodes import Pool, Taint, taints, tolerated
 from compiler.verify.references.pods import Pods
 from compiler.verify.references.spelling import misspelt, write
-from compiler.verify.tree import dig, items, pairs
+from compiler.verify.tree import Tree, dig, items, pairs
 
 FLAVOR_KEPT_OFF = fault(
     "REF022",
@@ -20,6 +20,14 @@ FLAVOR_KEPT_OFF = fault(
     "A ResourceFlavor neither tolerates nor names a taint of the nodes that it selects.",
     "Kueue admits pods that the nodes keep off: they stay Pending and hold the quota.",
     "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (FindMatchingUntoleratedTaint)",
+)
+LEFT_TO_ADMISSION = fault(
+    "REF084",
+    Severity.WARNING,
+    "A ResourceFlavor leaves it to the API server that its pods tolerate a taint named after their device.",
+    "Where the admission plugin ExtendedResourceToleration is on, as on EKS, pods that ask for the device get the "
+    "toleration; elsewhere Kueue admits them and the nodes keep them off.",
+    "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/extendedresourcetoleration/admission.go",
 )
 PHANTOM_TAINT = fault(
     "REF023",
@@ -49,11 +57,12 @@ def flaws(index: Index) -> Iterator[Flaw]:
     """Taints that keep off what is meant for the nodes."""
     if not index.nodes.pools:
         return
+    devices = frozenset() if index.tree.is_whole else _metered(index.tree)
     by_work = [list(_of_work(each)) for each in index.pods] if not index.tree.is_whole else []
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
         labels = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
         if labels and (pools := index.nodes.matching(labels)):
-            yield from _flavor(flavor, pools, by_work)
+            yield from _flavor(flavor, pools, by_work, devices)
             yield from _phantoms(flavor, pools)
     keys = {taint.key for pool in index.nodes.pools for taint in (*pool.taints, *pool.startup)}
     for each in index.pods:
@@ -61,7 +70,16 @@ def flaws(index: Index) -> Iterator[Flaw]:
         yield from told or _nearly(each, keys)
 
 
-def _flavor(flavor: Manifest, pools: list[Pool], brought: Iterable[Any]) -> Iterator[Flaw]:
+def _metered(tree: Tree) -> frozenset[str]:
+    """Resources that any queue covers."""
+    queues = tree.of("kueue.x-k8s.io", "ClusterQueue")
+    groups = [each for queue in queues for _, each in items(dig(queue.body, "spec", "resourceGroups"))]
+    return frozenset(
+        name for each in groups for _, name in items(dig(each, "coveredResources")) if isinstance(name, str)
+    )
+
+
+def _flavor(flavor: Manifest, pools: list[Pool], brought: Iterable[Any], devices: frozenset[str]) -> Iterator[Flaw]:
     spec = dig(flavor.body, "spec")
     tolerations = dig(spec, "tolerations")
     named = {(taint.key, taint.value, taint.effect) for taint in taints(dig(spec, "nodeTaints"))}
@@ -80,7 +98,9 @@ def _flavor(flavor: Manifest, pools: list[Pool], brought: Iterable[Any]) -> Iter
                 f"nodes of NodePool {pool.name} have the taint {taint}, which the flavor neither tolerates nor names"
             )
             path, near = _meant(tolerations, taint)
-            yield Flaw(FLAVOR_KEPT_OFF, flavor, ("spec", *path), message, near)
+            is_given = taint.key in devices and taint.effect == "NoSchedule" and not near
+            found = LEFT_TO_ADMISSION if is_given else FLAVOR_KEPT_OFF
+            yield Flaw(found, flavor, ("spec", *path), message, near)
 
 
 def _of_work(each: Pods) -> Iterator[Any]:

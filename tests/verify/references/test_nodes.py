@@ -172,3 +172,22 @@ def test_pods_tolerate_a_taint_by_its_name() -> None:
     assert tolerating("nvidia.com/gpus") == [("REF082", "DaemonSet default/work", "write nvidia.com/gpu")]
     assert tolerating("nvidia.com/gpu") == tolerating("amd.com/gpu") == tolerating("example.com/team") == []
     assert tolerating("nvidia.com/gpus", "nvidia.com/gpu") == [], "both are meant"
+
+
+QUEUE = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: trainers}
+spec: {resourceGroups: [{coveredResources: [nvidia.com/gpu], flavors: [{name: trainers}]}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: a, namespace: b}
+spec: {clusterQueue: trainers}
+"""
+
+
+def test_a_taint_of_a_metered_device_may_be_tolerated_by_admission() -> None:
+    bare = flavor("{example.com/pool: trainers}", "tolerations: []")
+    assert ("REF084", "ResourceFlavor trainers", "") in loud(POOLS, bare, QUEUE)
+    assert ("REF022", "ResourceFlavor trainers", "") in loud(POOLS, bare, QUEUE, whole=True)
