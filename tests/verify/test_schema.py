@@ -65,10 +65,10 @@ def test_all_mistakes_of_all_objects_are_told() -> None:
 
 
 def test_a_kind_of_an_older_version_is_unknown_and_the_nearest_is_named() -> None:
-    old = Manifest("o.yaml", ORIGIN, "kueue.x-k8s.io/v1beta1", "LocalQueue", "q", {}, "n")
+    old = Manifest("o.yaml", ORIGIN, "karpenter.sh/v1beta1", "NodePool", "q", {}, "n")
     (found,) = verify_schemas([old], "1.35")
     assert found.id == "SCH004"
-    assert '"kueue.x-k8s.io/v1beta2 LocalQueue"' in found.message
+    assert '"karpenter.sh/v1 NodePool"' in found.message
 
 
 @pytest.mark.parametrize(("written", "stored"), [("768000m", "768"), ("2000", "2k"), ("1024Gi", "1Ti")])

@@ -14,14 +14,17 @@ from compiler.catalog.schemas.structural import Schema, strict
 _PROJECTS = (
     "argo-cd", "gatekeeper", "jobset", "karpenter-provider-aws", "kueue", "prometheus-operator", "trainer",
 )  # fmt: skip
+_KUEUE = (
+    "AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "MultiKueueCluster", "MultiKueueConfig",
+    "ProvisioningRequestConfig", "ResourceFlavor", "Topology", "WorkloadPriorityClass",
+)  # fmt: skip
 _KINDS = {
     ("karpenter.sh", "v1"): ("NodePool",),
     ("karpenter.sh", "v1alpha1"): ("NodeOverlay",),
     ("karpenter.k8s.aws", "v1"): ("EC2NodeClass",),
-    ("kueue.x-k8s.io", "v1beta2"): (
-        "AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology",
-        "WorkloadPriorityClass",
-    ),
+    # The older version is served still, and what people have is most often written in it.
+    ("kueue.x-k8s.io", "v1beta1"): _KUEUE,
+    ("kueue.x-k8s.io", "v1beta2"): _KUEUE,
     ("templates.gatekeeper.sh", "v1"): ("ConstraintTemplate",),
     ("config.gatekeeper.sh", "v1alpha1"): ("Config",),
     ("syncset.gatekeeper.sh", "v1alpha1"): ("SyncSet",),
