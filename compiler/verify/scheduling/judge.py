@@ -108,7 +108,8 @@ def _never_starts(site: Site) -> Iterator[Flaw]:
         if step is None or step.stage in _TOLD_BY_OTHERS:
             continue
         found = NEVER_STARTS if site.tree.is_whole or step.stage not in _OPEN else NOT_BY_THESE_FILES
-        yield Flaw(found, manifest, ("spec",), f"{step.stage.value}: {step.message}")
+        by = f", by {step.manifest}" if step.manifest is not None and step.manifest is not manifest else ""
+        yield Flaw(found, manifest, ("spec",), f"{step.stage.value}{by}: {step.message}")
 
 
 def _smallest(queue: Node, flavor: str, quotas: Any) -> dict[str, Amounts]:
