@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from compiler.emit.queues import KUEUE_API
@@ -20,9 +19,6 @@ KUEUE_REFUSAL = "Pending"
 KARPENTER_REFUSAL = "FailedScheduling"
 EVENT_SECONDS = 5
 """Events come a moment after the condition; of a queue that does not exist there are none."""
-SCHEDULER_SECONDS = 5
-"""How long the scheduler's refusal must stand. Kueue counts a node as free when the Job on it is complete, and the
-scheduler when it has seen the pod's end: between the two it refuses what it takes a second later."""
 KARPENTER_WORDS = "Failed to schedule pod"
 """How Karpenter's events begin; the scheduler's have the same reason."""
 
@@ -112,24 +108,20 @@ def _flavor(workload: Object) -> str:
 def placed(rehearsal: Rehearsal, made: Object, work: Work, decided: Outcome) -> Outcome:
     """Where the pods of an admitted Job went, or who keeps them from a node."""
     refusal = ""
-    refused_at: float | None = None
     pods: list[Object] = []
-    # Nodes of a static pool are there: no Karpenter answers for them.
+    # Nodes of a static pool are there: what the scheduler says of them is the last word.
     static = any(pool.is_static for pool in rehearsal.cluster.pools if pool.name == decided.flavor)
 
     def settled() -> bool:
-        nonlocal pods, refusal, refused_at
-        pods, refusal = rehearsal.pods_of(made), ""
+        nonlocal pods, refusal
+        pods = rehearsal.pods_of(made)
         if len(pods) < work.request.pods:
             return False
         waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
         if not waiting:
             return work.holds or all(pod.get("status", {}).get("phase") == "Succeeded" for pod in pods)
         refusal = _refusal(rehearsal, waiting[0], static)
-        if not (refusal and static):
-            return bool(refusal)
-        refused_at = refused_at or time.monotonic()
-        return time.monotonic() - refused_at >= SCHEDULER_SECONDS
+        return bool(refusal)
 
     what = f"nodes for {made['metadata']['name']}"
     rehearsal.until(what, settled, rehearsal.timeouts.node_s)
