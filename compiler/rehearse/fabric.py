@@ -14,7 +14,7 @@ BLOCK_NODES = 8
 
 
 def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> dict[str, str]:
-    """Waits for the nodes of static pools and labels them by host, and by block as the cloud controller manager does.
+    """Waits for the nodes of static pools and labels them by block, as the cloud controller manager does.
 
     What is wrong by pool: those that have not all of their nodes in time.
     """
@@ -25,7 +25,8 @@ def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> di
         nodes = _wait(client, pool, deadline)
         if len(nodes) < pool.nodes_max:
             lacking[pool.name] = f"{len(nodes)} of {pool.nodes_max} nodes after {timeout_s:.0f} s"
-        _label(client, pool, nodes)
+        if "block" in (pool.spec.topology or ()):
+            _label(client, pool, nodes)
     return lacking
 
 
@@ -41,14 +42,6 @@ def _ready(client: Client, pool: Pool) -> list[Object]:
 
 
 def _label(client: Client, pool: Pool, nodes: list[Object]) -> None:
-    """By host as a kubelet of EKS does, whose node and host have one name; the simulated provider names them apart.
-
-    Kueue asks for the node by its host's name, takes one that it does not find for lost, and gives the place of work
-    that runs there to others (kueue v0.19.2, pkg/controller/tas/node_controller.go).
-    """
     for index, node in enumerate(nodes):
-        name = node["metadata"]["name"]
-        labels = {"kubernetes.io/hostname": name}
-        if "block" in (pool.spec.topology or ()):
-            labels[LEVEL_LABELS["block"]] = f"{pool.name}-{index // BLOCK_NODES}"
-        client.patch("v1", "Node", name, {"metadata": {"labels": labels}})
+        labels = {LEVEL_LABELS["block"]: f"{pool.name}-{index // BLOCK_NODES}"}
+        client.patch("v1", "Node", node["metadata"]["name"], {"metadata": {"labels": labels}})

@@ -76,6 +76,7 @@ def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
         "Nodes and instance types have what the compiler predicts that a node leaves to tenants: no kubelet and no "
         "agent takes its share, and DaemonSets start no pods.",
         "Webhooks are reached by Services of type ExternalName; Kueue's visibility server is off.",
+        "Kueue gives no work another node for a lost one: simulated nodes do not have the name of their host.",
         "Gatekeeper's webhook, and so its policies in the API server, are asked about kinds that a constraint names.",
         "Applications, the AppProject and monitoring objects are applied and read by nobody.",
     ]

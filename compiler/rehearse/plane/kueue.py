@@ -21,6 +21,18 @@ SECRET = "kueue-webhook-server-cert"
 CONVERTED = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
 """Kinds whose older version is stored as the newer one: the CRD files lack what calls the conversion."""
 CERTIFICATE_SECONDS = 30
+NODE_REPLACEMENT = (
+    "TASFailedNodeReplacement",
+    "TASFailedNodeReplacementFailFast",
+    "TASReplaceNodeDueToNotReadyOverFixedTime",
+    "TASReplaceNodeOnNodeTaints",
+    "TASReplaceNodeOnPodTermination",
+)
+"""Gates by which Kueue gives work another node for a lost one. It asks for a node by its host's name, which on EKS is
+the node's own; Karpenter's simulated provider names the two apart, and Kueue would take nodes with work for lost.
+
+Source: kueue v0.19.2 pkg/controller/tas/node_controller.go, pkg/features/kube_features.go
+"""
 _ELSEWHERE = {
     "matchExpressions": [
         {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", NAMESPACE]}
@@ -78,7 +90,8 @@ def mount_certificate(site: Site, client: Client, process: Process) -> None:
 
 
 def _configuration(installed: Mapping[str, Any], port: int, health: int, certificates: str) -> Body:
-    gates = {"VisibilityOnDemand": False}  # its server wants a folder at the root of the file system
+    # The visibility server wants a folder at the root of the file system.
+    gates = dict.fromkeys(("VisibilityOnDemand", *NODE_REPLACEMENT), False)
     return {
         **installed,
         "namespace": NAMESPACE,
