@@ -16,7 +16,6 @@ WORKLOAD = ("kueue.x-k8s.io/v1beta2", "Workload")
 POD = ("v1", "Pod")
 NODE = ("v1", "Node")
 EVENT = ("v1", "Event")
-JOB_LABEL = "batch.kubernetes.io/job-name"
 
 
 @dataclass

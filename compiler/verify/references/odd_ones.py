@@ -8,11 +8,12 @@ from typing import TypeVar
 
 from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
+from compiler.verify.agents import AGENTS
 from compiler.verify.flaw import Flaw
 from compiler.verify.references.index import Index
 from compiler.verify.references.nodes import Pool
 from compiler.verify.references.spelling import misspelt, write
-from compiler.verify.references.startup import AGENTS, STARTUP_TAINTS
+from compiler.verify.references.startup import STARTUP_TAINTS
 from compiler.verify.tree import dig, items, pairs
 
 ODD_TAG = fault(

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from compiler.finding import Path, Severity, fault
+from compiler.verify.agents import AGENTS, agent_of
 from compiler.verify.flaw import Flaw
 from compiler.verify.references.index import Index
 from compiler.verify.references.nodes import Pool, Taint, normal, tolerated
@@ -31,18 +32,6 @@ IDLE_REMOVER = fault(
     "no such taint.",
     "kubectl v0.35.4, pkg/cmd/taint/utils.go (deleteTaints)",
 )
-AGENTS = frozenset(
-    (
-        "ebs.csi.aws.com/agent-not-ready",
-        "efs.csi.aws.com/agent-not-ready",
-        "fsx.csi.aws.com/agent-not-ready",
-        "node.cilium.io/agent-not-ready",
-        "node.cloudprovider.kubernetes.io/uninitialized",
-        "s3.csi.aws.com/agent-not-ready",
-    )
-)
-"""Startup taints whose own agents take them away: Cilium and the CSI drivers of AWS, by their installation guides."""
-_GROUPS = ("readiness.k8s.io/", "karpenter.sh/")
 _MAPS = tuple(
     pattern(each)
     for each in (
@@ -114,7 +103,7 @@ def flaws(index: Index) -> Iterator[Flaw]:
 
 def _staying(pool: Pool, index: Index, removers: list[Remover]) -> Iterator[Flaw]:
     for taint in pool.startup:
-        if taint.key in AGENTS or taint.key.startswith(_GROUPS) or _is_ruled(taint, index.tree):
+        if agent_of(taint.key) or _is_ruled(taint, index.tree):
             continue
         near = misspelt(taint.key, AGENTS)
         if not (near or index.tree.is_whole) or any(each.removes(taint, pool) for each in removers):

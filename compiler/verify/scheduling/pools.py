@@ -103,10 +103,6 @@ class NodePool:
         """The first requirement of a pod that no node of it can fulfil."""
         return next((each for each in term if not self._offers(each)), None)
 
-    def names_label(self, key: str) -> bool:
-        """Whether it says anything about a label of its nodes."""
-        return key in self.labels or any(each.key == key for each in self._requirements)
-
     def offered(self, key: str) -> tuple[str, ...]:
         """The values that a label of its nodes can have, as far as it names them."""
         named = [each.values for each in self._requirements if each.key == key and each.operator == "In"]

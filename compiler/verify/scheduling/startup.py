@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.finding import Path
+from compiler.verify.agents import agent_of
 from compiler.verify.scheduling.matching import Taint, node_terms, tolerations_of, untolerated
 from compiler.verify.scheduling.pools import NodePool
 from compiler.verify.scheduling.site import Site
@@ -12,32 +13,12 @@ from compiler.verify.scheduling.steps import Stage, Step
 from compiler.verify.tree import dig
 
 _TAINTS: Path = ("spec", "template", "spec", "startupTaints")
-_KNOWN = {
-    "node.cilium.io/agent-not-ready": "Cilium's agent",
-    "ebs.csi.aws.com/agent-not-ready": "the EBS CSI driver",
-    "efs.csi.aws.com/agent-not-ready": "the EFS CSI driver",
-    "fsx.csi.aws.com/agent-not-ready": "the FSx CSI driver",
-    "s3.csi.aws.com/agent-not-ready": "the Mountpoint for S3 CSI driver",
-    "node.cloudprovider.kubernetes.io/uninitialized": "the cloud controller manager",
-    "vpc.amazonaws.com/agent-not-ready": "the VPC CNI",
-}
-"""Who takes a taint away that no object of a tree need mention.
-
-Source: documentation of Cilium (taints and unmanaged pods), kubernetes-sigs/aws-ebs-csi-driver docs/install.md and the
-same file of the other drivers
-"""
-
-
-_KNOWN_GROUPS = {"readiness.k8s.io/": "the node readiness controller", "karpenter.sh/": "Karpenter"}
 
 
 def remover(site: Site, pool: NodePool, taint: Taint) -> str:
     """Who takes a startup taint away: a known agent, or a DaemonSet that runs behind it; empty for nobody."""
-    if taint.key in _KNOWN:
-        return _KNOWN[taint.key]
-    for beginning, who in _KNOWN_GROUPS.items():
-        if taint.key.startswith(beginning):
-            return who
+    if known := agent_of(taint.key):
+        return known
     for each in site.tree.of("apps", "DaemonSet"):
         pod = dig(each.body, "spec", "template", "spec")
         tolerations = tolerations_of(dig(pod, "tolerations"))
