@@ -123,9 +123,7 @@ def _check_fresh(root: Path, files: Sequence[str] | None, into: Path, reading: R
     return batch.outcome(root)
 
 
-def compile_cluster(
-    root: Path, file: str, reading: Reading, send: Send, into: Path
-) -> tuple[Compiled, list[Finding]]:
+def compile_cluster(root: Path, file: str, reading: Reading, send: Send, into: Path) -> tuple[Compiled, list[Finding]]:
     """One cluster from its spec file to what was emitted, every stage reporting all that it sees.
 
     What was emitted goes to the printer before it is verified, so that both run at once. What left the spec since the

@@ -15,7 +15,7 @@ from compiler.model import Cluster
 from compiler.spec.cluster import Removed
 
 UNPREPARED = fault(
-    "REM001", Severity.ERROR, "A pool, tenant, namespace or queue left the spec without the commit that stops its work.",
+    "REM001", Severity.ERROR, "A pool, tenant, namespace or queue left the spec before its work was stopped.",
     "The cluster keeps what no file describes: nodes start, quota is lent, and work is admitted until people delete "
     "the objects, or running work ends with them. A name in the spec's `removed` accepts that, with a reason.",
 )  # fmt: skip
@@ -42,7 +42,7 @@ def departures(cluster: Cluster) -> Departures:
 
 
 def unprepared(cluster: Cluster, before: Lock) -> list[Finding]:
-    """Elements of the output that the spec no longer names without having stopped their work, and vain reasons.
+    """Elements of the output that left the spec before their work was stopped, and reasons for what never was there.
 
     Args:
         before: the index of the output that the spec is about to replace.
@@ -93,7 +93,8 @@ def _left(section: str, name: str, gone: dict[Element, str], come: list[Element]
     message = f"{_ONE[section]} {name} left, and no commit before marked it as leaving"
     if successor := _successor(section, name, gone, come):
         message = f"{_ONE[section]} {name} left and {successor} came: a rename is a removal and an addition"
-    fix = f"put {name} back with leaving: true for one commit, or give a reason as removed: {{{section}: {{{name}: WHY}}}}"
+    reason = f"removed: {{{section}: {{{name}: WHY}}}}"
+    fix = f"put {name} back with leaving: true for one commit, or give a reason as {reason}"
     return UNPREPARED.at(_section(section, gone[section, name], cluster), message, fix=fix, on_key=True)
 
 

@@ -20,9 +20,7 @@ from compiler.spec.parse import parse
 from compiler.verify import verify
 
 
-def stages(
-    root: Path, name: str, source: Source, send: Send, before: Lock | None
-) -> tuple[list[Finding], Departures]:
+def stages(root: Path, name: str, source: Source, send: Send, before: Lock | None) -> tuple[list[Finding], Departures]:
     """Parses, resolves, checks, emits and verifies one cluster; its findings that are no errors, and what goes.
 
     What an emitter made is sent to be printed at once, so that printing and verifying go on side by side.

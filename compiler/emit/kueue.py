@@ -156,7 +156,9 @@ def _flavor(cluster: Cluster, pool: Pool) -> Manifest:
     if pool.spec.topology:
         spec["topologyName"] = topology_name(pool)
     file = cluster.out(f"kueue/config/flavors/{pool.name}.yaml")
-    return Manifest(file, pool.path, KUEUE_API, "ResourceFlavor", pool.name, {"spec": spec}, annotations=kept(cluster, 0))
+    return Manifest(
+        file, pool.path, KUEUE_API, "ResourceFlavor", pool.name, {"spec": spec}, annotations=kept(cluster, 0)
+    )
 
 
 def _priorities(cluster: Cluster) -> Iterator[Manifest]:

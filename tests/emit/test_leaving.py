@@ -56,7 +56,9 @@ def changed_files(before: Cluster, after: Cluster) -> set[str]:
 @pytest.mark.parametrize("prune", ["never", "confirm", "automatic"])
 def test_what_people_delete_is_neither_pruned_nor_a_difference(prune: str, variant: Variant) -> None:
     cluster = variant(lambda spec: spec["delivery"].update(prune=prune))
-    noted = [one for one in objects(cluster) if "Prune" in one.annotations.get(OPTIONS, "") or COMPARE in one.annotations]
+    noted = [
+        one for one in objects(cluster) if "Prune" in one.annotations.get(OPTIONS, "") or COMPARE in one.annotations
+    ]
     assert {one.kind for one in noted} == (set() if prune == "automatic" else BY_HAND)
     assert {one.name for one in noted if one.kind == "NetworkPolicy"} <= {"default-deny"}
     for one in noted:
