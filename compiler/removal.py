@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
+from typing import Any
 
 from compiler.finding import Finding, Path, Severity, fault
 from compiler.lock import Departures, Element, Lock
@@ -39,6 +40,21 @@ def departures(cluster: Cluster) -> Departures:
             if tenant.spec.leaving or namespace.spec.leaving:
                 leaving.add(("namespaces", namespace.name))
     return Departures(frozenset(leaving), frozenset(_reasoned(cluster)))
+
+
+def staying(tree: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """A merged spec without its marks of leaving, and what had one: "pools/dev-l4", "tenants/red/namespaces/lab"."""
+    found: list[str] = []
+
+    def unmarked(node: Any, path: tuple[str, ...]) -> Any:
+        if not isinstance(node, dict) or path[:1] not in ((), ("pools",), ("tenants",), ("queues",)):
+            return node
+        if node.get("leaving") is True and len(path) in (2, 4):
+            found.append("/".join(path))
+            node = {key: value for key, value in node.items() if key != "leaving"}
+        return {key: unmarked(value, (*path, key)) for key, value in node.items()}
+
+    return tree | {"spec": unmarked(tree["spec"], ())}, tuple(found)
 
 
 def unprepared(cluster: Cluster, before: Lock) -> list[Finding]:

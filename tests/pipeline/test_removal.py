@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from compiler.compiled import compiled_spec
 from compiler.finding import Finding
 from compiler.pipeline import Outcome, check_specs, compile_specs
 from tests.conftest import ROOT
@@ -240,3 +241,17 @@ def test_a_revert_restores_the_output(compiled: Fleet) -> None:
     compiled.edit(lambda spec: spec["pools"]["embed-l4"].pop("leaving"))
     assert compiled.compile().findings == ()
     assert (compiled.root / INDEX).read_text() == first
+
+
+def test_a_rehearsal_plays_what_leaves_as_though_it_stayed(compiled: Fleet) -> None:
+    """Scenes expect work on every pool and in every queue."""
+    file = f"specs/{NAME}.yaml"
+    before = compiled_spec(compiled.root, file, as_staying=True)
+    assert before.staying == ()
+    compiled.edit(*(marks for marks, *_ in CASES.values()))
+    after = compiled_spec(compiled.root, file, as_staying=True)
+    assert set(after.staying) == {
+        "pools/embed-l4", "queues/index", "tenants/assistants/namespaces/assistants-lab", "tenants/retrieval",
+    }  # fmt: skip
+    assert after.artifacts == before.artifacts
+    assert compiled_spec(compiled.root, file).artifacts != before.artifacts
