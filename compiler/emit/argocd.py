@@ -143,9 +143,12 @@ def _folder(cluster: Cluster, folder: Folder) -> Manifest:
         namespace = cluster.components[folder.component].namespace
     if folder.path == "monitoring":
         namespace = cluster.spec.observability.namespace
-    # With "confirm" the objects themselves say that a person has to agree.
+    # With "confirm" the objects that people delete carry that themselves.
     prune = not folder.is_kept or cluster.spec.delivery.prune != "never"
     body = _spec(cluster, {"source": source}, namespace, prune=prune, ignored=_folder_differences(folder.path))
+    if folder.is_kept:
+        # Foreground deletion would hold the operation, and with it every other change, until the last node is gone.
+        body["spec"]["syncPolicy"]["syncOptions"].append("PrunePropagationPolicy=background")
     return _application(cluster, cluster.out(f"apps/{name}.yaml"), name, body, folder.wave)
 
 

@@ -51,7 +51,13 @@ class Delivery(Wish):
     """Where it is applied."""
 
     prune: Literal["never", "confirm", "automatic"]
-    """What happens to capacity and tenants that left the spec; stateless components prune by themselves."""
+    """Who deletes pools, queues and tenants that left the spec; stateless components are pruned by Argo CD.
+
+    never: Argo CD prunes nothing of them, people delete it, and nothing is checked.
+    confirm: a removal takes two commits. The first marks the element as `leaving`; after the second Argo CD deletes
+    its NodePool and its rights, and people delete what holds work or data. A removal without the first is refused.
+    automatic: Argo CD deletes all of it at the next sync, nodes and work included, and nothing is checked.
+    """
 
 
 class Kueue(Wish):

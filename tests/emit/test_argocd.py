@@ -211,14 +211,14 @@ def test_delivery_decides_about_capacity_and_tenants(prune: str, expected: bool,
 
 
 @each_example
-def test_what_may_be_pruned_with_nodes_or_work_asks_first(name: str) -> None:
-    """Prune is on with `confirm`, so the objects have to say so themselves."""
+def test_what_holds_nodes_or_work_is_not_pruned(name: str) -> None:
+    """Prune is on with `confirm`, so the objects carry their protection themselves."""
     if example(name).spec.delivery.prune != "confirm":
         pytest.skip("the spec prunes otherwise")
     kinds = {"NodePool", "EC2NodeClass", "ClusterQueue", "Namespace"}
     kept = [one for one in synced(name) if one.kind in kinds]
     assert {one.kind for one in kept} == kinds
-    assert all("Prune=confirm" in one.annotations[OPTIONS] for one in kept)
+    assert all("Prune=false" in one.annotations[OPTIONS] for one in kept)
 
 
 @each_example
