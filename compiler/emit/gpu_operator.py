@@ -41,7 +41,8 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
         # It would need a GPU of its own on each node, which sliced and shared nodes do not have.
         "validator": {"plugin": {"env": [{"name": "WITH_WORKLOAD", "value": "false"}]}},
         "daemonsets": {"tolerations": _tolerations(pools)},
-        "node-feature-discovery": {"worker": {"tolerations": _tolerations(pools)}},
+        # Its hook would take the labels of all nodes away when the Application is deleted, and the operands with them.
+        "node-feature-discovery": {"worker": {"tolerations": _tolerations(pools)}, "postDeleteCleanup": False},
     }
     yield Values(cluster.out("gpu-operator/values.yaml"), ("spec", "pools"), "gpu-operator", body, said)
     yield from layout_gate(cluster)

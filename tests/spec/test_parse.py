@@ -95,3 +95,19 @@ def test_a_fault_in_a_layer_is_told_in_the_layer(tmp_path: Path) -> None:
     mark = source.locate(finding.path)
     assert mark.file == "specs/base/eks.yaml"
     assert LAYER.splitlines()[mark.line - 1][mark.column - 1 :].startswith("confirm")
+
+
+@pytest.mark.parametrize("where", ["server: https://kubernetes.default.svc, name: hub, ", ""])
+def test_finding_13_a_destination_names_one_cluster(where: str, tmp_path: Path) -> None:
+    text = LAYER.replace("server: https://kubernetes.default.svc, ", where)
+    (tmp_path / "specs/base").mkdir(parents=True)
+    (tmp_path / "specs/base/eks.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "specs/prod-use1.yaml").write_text(TEXT, encoding="utf-8")
+    source = read(tmp_path, "specs/prod-use1.yaml")
+    with pytest.raises(Stop) as stop:
+        parse(source)
+    (finding,) = stop.value.findings
+    mark = source.locate(finding.path, finding.on_key)
+    assert (finding.id, mark.file) == ("SPC005", "specs/base/eks.yaml")
+    assert text.splitlines()[mark.line - 1][mark.column - 1 :].startswith("destination:")
+    assert "either server or name" in finding.message
