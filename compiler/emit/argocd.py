@@ -90,8 +90,7 @@ def shipped_components(cluster: Cluster) -> tuple[Component, ...]:
 
 def shipped_folders(cluster: Cluster) -> tuple[Folder, ...]:
     """The synced folders that the cluster's tree has, in sync order."""
-    has_gate = any(pool.mig_by_operator for pool in cluster.gpu_pools)
-    return tuple(folder for folder in FOLDERS if folder.path != "gpu-operator/config" or has_gate)
+    return tuple(folder for folder in FOLDERS if folder.path != "gpu-operator/config" or cluster.gpu_pools)
 
 
 def _root(cluster: Cluster) -> Manifest:
@@ -214,8 +213,6 @@ def _chart_differences(name: str) -> list[Body]:
             _webhook_certificate("ValidatingWebhookConfiguration"),
             conversion,
         ]
-    if name == "gpu-operator":
-        return [{"group": "nvidia.com", "kind": "ClusterPolicy", "jsonPointers": ["/spec/cdi/default"]}]
     return []
 
 
@@ -231,6 +228,8 @@ def _folder_differences(path: str) -> list[Body]:
             _annotations("karpenter.sh", "NodePool", "karpenter.sh", "nodepool-hash"),
             _annotations("karpenter.k8s.aws", "EC2NodeClass", "karpenter.k8s.aws", "ec2nodeclass-hash"),
         ]
+    if path == "gpu-operator/config":
+        return [{"group": "nvidia.com", "kind": "ClusterPolicy", "jsonPointers": ["/spec/cdi/default"]}]
     if path == "kueue/queues":
         # A queue that is held by hand stays held.
         return [{"group": "kueue.x-k8s.io", "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]}]

@@ -29,8 +29,7 @@ CHART_CLUSTER_KINDS: dict[str, tuple[Kind, ...]] = {
     "karpenter": _ROLES,
     "gatekeeper": (_CRD, *_ROLES, (_ADMISSION, "ValidatingWebhookConfiguration")),
     "gpu-operator": (
-        _CRD, *_ROLES, ("nvidia.com", "ClusterPolicy"), (_ADMISSION, "ValidatingAdmissionPolicy"),
-        (_ADMISSION, "ValidatingAdmissionPolicyBinding"),
+        _CRD, *_ROLES, (_ADMISSION, "ValidatingAdmissionPolicy"), (_ADMISSION, "ValidatingAdmissionPolicyBinding"),
     ),
     "efa": (),
     "kueue": (
@@ -94,6 +93,9 @@ OUR_KINDS: tuple[Kind, ...] = (
 )
 """Kinds with a namespace in our own folders."""
 
+GPU_CLUSTER_KINDS: tuple[Kind, ...] = (("nvidia.com", "ClusterPolicy"),)
+"""Kinds of the cluster's scope in our own folders of clusters with GPU pools."""
+
 GATE_KINDS: tuple[Kind, ...] = (("", "ServiceAccount"), ("apps", "DaemonSet"))
 """Kinds with a namespace of the gate that holds nodes until their MIG layout is there."""
 
@@ -102,6 +104,8 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
     """The project that all Applications of the cluster belong to; the first of them, and the root, wait for it."""
     delivery = cluster.spec.delivery
     cluster_kinds, kinds = set(OUR_CLUSTER_KINDS), {*OUR_KINDS, *GATE_KINDS}
+    if cluster.gpu_pools:
+        cluster_kinds |= set(GPU_CLUSTER_KINDS)
     for component in components:
         cluster_kinds |= set(CHART_CLUSTER_KINDS[component.component])
         kinds |= set(CHART_KINDS[component.component])
