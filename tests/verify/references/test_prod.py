@@ -129,7 +129,7 @@ def test_applications_and_their_project_are_held_together() -> None:
     application = object_of("Application", "prod-use1-tenants")
     repository = with_value(application, ("spec", "source", "repoURL"), "https://git.example.com/other.git")
     assert [each[0] for each in found(application, repository)] == ["REF012"]
-    destination = with_value(application, ("spec", "destination", "namespace"), "somewhere")
+    destination = with_value(application, ("spec", "destination", "server"), "https://other.example.com")
     assert [each[0] for each in found(application, destination)] == ["REF012"]
     project = object_of("AppProject")
     kinds = [each for each in project.body["spec"]["namespaceResourceWhitelist"] if each["kind"] != "LimitRange"]
