@@ -66,8 +66,8 @@ def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Values:
     body: Body = {
         # Its ServiceMonitor takes no labels, so Prometheus would not select it: the monitoring folder has ours.
         "enablePrometheus": False,
-        # The visibility server reads the API server's CA through this binding and does not start without. It stands
-        # in kube-system, which the AppProject has to allow as a destination.
+        # The visibility server reads the API server's CA through this binding, which lies in kube-system, and does
+        # not start without.
         "enableVisibilityAuthReaderRoleBinding": True,
         "controllerManager": {
             "replicas": 2,
