@@ -104,9 +104,7 @@ class ArgoCluster:
         given = settings(spec, definitions(self._plane.site.programs, None, (), outside_charts=True))
         types = {str(offered["name"]): offered for offered in (*self._settings.instance_types, *given.instance_types)}
         stages = {str(made["metadata"]["name"]): made for made in (*self._settings.node_stages, *given.node_stages)}
-        changed = replace(
-            self._settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values())
-        )
+        changed = replace(self._settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
         if changed.node_stages != self._settings.node_stages:
             site = self._plane.site
             old = [process for process in site.processes if process.name == "kwok"]

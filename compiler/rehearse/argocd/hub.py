@@ -187,9 +187,7 @@ class ArgoCD:
         if not self._is_hub:
             self._own = next(iter(self._members.values())).plane
         self.client: Client = self._own.client
-        self.namespace = next(
-            entry.namespace for spec in self._specs.values() for entry in applications(spec.synced)
-        )
+        self.namespace = next(entry.namespace for spec in self._specs.values() for entry in applications(spec.synced))
         """The namespace of Argo CD."""
 
     def _new_repository(self) -> FleetRepository:

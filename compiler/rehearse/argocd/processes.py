@@ -85,9 +85,7 @@ def start_repo_server(
     return process, f"{LOOPBACK}:{port}"
 
 
-def start_controller(
-    site: Site, programs: ArgoPrograms, redis: Redis, repo_server: str, namespace: str
-) -> Process:
+def start_controller(site: Site, programs: ArgoPrograms, redis: Redis, repo_server: str, namespace: str) -> Process:
     """The application controller of the control plane that it runs beside."""
     metrics = site.port()
     arguments = [

@@ -67,7 +67,7 @@ class _Connect(BaseHTTPRequestHandler):
         """Handles the connection where the host is known."""
         raise NotImplementedError
 
-    def do_CONNECT(self) -> None:  # noqa: N802
+    def do_CONNECT(self) -> None:
         self.close_connection = True
         host = self.path.rpartition(":")[0]
         with suppress(ConnectionError, ssl.SSLError, TimeoutError):
@@ -88,7 +88,7 @@ class _Inner(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     host: Host
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         headers = {name: self.headers[name] for name in PASSED if name in self.headers}
         request = Request("GET" if self.command == "HEAD" else self.command, self.path, headers, self._body())
         self._send(type(self).host(request))

@@ -42,7 +42,7 @@ def discovery(path: str) -> tuple[int, bytes]:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         code, content = discovery(self.path)
         self.send_response(code)
         self.send_header("Content-Type", "application/json")
