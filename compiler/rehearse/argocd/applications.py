@@ -109,7 +109,8 @@ def namespaces_of_charts(synced: Iterable[Manifest]) -> dict[str, str]:
 
 def missing_namespaces(synced: Iterable[Manifest]) -> list[str]:
     """Namespaces of destinations that no Application makes: an operator makes them before the first sync."""
-    wanted, made = set(), {"kube-system"}
+    wanted: set[str] = set()
+    made = {"kube-system"}
     for application in applications(synced):
         spec = application.body["spec"]
         options = spec["syncPolicy"].get("syncOptions", ())

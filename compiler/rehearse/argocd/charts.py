@@ -84,7 +84,7 @@ class Charts:
         with tarfile.open(chart.file) as archive:
             archive.extractall(folder / version, filter="data")
         source = folder / version / chart.name
-        command = [helm, "package", source, "--version", version, "--destination", folder]
+        command = [str(helm), "package", str(source), "--version", version, "--destination", str(folder)]
         run(command, check=True, stdout=DEVNULL)
         made = read_chart(folder / f"{chart.name}-{version}.tgz")
         self.add(made)

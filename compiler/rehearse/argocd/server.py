@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from pathlib import Path
 from typing import IO
 
@@ -114,7 +115,7 @@ class _Inner(BaseHTTPRequestHandler):
         """Nothing: the programs' own logs have their requests."""
 
 
-def read_chunked(stream: IO[bytes]) -> bytes:
+def read_chunked(stream: IO[bytes] | BufferedIOBase) -> bytes:
     """A body that comes in pieces, each after its size in hexadecimal."""
     parts = []
     while size := int(stream.readline().split(b";")[0], 16):
