@@ -14,7 +14,7 @@ from compiler.compiled import CompiledSpec
 from compiler.manifest import Body, Manifest
 from compiler.rehearse.argocd.applications import ChartSource, Destination, applications, chart_of, destination
 from compiler.rehearse.argocd.charts import Charts
-from compiler.rehearse.argocd.cluster import SERVICE_RANGE, ArgoCluster
+from compiler.rehearse.argocd.cluster import SERVICE_RANGE, ArgoCluster, require_service_addresses
 from compiler.rehearse.argocd.hosts import Host, chart_hosts, git_host
 from compiler.rehearse.argocd.prerequisites import (
     argo_definitions,
@@ -31,6 +31,7 @@ from compiler.rehearse.plane import READY_SECONDS, ControlPlane
 from compiler.rehearse.plane.settings import Settings
 from compiler.rehearse.plane.site import Site
 from compiler.rehearse.programs import Programs
+from compiler.usage import UsageError
 
 APPLICATION = ("argoproj.io/v1alpha1", "Application")
 REFRESH = "argocd.argoproj.io/refresh"
@@ -57,8 +58,8 @@ class ArgoCD:
         Argo CD has a control plane of its own.
 
         Raises:
-            ValueError: when several specs mean Argo CD's own cluster.
-            ChartError: when a .tgz file of charts is no chart.
+            UsageError: when several specs mean Argo CD's own cluster, a server has a path, a .tgz file of charts is no
+                chart, or this user may not listen on port 443 of loopback.
         """
         self._programs, self._argo, self._fleet, self._crds = programs, argo, fleet, crds
         self._specs = {spec.cluster.name: spec for spec in specs}
@@ -67,7 +68,13 @@ class ArgoCD:
         """What can be rendered."""
         self._destinations = {name: workload_destination(spec.synced) for name, spec in self._specs.items()}
         if len(specs) > 1 and any(found.is_own for found in self._destinations.values()):
-            raise ValueError("several clusters of one Argo CD need a server or a name each: delivery.destination")
+            raise UsageError("several clusters of one Argo CD need a server or a name each: delivery.destination")
+        for found in self._destinations.values():
+            if urlsplit(found.server).path.strip("/"):
+                raise UsageError(
+                    f"--argocd reaches no API server below a path: delivery.destination.server {found.server}"
+                )
+        require_service_addresses()
         self._is_hub = not next(iter(self._destinations.values())).is_own
         self._stack = ExitStack()
         self._members: dict[str, ArgoCluster] = {}
