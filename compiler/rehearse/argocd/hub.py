@@ -14,7 +14,7 @@ from compiler.compiled import CompiledSpec
 from compiler.manifest import Body, Manifest
 from compiler.rehearse.argocd.applications import ChartSource, Destination, applications, chart_of, destination
 from compiler.rehearse.argocd.charts import Charts
-from compiler.rehearse.argocd.cluster import SERVICE_RANGE, ArgoCluster, require_service_addresses
+from compiler.rehearse.argocd.cluster import ArgoCluster, require_service_addresses, service_range
 from compiler.rehearse.argocd.hosts import Host, chart_hosts, git_host
 from compiler.rehearse.argocd.prerequisites import (
     argo_definitions,
@@ -71,9 +71,7 @@ class ArgoCD:
             raise UsageError("several clusters of one Argo CD need a server or a name each: delivery.destination")
         for found in self._destinations.values():
             if urlsplit(found.server).path.strip("/"):
-                raise UsageError(
-                    f"--argocd reaches no API server below a path: delivery.destination.server {found.server}"
-                )
+                raise UsageError(f"--argocd reaches no API server below a path, such as {found.server}")
         require_service_addresses()
         self._is_hub = not next(iter(self._destinations.values())).is_own
         self._stack = ExitStack()
@@ -184,7 +182,7 @@ class ArgoCD:
     def _start_planes(self, stack: ExitStack) -> None:
         own = argo_definitions(self._argo.data("argocd-crds"))
         if self._is_hub:
-            settings = Settings(own, {}, (), {}, (), (), from_charts=True, service_range=SERVICE_RANGE.format(HUB))
+            settings = Settings(own, {}, (), {}, (), (), from_charts=True, service_range=service_range(HUB))
             self._own = stack.enter_context(ControlPlane(self._programs, settings, self._progress))
         for number, (name, spec) in enumerate(self._specs.items()):
             extra: list[bytes | Body] = [] if self._is_hub else [*own]
