@@ -108,8 +108,9 @@ class ArgoCD:
 
     @property
     def not_rendered(self) -> dict[str, str]:
-        """Reason by name of an Application that is left out because its chart is missing."""
-        return self.repository.not_rendered
+        """Reason by name of an Application of these clusters that is left out because its chart is missing."""
+        left_out = self.repository.not_rendered
+        return {entry.name: left_out[entry.name] for entry in self._entries() if entry.name in left_out}
 
     @property
     def kubeconfig(self) -> Path:
@@ -192,11 +193,11 @@ class ArgoCD:
         if not self._is_hub:
             self._own = next(iter(self._members.values())).plane
         self.client: Client = self._own.client
-        self.namespace = next(entry.namespace for spec in self._specs.values() for entry in applications(spec.synced))
+        self.namespace = self._entries()[0].namespace
         """The namespace of Argo CD."""
 
     def _new_repository(self) -> FleetRepository:
-        specs = [entry.body["spec"] for spec in self._specs.values() for entry in applications(spec.synced)]
+        specs = [entry.body["spec"] for entry in self._entries()]
         tree = next(iter(self._specs.values())).cluster.spec.delivery.path
         folder = self._site.subfolder("fleet")
         return fleet_repository(self._argo.git, folder, self._fleet, first_git_source(specs), tree, self._has_chart)
@@ -222,11 +223,15 @@ class ArgoCD:
         start_controller(site, self._argo, redis, address, self.namespace).wait_ready(READY_SECONDS)
 
     def _hosts(self) -> dict[str, Host]:
-        entries = [entry.body["spec"] for spec in self._specs.values() for entry in applications(spec.synced)]
+        entries = [entry.body["spec"] for entry in self._entries()]
         named = [chart for entry in entries if (chart := chart_of(entry))]
         git = first_git_source(entries)
         folder = self._site.folder / "fleet" / "git" / git.host
         return {**chart_hosts(self.charts, named), git.host: git_host(self._argo.git, folder)}
+
+    def _entries(self) -> list[Manifest]:
+        """All Applications of the clusters, but for the roots."""
+        return [entry for spec in self._specs.values() for entry in applications(spec.synced)]
 
     def _cluster_secret(self, name: str, proxy: Proxy) -> Object:
         site = self._members[name].plane.site
