@@ -31,6 +31,8 @@ _READ_ONLY = (
     ),
 )
 """Kinds without which Kueue's integration of TrainJobs ends the whole controller; upstream's are the largest of all."""
+_NO_CHART = ("monitoring.coreos.com", *FRAMEWORKS.values())
+"""Groups that no chart of a release set brings: their programs are installed outside of the tree."""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 
@@ -45,10 +47,13 @@ class Definitions:
     """Names of those that were made from gpuc's tables: no rules in CEL, no defaults of nested objects."""
 
 
-def definitions(programs: Programs, folder: Path | None, frameworks: Iterable[str]) -> Definitions:
+def definitions(
+    programs: Programs, folder: Path | None, frameworks: Iterable[str], *, outside_charts: bool = False
+) -> Definitions:
     """The definitions for all kinds that gpuc writes and all that the controllers read.
 
     folder holds CustomResourceDefinitions in any depth; what it has goes before what the programs bring.
+    outside_charts leaves out the kinds that the charts of a cluster and Argo CD bring.
     """
     groups = {*_ALWAYS, *(FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS)}
     brought = dict(_files(path for name in CONTROLLERS for path in _yaml_below(programs.data(name))))
@@ -59,6 +64,8 @@ def definitions(programs: Programs, folder: Path | None, frameworks: Iterable[st
     small = {f"{entry.plural}.{entry.group}" for entry in _READ_ONLY}
     wanted |= {name: text for name, text in given.items() if name in wanted and name not in small}
     chosen = {name: made for name, made in {**wanted, **simulated}.items() if _group(name) not in _UNUSED_GROUPS}
+    if outside_charts:
+        chosen = {name: made for name, made in chosen.items() if name in simulated or _group(name) in _NO_CHART}
     structural = tuple(name for name, made in chosen.items() if isinstance(made, dict) and name not in small)
     return Definitions(tuple(chosen.values()), sum(isinstance(made, bytes) for made in chosen.values()), structural)
 
