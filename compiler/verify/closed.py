@@ -5,10 +5,30 @@ Source: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits), pkg/controllers/prov
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compiler.verify.amount import amount
+from compiler.verify.flaw import Flaw
+from compiler.verify.inside import TOO_FEW_NODES
 from compiler.verify.tree import Tree, dig, items, pairs
 
 NODEPOOL = "karpenter.sh/nodepool"
+
+
+def flaws(tree: Tree) -> Iterator[Flaw]:
+    """Static node pools that may start no node, though queues have quota of their flavor."""
+    closed = [
+        (pool, {**dict(pairs(dig(pool.body, "spec", "template", "metadata", "labels"))), NODEPOOL: pool.name})
+        for pool in tree.of("karpenter.sh", "NodePool")
+        if amount(dig(pool.body, "spec", "limits", "nodes")) == 0 and dig(pool.body, "spec", "replicas")
+    ]
+    promised = _promised(tree) if closed else set()
+    for pool, labels in closed:
+        for flavor in tree.of("kueue.x-k8s.io", "ResourceFlavor"):
+            wanted = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
+            if wanted and flavor.name in promised and wanted.items() <= labels.items():
+                message = f"at most 0, and queues have quota of flavor {flavor.name}"
+                yield Flaw(TOO_FEW_NODES, pool, ("spec", "limits", "nodes"), message)
 
 
 def closed_flavors(tree: Tree) -> frozenset[str]:
