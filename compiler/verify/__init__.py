@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 JUDGES: tuple[str, ...] = (
     "inside",
+    "closed",
     "references",
     "quotas",
     "scheduling",

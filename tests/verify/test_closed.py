@@ -13,7 +13,7 @@ from compiler.manifest import Manifest
 from compiler.model import resolve
 from compiler.source import read
 from compiler.spec.cluster import ClusterSpec
-from compiler.verify import inside, quotas, scheduling
+from compiler.verify import closed, inside, quotas, scheduling
 from compiler.verify.closed import closed_flavors
 from compiler.verify.flaw import Flaw
 from compiler.verify.tree import Tree
@@ -76,3 +76,13 @@ def test_fewer_nodes_than_replicas_are_a_fault_and_none_are_not() -> None:
     manifests = leaving("train-usw2", "core-h200")
     few = judged(with_limits("NodePool", "core-h200", {"nodes": "3"}, manifests))
     assert "OBJ007" in {flaw.fault.id for flaw in few}
+
+
+def test_a_static_pool_without_nodes_whose_flavor_has_quota_is_a_fault() -> None:
+    broken = with_limits("NodePool", "core-h200", {"nodes": "0"}, tuple(whole("train-usw2")))
+    assert [flaw.path for flaw in closed.flaws(Tree(broken, is_whole=True))] == [("spec", "limits", "nodes")]
+    assert list(closed.flaws(Tree(leaving("train-usw2", "core-h200"), is_whole=True))) == []
+
+
+def whole(cluster: str) -> list[Manifest]:
+    return [artifact for artifact in emit(example(cluster)) if isinstance(artifact, Manifest)]
