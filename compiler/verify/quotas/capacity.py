@@ -120,7 +120,8 @@ def _pool(name: str, body: Any, overlays: list[Any]) -> Pool:
     limits = {key: value for key, row in pairs(dig(body, "spec", "limits")) if (value := amount(row)) is not None}
     replicas = amount(dig(body, "spec", "replicas"))
     if replicas is not None:
-        limits = {NODES: replicas}
+        # None of the nodes of a closed pool is replaced, so it holds nothing that a quota may promise.
+        limits = {NODES: 0 if limits.get(NODES) == 0 else replicas}
     types = _types(allowed.get(INSTANCE_TYPE, frozenset()), labels, overlays)
     return Pool(name, labels, allowed, limits, types)
 
