@@ -60,13 +60,19 @@ def test_nothing_in_the_output_is_a_secret_or_a_place_of_a_machine() -> None:
     assert "Secret" not in {document["kind"] for file in OBJECTS for document in documents(file)}
 
 
+def _is_left_out(key: str, value: Any) -> bool:
+    """Whether a key is a default or a rule in CEL, and no field that is called default."""
+    is_field = isinstance(value, dict) and "type" in value
+    return key == "x-kubernetes-validations" or (key == "default" and not is_field)
+
+
 def closed(schema: Any) -> Any:
     """An OpenAPI v3 schema in which an unknown field is an error."""
     if isinstance(schema, list):
         return [closed(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {key: closed(value) for key, value in schema.items() if key not in ("default", "x-kubernetes-validations")}
+    made = {key: closed(value) for key, value in schema.items() if not _is_left_out(key, value)}
     if schema.get("x-kubernetes-int-or-string"):
         made["type"] = ["integer", "string"]
     if "properties" in schema and not schema.get("x-kubernetes-preserve-unknown-fields"):
