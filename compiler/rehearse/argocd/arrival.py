@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from compiler.emit.sync import OPTIONS
 from compiler.manifest import Manifest
 from compiler.rehearse.client import Client, Object
 from compiler.rehearse.examples import changes
@@ -13,6 +14,7 @@ from compiler.rehearse.substitute import rehearsed
 
 OF_ARGO_CD = "argoproj.io/"
 """Applications and the AppProject live beside Argo CD, which may be in another cluster."""
+UNPRUNED = "Prune=false"
 _WORDS = 90
 
 
@@ -40,16 +42,26 @@ class Delta:
 
     written: tuple[Manifest, ...]
     """Objects that are new or have changed."""
-    removed: tuple[Key, ...]
+    removed: tuple[Manifest, ...]
     fields: dict[Key, tuple[str, ...]]
     """What changed of each written object: paths with the old and the new value; empty for a new object."""
+
+    @property
+    def pruned(self) -> tuple[Key, ...]:
+        """Removed objects that Argo CD deletes by itself: nothing on them keeps it from that."""
+        return tuple(key_of(found) for found in self.removed if UNPRUNED not in found.annotations.get(OPTIONS, ""))
+
+    @property
+    def kept(self) -> tuple[Key, ...]:
+        """Removed objects that stay until people delete them."""
+        return tuple(key_of(found) for found in self.removed if UNPRUNED in found.annotations.get(OPTIONS, ""))
 
     def text(self, first: Key | None = None) -> str:
         """The changes in one line, those of one object first."""
         parts = [f"{key}: {', '.join(paths) or 'new'}" for key, paths in self.fields.items() if key == first]
         parts += [] if first and parts else [f"{key}: {', '.join(v) or 'new'}" for key, v in self.fields.items()][:1]
         others = len(self.fields) + len(self.removed) - len(parts)
-        line = "; ".join(_short(part) for part in parts) or ", ".join(map(str, self.removed[:2]))
+        line = "; ".join(_short(part) for part in parts) or ", ".join(str(found) for found in self.removed[:2])
         return f"{line}, and {others} more objects" if parts and others > 0 else line
 
 
@@ -68,7 +80,7 @@ def delta(before: Iterable[Manifest], after: Iterable[Manifest]) -> Delta:
         if known is None or known.document() != manifest.document():
             written.append(manifest)
             fields[key] = () if known is None else tuple(_paths(known.document(), manifest.document()))
-    return Delta(tuple(written), tuple(key for key in old if key not in new), fields)
+    return Delta(tuple(written), tuple(manifest for key, manifest in old.items() if key not in new), fields)
 
 
 def has_arrived(client: Client, manifest: Manifest) -> bool:
@@ -77,11 +89,6 @@ def has_arrived(client: Client, manifest: Manifest) -> bool:
     if stored is None or stored["metadata"].get("deletionTimestamp"):
         return False
     return all(found.kind == "defaulted" for found in differences(rehearsed(manifest), stored))
-
-
-def missing(client: Client, change: Delta) -> list[str]:
-    """The objects of a change that the API server does not have as they are written."""
-    return [str(key_of(manifest)) for manifest in change.written if not has_arrived(client, manifest)]
 
 
 def is_gone(client: Client, key: Key) -> bool:

@@ -38,6 +38,8 @@ class Departure:
     name: str
     leaving: Step
     """Marks it, and what goes with it."""
+    back: Step
+    """Takes the mark back."""
     out: Step
     """Takes it out, with every reference."""
     held: tuple[tuple[str, str], ...]
@@ -86,16 +88,16 @@ def leaving_pools(cluster: Cluster) -> Iterator[Departure]:
         queues = cluster.queues_of(pool)
         if not queues or any(len(set(queue.pools)) == 1 for queue in queues):
             continue  # a queue without a pool is no queue
-        yield Departure(
-            "pool", pool.name, _mark("pools", pool.name), _pool_out(pool, queues), (("NodePool", pool.name),)
-        )
+        path, held = ("pools", pool.name), (("NodePool", pool.name),)
+        yield Departure("pool", pool.name, _mark(path), _unmark(path), _pool_out(pool, queues), held)
 
 
 def leaving_queues(cluster: Cluster) -> Iterator[Departure]:
     """Queues that may leave: those first whose tenants have another one."""
     for queue in sorted(cluster.queues, key=lambda queue: _only_queue_of(cluster, queue)):
         held = tuple(("ClusterQueue", part.name) for part in queue.cluster_queues)
-        yield Departure("queue", queue.name, _mark("queues", queue.name), _key_out("queues", queue.name), held)
+        path = ("queues", queue.name)
+        yield Departure("queue", queue.name, _mark(path), _unmark(path), _key_out(path), held)
 
 
 def leaving_tenants(cluster: Cluster) -> Iterator[Departure]:
@@ -105,9 +107,9 @@ def leaving_tenants(cluster: Cluster) -> Iterator[Departure]:
         shared = [queue for queue in tenant.queues if queue not in own]
         held = [("Namespace", namespace.name) for namespace in tenant.namespaces]
         held += [("ClusterQueue", part.name) for queue in own for part in queue.cluster_queues]
-        yield Departure(
-            "tenant", tenant.name, _tenant_leaving(tenant, own), _tenant_out(tenant, own, shared), tuple(held)
-        )
+        paths = (("tenants", tenant.name), *(("queues", queue.name) for queue in own))
+        out = _tenant_out(tenant, own, shared)
+        yield Departure("tenant", tenant.name, _mark(*paths), _unmark(*paths), out, tuple(held))
 
 
 def renamed_tenants(cluster: Cluster) -> Iterator[Candidate]:
@@ -143,12 +145,24 @@ def _only_queue_of(cluster: Cluster, queue: Queue) -> bool:
     return any(len(tenant.queues) == 1 for tenant in cluster.tenants if queue in tenant.queues)
 
 
-def _mark(section: str, name: str) -> Step:
-    return lambda spec: spec.set(("spec", section, name, "leaving"), True)
+def _mark(*paths: Path) -> Step:
+    def apply(spec: SpecFile) -> None:
+        for path in paths:
+            spec.set(("spec", *path, "leaving"), True)
+
+    return apply
 
 
-def _key_out(section: str, name: str) -> Step:
-    return lambda spec: spec.remove(("spec", section, name))
+def _unmark(*paths: Path) -> Step:
+    def apply(spec: SpecFile) -> None:
+        for path in paths:
+            spec.remove(("spec", *path, "leaving"))
+
+    return apply
+
+
+def _key_out(path: Path) -> Step:
+    return lambda spec: spec.remove(("spec", *path))
 
 
 def _pool_out(pool: Pool, queues: tuple[Queue, ...]) -> Step:
@@ -156,15 +170,6 @@ def _pool_out(pool: Pool, queues: tuple[Queue, ...]) -> Step:
         for queue in queues:
             spec.remove(("spec", "queues", queue.name, "quota", pool.name))
         spec.remove(("spec", "pools", pool.name))
-
-    return apply
-
-
-def _tenant_leaving(tenant: Tenant, own: list[Queue]) -> Step:
-    def apply(spec: SpecFile) -> None:
-        _mark("tenants", tenant.name)(spec)
-        for queue in own:
-            _mark("queues", queue.name)(spec)
 
     return apply
 

@@ -23,7 +23,7 @@ class Row:
     good_s: float | None
     """Seconds until it was Synced, Healthy and Succeeded for the first time."""
     note: str = ""
-    """Why it was not rendered, or the state that it ended in."""
+    """The state that it ended in, where that is not a good one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +90,17 @@ class SyncResult:
         return tuple(edit for edit in self.edits if not edit.skipped)
 
 
-def rows(timeline: Timeline, cluster: str, began: float, not_rendered: Mapping[str, str]) -> tuple[Row, ...]:
+def rows(timeline: Timeline, cluster: str, began: float) -> tuple[Row, ...]:
     """The Applications of a cluster in the order of their waves, the root first; began is in seconds."""
     names = {seen.name for seen in timeline if seen.cluster == cluster}
-    found = [_row(timeline.of(name), began, not_rendered.get(name, "")) for name in names]
+    found = [_row(timeline.of(name), began) for name in names]
     return tuple(sorted(found, key=lambda row: (row.wave is not None, row.wave or 0, row.name)))
 
 
-def _row(states: tuple[State, ...], began: float, reason: str) -> Row:
-    first, last = states[0], [seen for seen in states if seen.exists][-1]
+def _row(states: tuple[State, ...], began: float) -> Row:
+    first, last = states[0], states[-1]
     good = _since((seen.at for seen in states if seen.is_good), began)
-    note = f"not rendered: {reason}" if reason else "" if good is not None else str(last)
+    note = "" if last.is_good else str(last)
     return Row(
         first.name,
         first.wave,

@@ -9,12 +9,22 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.representer import RoundTripRepresenter
 
 from compiler.finding import Path
 from compiler.source import read
 
 WIDTH = 4096
 """Longer than any line of a spec: no line is folded."""
+
+
+class _Representer(RoundTripRepresenter):
+    """Writes a null as a word: a key with nothing behind it is a finding of the spec language."""
+
+
+_Representer.add_representer(
+    type(None), lambda representer, value: representer.represent_scalar("tag:yaml.org,2002:null", "null")
+)
 
 
 class SpecFile:
@@ -25,6 +35,8 @@ class SpecFile:
         self.root = root
         self.file = file
         self._yaml = YAML()
+        self._yaml.Representer = _Representer
+        self._yaml.indent(mapping=2, sequence=4, offset=2)
         self._yaml.preserve_quotes = True
         self._yaml.width = WIDTH
         self._tree: CommentedMap = self._yaml.load(self.path.read_text(encoding="utf-8"))
