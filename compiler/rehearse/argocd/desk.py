@@ -117,6 +117,7 @@ class Desk:
         there = set(gone)
         subject = first or next(iter(missing), None) or next(iter(there), None)
         seconds: float | None = None
+        self.argocd.offer(self.spec)
         started = self.commit(f"{name}: {what}")
 
         def complete() -> bool:
@@ -149,9 +150,10 @@ class Desk:
     @contextmanager
     def nothing_deleted(self, name: str, freed: Iterable[str] = ()) -> Iterator[None]:
         """Notes a failure for each object with work that is deleted within the block; `freed` are "Kind name"."""
-        before = holders(self.client, self.spec.cluster)
+        cluster = self.spec.cluster
+        before = holders(self.client, cluster)
         yield
-        after = holders(self.client, self.spec.cluster)
+        after = holders(self.client, cluster)
         self.failures += deleted(before, after, freed, name, self.watch.now)
 
     def _is_settled(self) -> bool:

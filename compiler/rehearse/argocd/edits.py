@@ -88,7 +88,9 @@ class Edits:
             if fitting is None:
                 continue
             after = f"{fitting[1]}{int(fitting[2]) + 1}"
-            if not desk.argocd.offer(str(source["chart"]), before, after):
+            try:
+                desk.argocd.repackage(str(source["chart"]), before, after)
+            except ValueError:
                 continue
             return self._moved(name, application, before, after)
         return EditRun(name, "", "", None, MOVED_SECONDS, skipped="no Application's chart can be packaged again")

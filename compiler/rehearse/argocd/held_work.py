@@ -91,7 +91,6 @@ def _places(cluster: Cluster, kind: str, name: str) -> list[tuple[Pool, ClusterQ
         for queue in cluster.queues
         for part in queue.cluster_queues
         for pool in part.pools
-        if not pool.spec.topology
-        and name in {"pool": (pool.name,), "queue": (queue.name,), "tenant": queue.tenant_names}[kind]
+        if name in {"pool": (pool.name,), "queue": (queue.name,), "tenant": queue.tenant_names}[kind]
     ]
     return sorted(found, key=lambda place: place[0].is_gpu)

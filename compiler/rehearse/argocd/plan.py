@@ -86,7 +86,7 @@ def leaving_pools(cluster: Cluster) -> Iterator[Departure]:
     """Pools that may leave: shared ones first, whose configuration other objects hold; static ones last."""
     for pool in sorted(cluster.pools, key=_pool_rank):
         queues = cluster.queues_of(pool)
-        if not queues or any(len(set(queue.pools)) == 1 for queue in queues):
+        if not queues or any({known.name for known in queue.pools} == {pool.name} for queue in queues):
             continue  # a queue without a pool is no queue
         path, held = ("pools", pool.name), (("NodePool", pool.name),)
         yield Departure("pool", pool.name, _mark(path), _unmark(path), _pool_out(pool, queues), held)
@@ -97,7 +97,7 @@ def leaving_queues(cluster: Cluster) -> Iterator[Departure]:
     for queue in sorted(cluster.queues, key=lambda queue: _only_queue_of(cluster, queue)):
         held = tuple(("ClusterQueue", part.name) for part in queue.cluster_queues)
         path = ("queues", queue.name)
-        yield Departure("queue", queue.name, _mark(path), _unmark(path), _key_out(path), held)
+        yield Departure("queue", queue.name, _mark(path), _unmark(path), _queues_out(cluster, [queue]), held)
 
 
 def leaving_tenants(cluster: Cluster) -> Iterator[Departure]:
@@ -108,7 +108,7 @@ def leaving_tenants(cluster: Cluster) -> Iterator[Departure]:
         held = [("Namespace", namespace.name) for namespace in tenant.namespaces]
         held += [("ClusterQueue", part.name) for queue in own for part in queue.cluster_queues]
         paths = (("tenants", tenant.name), *(("queues", queue.name) for queue in own))
-        out = _tenant_out(tenant, own, shared)
+        out = _tenant_out(cluster, tenant, own, shared)
         yield Departure("tenant", tenant.name, _mark(*paths), _unmark(*paths), out, tuple(held))
 
 
@@ -161,8 +161,21 @@ def _unmark(*paths: Path) -> Step:
     return apply
 
 
-def _key_out(path: Path) -> Step:
-    return lambda spec: spec.remove(("spec", *path))
+def _queues_out(cluster: Cluster, leavers: list[Queue]) -> Step:
+    """Takes queues out, and what others wanted to borrow of pools that no other queue of their cohort has."""
+
+    def apply(spec: SpecFile) -> None:
+        for queue in leavers:
+            spec.remove(("spec", "queues", queue.name))
+        staying = [queue for queue in cluster.queues if queue not in leavers and queue.spec.cohort]
+        for queue in staying:
+            mates = [mate for mate in staying if mate is not queue and mate.spec.cohort == queue.spec.cohort]
+            lent = {pool.name for mate in mates for pool in mate.pools}
+            for pool, quota in queue.spec.quota.items():
+                if quota.borrow is not None and pool not in lent:
+                    spec.remove(("spec", "queues", queue.name, "quota", pool, "borrow"))
+
+    return apply
 
 
 def _pool_out(pool: Pool, queues: tuple[Queue, ...]) -> Step:
@@ -174,10 +187,9 @@ def _pool_out(pool: Pool, queues: tuple[Queue, ...]) -> Step:
     return apply
 
 
-def _tenant_out(tenant: Tenant, own: list[Queue], shared: list[Queue]) -> Step:
+def _tenant_out(cluster: Cluster, tenant: Tenant, own: list[Queue], shared: list[Queue]) -> Step:
     def apply(spec: SpecFile) -> None:
-        for queue in own:
-            spec.remove(("spec", "queues", queue.name))
+        _queues_out(cluster, own)(spec)
         for queue in shared:
             left = [name for name in queue.tenant_names if name != tenant.name]
             spec.set(("spec", "queues", queue.name, "tenants"), left)

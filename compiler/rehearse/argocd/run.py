@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compiler.rehearse.argocd.desk import Desk
@@ -144,18 +143,18 @@ def _result(argocd: ArgoCD, lane: Lane, watch: Watch) -> SyncResult:
     return SyncResult(
         cluster=lane.name,
         file=lane.file,
-        hub=argocd.hub_of(lane.name),
+        hub=lane.hub,
         rows=rows(own, lane.name, lane.began),
         first_sync_s=lane.synced_s,
         restless=restless(own),
         edits=tuple(lane.edits),
         failures=tuple(sorted(dict.fromkeys(failures), key=lambda failure: failure.at)),
         not_rendered=without,
-        substitutions=tuple(argocd.substitutions),
-        unjudged=(),
+        substitutions=SUBSTITUTIONS,
+        unjudged=UNJUDGED,
         seconds=lane.seconds,
         memory_mib=sum(argocd.memory_mib().values()),
-        kubeconfig=Path(argocd.kubeconfig),
+        kubeconfig=argocd.kubeconfig,
     )
 
 
