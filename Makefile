@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help compile test check tools conformance format bench clean
+.PHONY: help compile test check tools tools-argocd conformance format bench clean
 
 help:  ## Print the verbs.
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +29,9 @@ check: $(VENV)/.installed  ## Lint, types, import layers, and whether out/ is wh
 
 tools: $(VENV)/.installed  ## Build the programs of the rehearsal into the user's cache (needs Go; half an hour once).
 	$(BIN)/python tools/build.py
+
+tools-argocd: $(VENV)/.installed  ## Build Argo CD and Helm for `gpuc rehearse --argocd` (needs Go; a quarter of an hour once).
+	$(BIN)/python tools/build.py --argocd
 
 $(VENV)/.conformance: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[conformance]'

@@ -15,10 +15,12 @@ import sys
 import time
 import tomllib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 TOOLS = Path(__file__).resolve().parent
 BUILD_FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
@@ -43,7 +45,7 @@ class Program:
 
     def version(self) -> str:
         """The pinned version, with its v. Raises: SystemExit when go.mod does not name the module."""
-        found = re.search(rf"^\s*{re.escape(self.module)} (v\S+)", self.go_mod(), re.MULTILINE)
+        found = re.search(rf"^(?:require )?\s*{re.escape(self.module)} (v\S+)", self.go_mod(), re.MULTILINE)
         if found is None:
             raise SystemExit(f"tools/{self.folder}/go.mod does not pin {self.module}.")
         return found[1]
@@ -52,25 +54,45 @@ class Program:
         version = self.version()
         major, minor = version.removeprefix("v").split(".")[:2]
         stamps = (f"-X {name}={value}" for name, value in self.stamp.items())
-        return " ".join(("-s -w", *stamps)).format(version=version, major=major, minor=minor)
+        number = version.removeprefix("v")
+        return " ".join(("-s -w", *stamps)).format(version=version, number=number, major=major, minor=minor)
 
 
-TABLES = tomllib.loads((TOOLS / "programs.toml").read_text())
-PROGRAMS = tuple(Program(name, **fields) for name, fields in TABLES["program"].items())
+@dataclass(frozen=True)
+class Selection:
+    """The programs of one table, which are built together into one folder."""
+
+    table: Path
+    below: str = ""
+    """Where its folder lies below the cache, and below GPUC_TOOLS."""
+
+    @cached_property
+    def tables(self) -> dict[str, Any]:
+        return tomllib.loads(self.table.read_text())
+
+    @cached_property
+    def programs(self) -> tuple[Program, ...]:
+        return tuple(Program(name, **fields) for name, fields in self.tables["program"].items())
+
+    @property
+    def cache(self) -> Path:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpuc" / "tools" / self.below
+
+    def home(self) -> Path:
+        """The folder of bin/ and data/: GPUC_TOOLS, else the one in the cache for exactly these pins and flags."""
+        if chosen := os.environ.get("GPUC_TOOLS"):
+            return Path(chosen).expanduser().absolute() / self.below
+        digest = hashlib.sha256(repr((BUILD_FLAGS, ENVIRONMENT, [p.linker_flags() for p in self.programs])).encode())
+        folder = self.table.parent
+        for pins in sorted((self.table, *folder.glob("*/go.mod"), *folder.glob("*/go.sum"))):
+            digest.update(pins.relative_to(folder).as_posix().encode() + b"\0" + pins.read_bytes() + b"\0")
+        for part in self.tables.get("chart", {}).values():
+            digest.update((TOOLS / part["folder"] / "go.mod").read_bytes())
+        return self.cache / digest.hexdigest()[:16]
 
 
-def cache_root() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpuc" / "tools"
-
-
-def home() -> Path:
-    """The folder of bin/ and data/: GPUC_TOOLS, else the one in the cache for exactly these pins and flags."""
-    if chosen := os.environ.get("GPUC_TOOLS"):
-        return Path(chosen).expanduser().absolute()
-    digest = hashlib.sha256(repr((BUILD_FLAGS, ENVIRONMENT, [p.linker_flags() for p in PROGRAMS])).encode())
-    for pins in sorted((TOOLS / "programs.toml", *TOOLS.glob("*/go.mod"), *TOOLS.glob("*/go.sum"))):
-        digest.update(pins.relative_to(TOOLS).as_posix().encode() + b"\0" + pins.read_bytes() + b"\0")
-    return cache_root() / digest.hexdigest()[:16]
+REHEARSAL = Selection(TOOLS / "programs.toml")
+ARGO_CD = Selection(TOOLS / "argocd" / "programs.toml", "argocd")
 
 
 def go(folder: str, *arguments: str) -> str:
@@ -81,9 +103,9 @@ def go(folder: str, *arguments: str) -> str:
     ).stdout
 
 
-def require_go() -> None:
+def require_go(programs: Iterable[Program]) -> None:
     """Raises: SystemExit with one sentence when Go is missing or older than a go.mod asks for."""
-    wanted = {p.folder: re.findall(r"^go (\S+)", p.go_mod(), re.MULTILINE)[0] for p in PROGRAMS}
+    wanted = {p.folder: re.findall(r"^go (\S+)", p.go_mod(), re.MULTILINE)[0] for p in programs}
     folder = max(wanted, key=lambda name: release(wanted[name]))
     install = f"install Go {wanted[folder]} or newer and run this again"
     if shutil.which("go") is None:
@@ -142,18 +164,36 @@ def show(label: str, words: str, end: str = "") -> None:
     print(f"\r{label}{words}\033[K" if sys.stdout.isatty() else words, end=end, flush=True)
 
 
-def describe(target: Path) -> None:
+def describe(selection: Selection, target: Path) -> None:
     """Lay beside the binaries what the rehearsal reads, so that it needs no Go: versions, manifests, their origin."""
     sources = {}
-    for name, part in TABLES["data"].items():
-        module = json.loads(go(part["folder"], "mod", "download", "-json", part["module"]))
-        source = Path(module["Dir"]) / part["path"]
+    for name, part in selection.tables["data"].items():
+        source = Path(module(part)["Dir"]) / part["path"]
         sources[name] = str(source)
         for file in source.glob("*.yaml") if source.is_dir() else (source,):
             write(target / "data" / name / file.relative_to(source), file.read_bytes())
-    versions = {program.name: program.version() for program in PROGRAMS}
+    for name, part in selection.tables.get("chart", {}).items():
+        found = module(part)
+        source = Path(found["Dir"]) / part["path"]
+        sources[name] = str(source)
+        package(target, source, found["Version"].removeprefix("v"))
+    versions = {program.name: program.version() for program in selection.programs}
     write(target / "versions.json", json.dumps(versions, indent=2).encode() + b"\n")
     write(target / "data.json", json.dumps(sources, indent=2).encode() + b"\n")
+
+
+def module(part: dict[str, str]) -> dict[str, str]:
+    """The module of a file, a folder or a chart: its Version, and the Dir where it lies in Go's cache."""
+    found: dict[str, str] = json.loads(go(part["folder"], "mod", "download", "-json", part["module"]))
+    return found
+
+
+def package(target: Path, chart: Path, version: str) -> None:
+    """Package a chart with the version of its module: the Chart.yaml in a repository may name an older one."""
+    charts = target / "data" / "charts"
+    charts.mkdir(parents=True, exist_ok=True)
+    command = (target / "bin" / "helm", "package", chart, "--version", version, "--destination", charts)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def write(path: Path, content: bytes) -> None:
@@ -166,7 +206,8 @@ def write(path: Path, content: bytes) -> None:
 def fault(program: Program, binary: Path) -> str | None:
     """Why a binary is not the pinned program, or None when it starts and prints the pinned version."""
     try:
-        run = subprocess.run((str(binary), program.argument), capture_output=True, text=True, timeout=60, check=False)
+        words = (str(binary), *program.argument.split())
+        run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{binary} does not start: {error}"
     printed = (run.stdout + run.stderr).strip()
@@ -188,32 +229,32 @@ def alone(target: Path) -> Iterator[None]:
         yield
 
 
-def build_missing(target: Path) -> None:
+def build_missing(selection: Selection, target: Path) -> None:
     """Build what is missing, then run every program once. Raises: SystemExit with what went wrong."""
-    binaries = target / "bin"
-    missing = [program for program in PROGRAMS if not (binaries / program.name).exists()]
+    binaries, programs = target / "bin", selection.programs
+    missing = [program for program in programs if not (binaries / program.name).exists()]
     if missing or not (target / "data.json").exists():
-        require_go()
+        require_go(programs)
         binaries.mkdir(exist_ok=True)
         for program in missing:
-            label = f"[{PROGRAMS.index(program) + 1:2}/{len(PROGRAMS)}] {program.name} {program.version()}"
+            label = f"[{programs.index(program) + 1:2}/{len(programs)}] {program.name} {program.version()}"
             print(label, end="", flush=True)
             build(program, binaries / program.name, label)
-        describe(target)
-    if faults := [words for program in PROGRAMS if (words := fault(program, binaries / program.name))]:
+        describe(selection, target)
+    if faults := [words for program in programs if (words := fault(program, binaries / program.name))]:
         raise SystemExit("\n".join(faults))
-    print(f"{len(PROGRAMS)} programs are ready in {target}")
+    print(f"{len(programs)} programs are ready in {target}")
 
 
 def point_current_at(target: Path) -> None:
     """Let `current` in the cache name the folder, for a gpuc that runs without this checkout."""
-    link = cache_root() / f".current.{os.getpid()}"
+    link = target.with_name(f".current.{os.getpid()}")
     link.symlink_to(target.name)
-    link.replace(cache_root() / "current")
+    link.replace(target.with_name("current"))
 
 
-def list_programs(target: Path) -> None:
-    for program in PROGRAMS:
+def list_programs(selection: Selection, target: Path) -> None:
+    for program in selection.programs:
         binary = target / "bin" / program.name
         state = f"{binary.stat().st_size / MIB:.0f} MiB" if binary.exists() else "missing"
         print(f"{program.name:24} {program.version():10} {state}")
@@ -223,24 +264,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="build.py", description=__doc__)
     parser.add_argument("--list", action="store_true", help="print each program, its version and its size")
     parser.add_argument("--where", action="store_true", help="print the folder that holds bin/ and data/")
+    parser.add_argument("--argocd", action="store_true", help="Argo CD and Helm in place of the control plane")
     arguments = parser.parse_args()
-    target = home()
+    selection = ARGO_CD if arguments.argocd else REHEARSAL
+    target = selection.home()
     if arguments.where:
         print(target)
         return 0
     if arguments.list:
-        list_programs(target)
+        list_programs(selection, target)
         return 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with alone(target):
-            build_missing(target)
+            build_missing(selection, target)
     except KeyboardInterrupt:
         print("\nStopped. The next run goes on where this one was.")
         return 130
     except OSError as error:
         raise SystemExit(f"The programs cannot be stored: {error}") from None
-    if target.parent == cache_root():
+    if target.parent == selection.cache:
         point_current_at(target)
     return 0
 

@@ -16,7 +16,8 @@ CONTROLLERS = ("kueue-crds", "gatekeeper-crds", "karpenter-crds")
 """What the programs themselves need, as they bring it."""
 FRAMEWORKS = {"jobset.x-k8s.io/jobset": "jobset.x-k8s.io", "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org"}
 """Group by the integration of Kueue that wants it."""
-_ALWAYS = ("argoproj.io", "monitoring.coreos.com")
+_MONITORING = "monitoring.coreos.com"
+_ALWAYS = ("argoproj.io", _MONITORING)
 _UNUSED_GROUPS = ("mutations.gatekeeper.sh", "match.gatekeeper.sh")
 """Mutation is switched off; the match definition only carries a schema and is never installed."""
 _READ_ONLY = (
@@ -45,10 +46,13 @@ class Definitions:
     """Names of those that were made from gpuc's tables: no rules in CEL, no defaults of nested objects."""
 
 
-def definitions(programs: Programs, folder: Path | None, frameworks: Iterable[str]) -> Definitions:
+def definitions(
+    programs: Programs, folder: Path | None, frameworks: Iterable[str], *, outside_charts: bool = False
+) -> Definitions:
     """The definitions for all kinds that gpuc writes and all that the controllers read.
 
     folder holds CustomResourceDefinitions in any depth; what it has goes before what the programs bring.
+    outside_charts leaves out the kinds that the charts of a cluster and Argo CD bring.
     """
     groups = {*_ALWAYS, *(FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS)}
     brought = dict(_files(path for name in CONTROLLERS for path in _yaml_below(programs.data(name))))
@@ -59,6 +63,9 @@ def definitions(programs: Programs, folder: Path | None, frameworks: Iterable[st
     small = {f"{entry.plural}.{entry.group}" for entry in _READ_ONLY}
     wanted |= {name: text for name, text in given.items() if name in wanted and name not in small}
     chosen = {name: made for name, made in {**wanted, **simulated}.items() if _group(name) not in _UNUSED_GROUPS}
+    if outside_charts:
+        others = {_MONITORING, *FRAMEWORKS.values()}
+        chosen = {name: made for name, made in chosen.items() if name in simulated or _group(name) in others}
     structural = tuple(name for name, made in chosen.items() if isinstance(made, dict) and name not in small)
     return Definitions(tuple(chosen.values()), sum(isinstance(made, bytes) for made in chosen.values()), structural)
 

@@ -93,7 +93,7 @@ class Lane:
     def restart(self, wanted: Settings) -> None:
         """Starts the programs anew that read at their start what differs between specs; the API server stays."""
         site = self.plane._site
-        site._ports = iter(free_ports(PORTS))
+        site._ports = free_ports(PORTS)
         changed = [
             name
             for name, differs in (

@@ -63,6 +63,11 @@ class ControlPlane:
         self._stack.close()
 
     @property
+    def site(self) -> Site:
+        """Where more programs of the same run can be started."""
+        return self._site
+
+    @property
     def kubeconfig(self) -> Path:
         """Credentials of an administrator, for kubectl."""
         return self._site.kubeconfig
@@ -84,10 +89,21 @@ class ControlPlane:
         site, settings = self._site, self._settings
         etcd, url = start_etcd(site)
         self._timed("etcd", [etcd])
-        self._timed("API server", [start_api_server(site, url)])
-        core = [start_controller_manager(site), start_scheduler(site), start_kwok(site, settings)]
+        self._timed("API server", [start_api_server(site, url, settings.service_range)])
+        manager = start_controller_manager(site, daemon_pods=settings.from_charts)
+        core = [manager, start_scheduler(site), start_kwok(site, settings)]
         started = time.monotonic()
         _install(self.client, settings.crds)
+        if settings.from_charts:
+            _wait_established(self.client)
+            self._note(f"{len(settings.crds)} CustomResourceDefinitions", started)
+            self._timed("controllers", core)
+        else:
+            self._start_controllers(core, started)
+
+    def _start_controllers(self, core: list[Process], started: float) -> None:
+        """Kueue, Gatekeeper and Karpenter, with what their charts would install."""
+        site, settings = self._site, self._settings
         kueue_port, gatekeeper_port = site.port(), site.port()
         prepare_webhook(site, self.client, settings, gatekeeper_port)
         prepare_webhooks(site, self.client, kueue_port)

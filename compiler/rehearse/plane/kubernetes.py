@@ -8,12 +8,11 @@ from compiler.rehearse.ports import LOOPBACK
 from compiler.rehearse.process import Process
 
 SERVICE_ACCOUNT_ISSUER = "https://kubernetes.default.svc"
-SERVICE_RANGE = "10.0.0.0/24"
 COLLECTOR = {"GOGC": "400", "GOMEMLIMIT": "850MiB"}
 """Go's garbage collector took a fifth of the API server's time: it runs less often, until memory is short."""
 
 
-def start_api_server(site: Site, etcd_url: str) -> Process:
+def start_api_server(site: Site, etcd_url: str, service_range: str) -> Process:
     """The API server, with RBAC and all admission that it has by default but one."""
     hosts = (LOOPBACK, "localhost", "kubernetes.default.svc")
     certificate, key = site.authority.issue("apiserver", "kube-apiserver", hosts=hosts)
@@ -39,7 +38,7 @@ def start_api_server(site: Site, etcd_url: str) -> Process:
         f"--service-account-issuer={SERVICE_ACCOUNT_ISSUER}",
         f"--service-account-key-file={accounts}",
         f"--service-account-signing-key-file={accounts}",
-        f"--service-cluster-ip-range={SERVICE_RANGE}",
+        f"--service-cluster-ip-range={service_range}",
         "--authorization-mode=RBAC",
         "--allow-privileged=true",
         # A loopback address is no legal endpoint: without this the log fills with its refusal.
@@ -61,14 +60,15 @@ def start_scheduler(site: Site) -> Process:
     return site.run("kube-scheduler", arguments, f"https://{LOOPBACK}:{port}/healthz")
 
 
-def start_controller_manager(site: Site) -> Process:
-    """The controllers of Jobs, quotas, namespaces, daemonsets, garbage."""
+def start_controller_manager(site: Site, *, daemon_pods: bool = False) -> Process:
+    """The controllers of Jobs, quotas, namespaces, garbage; that of DaemonSets only where their pods are wanted."""
     port = site.port()
+    # Nodes say by themselves what is left beside their agents, and the pods of agents would come too late.
+    controllers = "*" if daemon_pods else "*,-daemonset-controller"
     arguments = [
         *_logins(site, port),
         "--leader-elect=false",
-        # Nodes say by themselves what is left beside their agents, and the pods of agents would come too late.
-        "--controllers=*,-daemonset-controller",
+        f"--controllers={controllers}",
         f"--service-account-private-key-file={site.certificates / 'service-accounts.key'}",
         f"--root-ca-file={site.authority.file}",
         "--use-service-account-credentials=false",

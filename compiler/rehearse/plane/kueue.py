@@ -6,6 +6,7 @@ import base64
 import json
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from compiler.manifest import Body
@@ -66,7 +67,8 @@ def start_kueue(site: Site, settings: Settings, port: int) -> Process:
     health = site.port()
     certificates = site.subfolder("kueue-certificates")
     file = site.folder / "kueue.json"
-    file.write_text(json.dumps(_configuration(settings.kueue_configuration, port, health, str(certificates))))
+    configuration = local_configuration(settings.kueue_configuration, LOOPBACK, port, health, certificates)
+    file.write_text(json.dumps(configuration))
     return site.run(
         "kueue", [f"--config={file}"], f"http://{LOOPBACK}:{health}/readyz", {"KUBECONFIG": str(site.kubeconfig)}
     )
@@ -89,7 +91,10 @@ def mount_certificate(site: Site, client: Client, process: Process) -> None:
         (folder / name).write_bytes(base64.b64decode(content))
 
 
-def _configuration(installed: Mapping[str, Any], port: int, health: int, certificates: str) -> Body:
+def local_configuration(
+    installed: Mapping[str, Any], host: str, port: int, health: int, certificates: Path
+) -> dict[str, Any]:
+    """Kueue's configuration as one process on this machine can have it; its webhooks listen on host and port."""
     # The visibility server wants a folder at the root of the file system.
     gates = dict.fromkeys(("VisibilityOnDemand", *NODE_REPLACEMENT), False)
     return {
@@ -97,7 +102,7 @@ def _configuration(installed: Mapping[str, Any], port: int, health: int, certifi
         "namespace": NAMESPACE,
         "health": {"healthProbeBindAddress": f"{LOOPBACK}:{health}"},
         "metrics": {**installed.get("metrics", {}), "bindAddress": "0"},
-        "webhook": {"host": LOOPBACK, "port": port, "certDir": certificates},
+        "webhook": {"host": host, "port": port, "certDir": str(certificates)},
         "leaderElection": {"leaderElect": False},
         "featureGates": {**installed.get("featureGates", {}), **gates},
     }

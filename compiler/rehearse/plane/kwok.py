@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from compiler.manifest import Body
 from compiler.rehearse.plane.settings import Settings
@@ -21,7 +22,7 @@ def start_kwok(site: Site, settings: Settings) -> Process:
     """kwok, with stages for pods of its own and those for nodes that the settings give."""
     port = site.port()
     config = site.folder / "kwok.yaml"
-    stages = [*settings.node_stages, _heartbeat(), _running(), _completed(), _deleted()]
+    stages = [*settings.node_stages, _heartbeat(), *_pods(settings.other_kubelet), _deleted()]
     config.write_text("".join(f"---\n{json.dumps(stage)}\n" for stage in stages), encoding="utf-8")
     arguments = [
         f"--kubeconfig={site.kubeconfig}",
@@ -51,13 +52,19 @@ def _heartbeat() -> Body:
     return stage("node-idle", "Node", selector, {})
 
 
-def _running() -> Body:
-    waiting = [matches(".metadata.deletionTimestamp", "DoesNotExist"), matches(".status.podIP", "DoesNotExist")]
+def _pods(other_kubelet: Sequence[str]) -> list[Body]:
+    ours = [matches(".metadata.namespace", "NotIn", *other_kubelet)] if other_kubelet else []
+    return [_running(ours), _completed(ours)]
+
+
+def _running(ours: list[Body]) -> Body:
+    waiting = [matches(".metadata.deletionTimestamp", "DoesNotExist"), matches(".status.podIP", "DoesNotExist"), *ours]
     return stage("pod-running", "Pod", {"matchExpressions": waiting}, {"statusTemplate": _RUNNING})
 
 
-def _completed() -> Body:
+def _completed(ours: list[Body]) -> Body:
     running = [
+        *ours,
         matches(".metadata.deletionTimestamp", "DoesNotExist"),
         matches(".status.phase", "In", "Running"),
         matches(".metadata.ownerReferences.[].kind", "In", "Job"),

@@ -8,6 +8,8 @@ from typing import Any
 
 from compiler.manifest import Body
 
+SERVICE_RANGE = "10.0.0.0/24"
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -25,3 +27,9 @@ class Settings:
     """What the fake kubelet does with nodes: kwok Stages."""
     judged: Sequence[tuple[str, str]]
     """API group and resource that policies judge: Gatekeeper is asked about no other."""
+    from_charts: bool = False
+    """Charts bring Kueue, Gatekeeper and Karpenter: only Kubernetes and kwok are started, and DaemonSets make pods."""
+    service_range: str = SERVICE_RANGE
+    """The addresses of Services, as a CIDR."""
+    other_kubelet: Sequence[str] = ()
+    """Namespaces whose pods kwok leaves alone: something else runs them."""

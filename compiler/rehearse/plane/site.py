@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from compiler.rehearse.certificates import Authority
@@ -14,7 +14,7 @@ from compiler.rehearse.programs import Programs
 from compiler.rehearse.run_folder import remember
 
 PORTS = 16
-"""More than all programs together listen on."""
+"""How many are asked for at once, so that none comes twice."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Site:
     """In the order of their start."""
 
     def __post_init__(self) -> None:
-        self._ports = iter(free_ports(PORTS))
+        self._ports: list[int] = []
         self.certificates = self.subfolder("certificates")
         self.authority = Authority(self.certificates)
         self.api_server_port = self.port()
@@ -46,7 +46,9 @@ class Site:
 
     def port(self) -> int:
         """A free port, each time another one."""
-        return next(self._ports)
+        if not self._ports:
+            self._ports = free_ports(PORTS)
+        return self._ports.pop()
 
     def subfolder(self, name: str) -> Path:
         """A folder of the run, made when it is missing."""
@@ -62,11 +64,34 @@ class Site:
         environment: Mapping[str, str] | None = None,
     ) -> Process:
         """Starts a program of the folder; it is ready when the URL answers 200."""
+        return self.run_program(name, self.programs.path(name), arguments, ready_url, environment or {})
+
+    def run_program(
+        self,
+        name: str,
+        program: Path,
+        arguments: Iterable[str],
+        ready_url: str | Callable[[], bool],
+        environment: Mapping[str, str],
+    ) -> Process:
+        """Starts any program under a name of the run."""
+        process = self.spawn(name, program, arguments, ready_url, environment)
+        self.processes.append(process)
+        return process
+
+    def spawn(
+        self,
+        name: str,
+        program: Path,
+        arguments: Iterable[str],
+        ready_url: str | Callable[[], bool],
+        environment: Mapping[str, str],
+    ) -> Process:
+        """Starts a program that its caller ends, and may start again; of one name the log is the last one's."""
         ready = answers(ready_url) if isinstance(ready_url, str) else ready_url
         log = self.subfolder("logs") / f"{name}.log"
-        process = start(self.programs.path(name), arguments, log, ready, environment or {})
+        process = replace(start(program, arguments, log, ready, environment), name=name)
         remember(self.folder, process.child.pid)
-        self.processes.append(process)
         return process
 
     def _write_kubeconfig(self) -> None:

@@ -1,0 +1,130 @@
+"""One cluster of a run: its control plane, its kubelet, and what plays the absent controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+from compiler.compiled import CompiledSpec
+from compiler.manifest import Body
+from compiler.rehearse.argocd.applications import namespaces_of_charts
+from compiler.rehearse.argocd.kubelet import Kubelet
+from compiler.rehearse.argocd.loop import Loop
+from compiler.rehearse.argocd.players import PAUSE_SECONDS, Players
+from compiler.rehearse.argocd.prerequisites import namespaces, system_nodes
+from compiler.rehearse.argocd.profiles import PROFILES
+from compiler.rehearse.client import Client
+from compiler.rehearse.crds import definitions
+from compiler.rehearse.plane import READY_SECONDS, ControlPlane
+from compiler.rehearse.plane.kwok import start_kwok
+from compiler.rehearse.plane.settings import Settings
+from compiler.rehearse.process import stop
+from compiler.rehearse.programs import Programs
+from compiler.rehearse.substitute import settings
+
+SERVICE_RANGE = "127.64.{}.0/24"
+"""Addresses of Services lie on loopback: the API server reaches a webhook where its chart says that it is."""
+
+
+class ArgoCluster:
+    """A control plane to which charts bring Kueue, Gatekeeper and Karpenter; a context manager."""
+
+    def __init__(
+        self,
+        programs: Programs,
+        spec: CompiledSpec,
+        number: int,
+        crds: Path | None,
+        own: Sequence[bytes | Body],
+        progress: Callable[[str], None],
+    ) -> None:
+        """number tells the clusters of a run apart; own are definitions that only this control plane has."""
+        outside = definitions(programs, crds, spec.cluster.spec.kueue.frameworks, outside_charts=True)
+        charts = {chart: place for chart, place in namespaces_of_charts(spec.synced).items() if chart in PROFILES}
+        self._settings: Settings = replace(
+            settings(spec, outside),
+            crds=(*outside.crds, *own),
+            from_charts=True,
+            service_range=SERVICE_RANGE.format(number),
+            other_kubelet=sorted(charts.values()),
+        )
+        self._charts = {place: chart for chart, place in charts.items()}
+        self._plane = ControlPlane(programs, self._settings, progress)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> ArgoCluster:
+        """Starts everything.
+
+        Raises:
+            ProgramError: when a program does not start.
+        """
+        with ExitStack() as stack:
+            stack.enter_context(self._plane)
+            self.client: Client = self._plane.client
+            self.kubelet = Kubelet(self._plane.site, self.client, self._settings, self._charts)
+            self._players = Loop("the players of absent controllers", Players(self.client).turn, PAUSE_SECONDS)
+            for ended, begun in (
+                (self.kubelet.stop, self.kubelet.loop.start),
+                (self._players.stop, self._players.start),
+            ):
+                stack.callback(ended)
+                begun()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def plane(self) -> ControlPlane:
+        """Where it runs."""
+        return self._plane
+
+    def prepare(self, spec: CompiledSpec) -> None:
+        """Makes what an operator has before the first sync: nodes for controllers, namespaces of others."""
+        for node in system_nodes(spec.cluster):
+            if self.client.find("v1", "Node", node["metadata"]["name"]) is None:
+                self.client.create(node)
+        for document in namespaces(spec.cluster, spec.synced):
+            self.client.apply(document)
+
+    def offer(self, spec: CompiledSpec) -> None:
+        """Lets the simulated provider have what the pools of a changed spec ask for, beside what it has.
+
+        Call it from the main thread: the programs end with the thread that started them.
+
+        Raises:
+            ProgramError: when kwok does not start again.
+        """
+        given = settings(spec, definitions(self._plane.site.programs, None, (), outside_charts=True))
+        types = {str(offered["name"]): offered for offered in (*self._settings.instance_types, *given.instance_types)}
+        stages = {str(made["metadata"]["name"]): made for made in (*self._settings.node_stages, *given.node_stages)}
+        changed = replace(self._settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
+        if changed.node_stages != self._settings.node_stages:
+            site = self._plane.site
+            old = [process for process in site.processes if process.name == "kwok"]
+            stop(old)
+            site.processes[:] = [process for process in site.processes if process.name != "kwok"]
+            start_kwok(site, changed).wait_ready(READY_SECONDS)
+        if changed.instance_types != self._settings.instance_types:
+            self.kubelet.restart("karpenter", changed)
+        self._settings = changed
+
+    def require_alive(self) -> None:
+        """Raises: ProgramError when something has ended."""
+        self._plane.require_alive()
+        self.kubelet.require_alive()
+        self._players.require_alive()
+
+    def memory_mib(self) -> dict[str, int]:
+        """Memory that each program holds now."""
+        return self._plane.memory_mib() | self.kubelet.memory_mib()
+
+    def logs(self) -> dict[str, Path]:
+        """The log file of each program."""
+        return self._plane.logs() | self.kubelet.logs()

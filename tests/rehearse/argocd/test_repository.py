@@ -1,0 +1,99 @@
+"""The fleet in Git: what is pushed, and what stays as it is in the clone."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from compiler.rehearse.argocd.applications import ChartSource, GitSource
+from compiler.rehearse.argocd.repository import FleetRepository, RepositoryError, fleet_repository, simulated
+
+FLEET = Path(__file__).parents[3]
+SOURCE = GitSource("https://git.example.com/platform/gpu-fleet.git", "main", "out/prod-use1/apps")
+GIT = Path(str(shutil.which("git")))
+
+
+def served(repository: FleetRepository, *words: str) -> str:
+    command = [str(GIT), "--git-dir", str(repository.bare), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> FleetRepository:
+    def has_chart(chart: ChartSource) -> bool:
+        return chart.name != "gpu-operator"
+
+    made = fleet_repository(GIT, tmp_path, FLEET, SOURCE, "out", has_chart)
+    made.commit("first")
+    return made
+
+
+def test_the_bare_repository_lies_where_its_address_says(repository: FleetRepository, tmp_path: Path) -> None:
+    assert repository.bare == tmp_path / "git/git.example.com/platform/gpu-fleet.git"
+    assert served(repository, "rev-parse", "--symbolic-full-name", "HEAD").strip() == "refs/heads/main"
+
+
+def test_only_the_class_of_nodes_and_applications_without_a_chart_differ(repository: FleetRepository) -> None:
+    ours = repository.clone / ".git"
+    subprocess.run([GIT, "--git-dir", ours, "push", "-q", repository.bare, "HEAD:refs/heads/ours"], check=True)
+    changed = served(repository, "diff", "--name-only", "ours", "main").split()
+    dropped = [name for name in changed if "/apps/" in name]
+    assert {name.rpartition("/")[2] for name in dropped} == {"gpu-operator.yaml"}
+    assert all("/karpenter/pools/" in name for name in changed if name not in dropped)
+    lines = served(repository, "diff", "-U0", "ours", "main", "--", "out/prod-use1/karpenter").splitlines()
+    said = {line[1:].strip() for line in lines if line[0] in "+-" and not line.startswith(("+++", "---"))}
+    assert said == {
+        "group: karpenter.k8s.aws",
+        "kind: EC2NodeClass",
+        "group: karpenter.kwok.sh",
+        "kind: KWOKNodeClass",
+    }
+
+
+def test_an_application_without_its_chart_is_named_with_the_reason(repository: FleetRepository) -> None:
+    assert set(repository.not_rendered) == {
+        f"{name}-gpu-operator" for name in ("prod-use1", "infer-euw1", "train-usw2")
+    }
+    assert "chart gpu-operator v26.7.0" in repository.not_rendered["prod-use1-gpu-operator"]
+
+
+def test_the_clone_stays_what_was_compiled(repository: FleetRepository) -> None:
+    file = "out/prod-use1/karpenter/pools/general.yaml"
+    assert (repository.root / file).read_bytes() == (FLEET / file).read_bytes()
+
+
+def test_a_second_commit_follows_the_first(repository: FleetRepository) -> None:
+    (repository.root / "out/prod-use1/karpenter/pools/general.yaml").unlink()
+    sha = repository.commit("a pool leaves")
+    assert served(repository, "log", "--format=%s", "main").splitlines() == ["a pool leaves", "first"]
+    assert served(repository, "rev-parse", "main").strip() == sha
+    assert served(repository, "diff", "--name-status", "main~", "main").split() == [
+        "D",
+        "out/prod-use1/karpenter/pools/general.yaml",
+    ]
+
+
+def test_a_commit_without_a_change_is_refused(repository: FleetRepository) -> None:
+    with pytest.raises(RepositoryError, match="nothing to commit for: again"):
+        repository.commit("again")
+
+
+def test_a_fleet_below_the_top_of_its_repository_stays_below_it(tmp_path: Path) -> None:
+    made = fleet_repository(GIT, tmp_path, FLEET, SOURCE, "infra/fleet/out", lambda chart: True)
+    assert made.root == tmp_path / "clone/infra/fleet"
+    made.commit("first")
+    assert "infra/fleet/specs/prod-use1.yaml" in served(made, "ls-tree", "-r", "--name-only", "main")
+
+
+def test_git_by_ssh_is_refused(tmp_path: Path) -> None:
+    source = GitSource("git@git.example.com:platform/gpu-fleet.git", "main", "out")
+    with pytest.raises(RepositoryError, match="https only"):
+        fleet_repository(GIT, tmp_path, FLEET, source, "out", lambda chart: True)
+
+
+def test_a_file_without_pools_is_not_touched() -> None:
+    text = "kind: EC2NodeClass\nspec:\n  group: karpenter.k8s.aws\n"
+    assert simulated(text) == text

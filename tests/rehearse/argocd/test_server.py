@@ -1,0 +1,136 @@
+"""The proxy through which Argo CD reaches Git, charts and other clusters."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from compiler.rehearse.argocd.applications import IN_CLUSTER, Destination
+from compiler.rehearse.argocd.hosts import Answer, Request, cgi_answer
+from compiler.rehearse.argocd.prerequisites import cluster_secret
+from compiler.rehearse.argocd.server import Proxy, read_chunked
+from compiler.rehearse.argocd.visibility import GROUP, discovery
+from compiler.rehearse.ports import LOOPBACK, free_ports
+
+pytest.importorskip("cryptography")
+from compiler.rehearse.certificates import Authority  # noqa: E402
+
+HOST = "git.example.com"
+
+
+def echo(request: Request) -> Answer:
+    headers = {"Content-Type": "text/plain"}
+    return Answer(200, f"{request.method} {request.target} {request.body.decode()}".encode(), headers)
+
+
+@pytest.fixture
+def other() -> Iterator[int]:
+    """A server that is reached through a tunnel: it answers with the bytes that it got."""
+    with socket.create_server((LOOPBACK, 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(connection.recv(100).upper())
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield int(server.getsockname()[1])
+
+
+@pytest.fixture
+def proxy(tmp_path: Path, other: int) -> Iterator[tuple[int, Path]]:
+    authority = Authority(tmp_path)
+    [port] = free_ports(1)
+    made = Proxy(port, {HOST: echo}, {"cluster.example.com": other})
+    stop = made.start(*authority.issue("proxy", "proxy", hosts=(HOST,)))
+    yield port, authority.file
+    stop()
+
+
+def connected(port: int, authority: Path, host: str) -> http.client.HTTPSConnection:
+    context = ssl.create_default_context(cafile=str(authority))
+    connection = http.client.HTTPSConnection(LOOPBACK, port, timeout=10, context=context)
+    connection.set_tunnel(host, 443)
+    return connection
+
+
+def test_several_requests_of_one_connection_reach_the_host(proxy: tuple[int, Path]) -> None:
+    connection = connected(*proxy, HOST)
+    for method, body in (("GET", b""), ("POST", b"pack")):
+        connection.request(method, "/fleet.git?x=1", body)
+        assert connection.getresponse().read() == f"{method} /fleet.git?x=1 {body.decode()}".encode()
+
+
+def test_a_body_without_a_length_arrives(proxy: tuple[int, Path]) -> None:
+    connection = connected(*proxy, HOST)
+    connection.request("POST", "/", iter([b"one ", b"two"]), {"Transfer-Encoding": "chunked"}, encode_chunked=True)
+    assert connection.getresponse().read() == b"POST / one two"
+
+
+def test_head_has_no_content(proxy: tuple[int, Path]) -> None:
+    connection = connected(*proxy, HOST)
+    connection.request("HEAD", "/")
+    answer = connection.getresponse()
+    assert (answer.headers["Content-Length"], answer.read()) == ("6", b"")
+
+
+def test_an_unknown_host_is_refused(proxy: tuple[int, Path]) -> None:
+    with pytest.raises(OSError, match="502"):
+        connected(*proxy, "elsewhere.example.com").request("GET", "/")
+
+
+def test_a_cluster_is_reached_as_it_is(proxy: tuple[int, Path]) -> None:
+    with socket.create_connection((LOOPBACK, proxy[0])) as connection:
+        connection.sendall(b"CONNECT cluster.example.com:443 HTTP/1.1\r\nHost: cluster.example.com\r\n\r\n")
+        stream = connection.makefile("rwb")
+        assert stream.readline().startswith(b"HTTP/1.1 200")
+        assert stream.readline() == b"\r\n"
+        stream.write(b"bytes")
+        stream.flush()
+        assert stream.read(5) == b"BYTES"
+
+
+def test_pieces_of_a_body_are_joined() -> None:
+    assert read_chunked(io.BytesIO(b"3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n")) == b"abc0123456789"
+
+
+def test_a_cgi_program_says_its_own_status() -> None:
+    answer = cgi_answer(b"Status: 404 Not Found\r\nContent-Type: text/plain\r\n\r\nno\r\n\r\nsuch")
+    assert (answer.code, answer.headers, answer.content) == (404, {"Content-Type": "text/plain"}, b"no\r\n\r\nsuch")
+
+
+def test_a_cluster_keeps_the_address_of_its_spec_and_is_reached_by_the_proxy() -> None:
+    known = Destination("https://train.example.com", "")
+    secret = cluster_secret("argocd", "train-usw2", known, "http://127.0.0.1:1", b"ca", b"certificate", b"key")
+    assert secret["metadata"]["labels"] == {"argocd.argoproj.io/secret-type": "cluster"}
+    assert secret["stringData"]["server"] == "https://train.example.com"
+    assert secret["stringData"]["name"] == "train-usw2"
+    config = json.loads(secret["stringData"]["config"])
+    assert config["proxyUrl"] == "http://127.0.0.1:1"
+    assert config["tlsClientConfig"]["serverName"] == "localhost"
+    assert config["tlsClientConfig"]["insecure"] is False
+    assert config["tlsClientConfig"]["caData"] == "Y2E="
+
+
+def test_a_destination_is_argo_cds_own_cluster_by_server_or_name() -> None:
+    assert Destination(IN_CLUSTER, "").is_own
+    assert Destination("", "in-cluster").is_own
+    assert not Destination("", "train-usw2").is_own
+
+
+def test_kueues_visibility_apis_are_there_and_empty() -> None:
+    code, content = discovery(f"/apis/{GROUP}/v1beta2?timeout=5s")
+    assert (code, json.loads(content)["groupVersion"], json.loads(content)["resources"]) == (
+        200,
+        f"{GROUP}/v1beta2",
+        [],
+    )
+    assert discovery("/openapi/v2")[0] == 404
