@@ -18,7 +18,6 @@ from compiler.rehearse.argocd.spec_edit import SpecFile
 
 if TYPE_CHECKING:
     from compiler.rehearse.argocd.hub import ArgoCD
-
     from compiler.rehearse.argocd.watch import Watch
 
 ARRIVAL_SECONDS = 60

@@ -57,7 +57,7 @@ class SyncResult:
     cluster: str
     file: str
     hub: str
-    """The cluster in which Argo CD runs; empty where it runs in the cluster itself."""
+    """Where Argo CD runs, in words; empty where it runs in the cluster itself."""
     rows: tuple[Row, ...]
     first_sync_s: float | None
     """Seconds from the root to the moment when every Application was Synced, Healthy and Succeeded."""

@@ -20,6 +20,7 @@ from compiler.rehearse.argocd.judge import (
     unfinished,
 )
 from compiler.rehearse.argocd.result import EditRun, SyncResult, late, rows
+from compiler.rehearse.argocd.substitutions import HUB_SUBSTITUTION, SUBSTITUTIONS
 from compiler.rehearse.argocd.timeline import Timeline
 from compiler.rehearse.argocd.watch import Watch
 
@@ -32,6 +33,13 @@ REFRESH_SECONDS = 30
 """An Application whose operation is over and that is still Progressing after this time gets a refresh, as the README
 advises: Argo CD does not notice that a CRD is established."""
 
+UNJUDGED = (
+    "Argo CD's API server, its rights and its sign-on; private repositories; more than one replica or shard.",
+    "Upgrades from one release set to another: a chart that moves here has the same content under another version.",
+    "Nodes, agents and AWS: what they do to objects in a real cluster shows in no diff here.",
+)
+"""What this run cannot say."""
+
 Say = Callable[[str], None]
 
 
@@ -41,6 +49,8 @@ class Lane:
 
     name: str
     file: str
+    hub: str
+    """Where Argo CD runs, in words; empty where it runs in the cluster itself."""
     applications: frozenset[str]
     """Names of the Applications that the spec compiles to, without the root."""
     began: float
@@ -77,7 +87,8 @@ def _bootstrapped(argocd: ArgoCD, name: str, file: str, watch: Watch, say: Say) 
     spec = compiled_spec(argocd.repository.root, file)
     argocd.bootstrap(spec)
     applications = frozenset(found.name for found in spec.synced if found.kind == "Application")
-    return Lane(name, file, applications, began, seconds={"bootstrap": watch.now - began})
+    hub = "" if argocd.clusters[name] is argocd.client else "a cluster of its own"
+    return Lane(name, file, hub, applications, began, seconds={"bootstrap": watch.now - began})
 
 
 def _sync(argocd: ArgoCD, lanes: list[Lane], watch: Watch, say: Say) -> None:
@@ -150,7 +161,7 @@ def _result(argocd: ArgoCD, lane: Lane, watch: Watch) -> SyncResult:
         edits=tuple(lane.edits),
         failures=tuple(sorted(dict.fromkeys(failures), key=lambda failure: failure.at)),
         not_rendered=without,
-        substitutions=SUBSTITUTIONS,
+        substitutions=(*SUBSTITUTIONS, HUB_SUBSTITUTION) if lane.hub else SUBSTITUTIONS,
         unjudged=UNJUDGED,
         seconds=lane.seconds,
         memory_mib=sum(argocd.memory_mib().values()),
