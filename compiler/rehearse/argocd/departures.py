@@ -19,6 +19,8 @@ from compiler.rehearse.session import Rehearsal
 DRAINED_SECONDS = 120
 """From the end of the last work to the end of the pool's last node."""
 CLEARED_SECONDS = 60
+DELETED = ("NodePool", "NodeOverlay", "EC2NodeClass", "ClusterQueue", "ResourceFlavor", "Topology", "Namespace")
+"""Kinds that the README has a command for, in its order; what lies in a namespace goes with the namespace."""
 _NODE_CLAIM = ("karpenter.sh/v1", "NodeClaim")
 
 
@@ -116,15 +118,17 @@ def _cleared(desk: Desk, leaver: Departure, left: list[Key], held: HeldWork | st
         words = "Argo CD does not list it as to be pruned"
         desk.failures += [Failure("left", desk.name, missed, words, desk.watch.now) for missed in unlisted]
     started = desk.watch.now
-    for key in (*listed, *left):
-        desk.client.delete(*key.place)
+    leavers = sorted(dict.fromkeys([*listed, *left]), key=_turn)
+    for key in leavers:
+        if key.kind in DELETED:
+            desk.client.delete(*key.place, now=False)
 
     def cleared() -> bool:
-        return all(is_gone(desk.client, key) for key in (*listed, *left)) and not any(left_over(desk))
+        return all(is_gone(desk.client, key) for key in leavers) and not any(left_over(desk))
 
     taken = desk.watch.until(cleared, CLEARED_SECONDS)
     if taken is None:
-        still = [key for key in (*listed, *left) if not is_gone(desk.client, key)]
+        still = [key for key in leavers if not is_gone(desk.client, key)]
         words = f"deleted {desk.watch.now - started:.0f} s ago and still there"
         desk.failures += [Failure("left", desk.name, str(key), words, desk.watch.now) for key in still]
     subjects = ", ".join(str(key) for key in listed)
@@ -140,6 +144,10 @@ def left_over(desk: Desk) -> Iterator[Key]:
             if row.get("requiresPruning"):
                 group = f"{row['group']}/" if row.get("group") else ""
                 yield Key(f"{group}{row['version']}", row["kind"], row.get("namespace", ""), row["name"])
+
+
+def _turn(key: Key) -> int:
+    return DELETED.index(key.kind) if key.kind in DELETED else len(DELETED)
 
 
 def _short(key: Key) -> tuple[str, str, str]:
