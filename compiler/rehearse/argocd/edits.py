@@ -13,9 +13,10 @@ from compiler.rehearse.argocd.arrival import key_of
 from compiler.rehearse.argocd.by_hand import hand_edits
 from compiler.rehearse.argocd.by_hand import play as play_by_hand
 from compiler.rehearse.argocd.departures import depart
-from compiler.rehearse.argocd.desk import Desk
+from compiler.rehearse.argocd.desk import ARRIVAL_SECONDS, Desk
 from compiler.rehearse.argocd.judge import Excuse, Failure, refusals, waits
 from compiler.rehearse.argocd.result import EditRun
+from compiler.rehearse.client import ApiError, WaitError
 
 BAD_SECONDS = 60
 """From the commit to the refusal."""
@@ -38,10 +39,11 @@ class Edits:
 
     def play(self) -> Iterator[EditRun]:
         """Every edit, one after the other; each begins when all Applications are good again."""
-        for step in self._steps():
-            for edit in step():
-                yield edit
-                name = edit.name
+        for name, step in self._steps():
+            try:
+                yield from step()
+            except (ApiError, WaitError) as error:
+                yield EditRun(name, "", "", None, ARRIVAL_SECONDS, note=f"ended in the middle: {error}")
             self.desk.settle(name)
 
     def first(self) -> Iterator[EditRun]:
@@ -49,14 +51,17 @@ class Edits:
         yield self._grow()
         self.desk.settle("a pool grows")
 
-    def _steps(self) -> Iterator[Callable[[], Iterator[EditRun]]]:
+    def _steps(self) -> Iterator[tuple[str, Callable[[], Iterator[EditRun]]]]:
         """Steps that look at the spec when it is their turn: the ones before have changed it."""
-        yield from (partial(_alone, made) for made in (self._grow, self._instances, self._stricter))
-        yield self._by_hand
-        yield partial(_alone, self._chart)
-        yield self._bad_commit
-        yield from (partial(self._depart, kind, leavers) for kind, leavers in LEAVERS.items())
-        yield partial(_alone, self._rename)
+        yield "a pool grows", partial(_alone, self._grow)
+        yield "a pool's instance types change", partial(_alone, self._instances)
+        yield "a policy goes from warn to deny", partial(_alone, self._stricter)
+        yield "edits by hand", self._by_hand
+        yield "a chart's version moves", partial(_alone, self._chart)
+        yield "a commit that cannot be applied", self._bad_commit
+        for kind, leavers in LEAVERS.items():
+            yield f"a {kind} leaves", partial(self._depart, kind, leavers)
+        yield "a tenant is renamed", partial(_alone, self._rename)
 
     def _depart(self, kind: str, leavers: Callable[[Cluster], Iterator[plan.Departure]]) -> Iterator[EditRun]:
         yield from depart(self.desk, kind, leavers(self.desk.spec.cluster))

@@ -23,12 +23,14 @@ from compiler.rehearse.argocd.result import EditRun, SyncResult, late, rows
 from compiler.rehearse.argocd.substitutions import HUB_SUBSTITUTION, SUBSTITUTIONS
 from compiler.rehearse.argocd.timeline import Timeline
 from compiler.rehearse.argocd.watch import Watch
+from compiler.rehearse.fabric import place_static_nodes
 
 if TYPE_CHECKING:
     from compiler.rehearse.argocd.hub import ArgoCD
 
 FIRST_SYNC_SECONDS = 1200
 """On a busy machine with three such clusters the slowest took 787 s."""
+STATIC_NODES_SECONDS = 300
 REFRESH_SECONDS = 30
 """An Application whose operation is over and that is still Progressing after this time gets a refresh, as the README
 advises: Argo CD does not notice that a CRD is established."""
@@ -135,6 +137,10 @@ def _refresh_progressing(argocd: ArgoCD, watch: Watch, refreshed: dict[str, floa
 def _edit(argocd: ArgoCD, lane: Lane, watch: Watch, say: Say, *, alone: bool) -> None:
     started = time.monotonic()
     desk = Desk(argocd, lane.name, lane.file, watch, lambda step: say(f"{lane.name}: {step}"))
+    lacking = place_static_nodes(desk.client, desk.spec.cluster, STATIC_NODES_SECONDS)
+    lane.failures += [
+        Failure("unfinished", "", f"NodePool {pool}", words, watch.now) for pool, words in lacking.items()
+    ]
     edits = Edits(desk)
     for edit in edits.play() if alone else edits.first():
         lane.edits.append(edit)

@@ -8,6 +8,8 @@ import pytest
 
 from compiler.compiled import compiled_spec
 from compiler.rehearse.argocd.command import groups
+from compiler.rehearse.command import run_rehearsal
+from compiler.usage import UsageError
 from tests.conformance import argocd
 from tests.conformance.argocd import HUB, Record, Run, hub_fleet, markdown
 from tests.conftest import ROOT
@@ -47,3 +49,16 @@ def test_the_fleet_of_a_hub_compiles_into_one_run_of_two_clusters(tmp_path: Path
 def test_clusters_of_their_own_argo_cd_have_a_run_each() -> None:
     found = groups([compiled_spec(ROOT, f"specs/{name}.yaml") for name in HUB])
     assert [len(group) for group in found] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["prod-use1", "--charts", "."], "--charts is for --argocd"),
+        (["prod-use1", "--argocd", "--scene", "full node"], "leave out --scene"),
+        (["prod-use1", "--argocd", "--charts", "nowhere"], "nowhere is not a folder"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run_rehearsal(words)
