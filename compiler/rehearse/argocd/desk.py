@@ -89,10 +89,10 @@ class Desk:
         return path.read_text(encoding="utf-8")
 
     def commit(self, message: str) -> float:
-        """Commits, pushes and refreshes, as a Git server's webhook does; the second at which it began."""
+        """Commits and pushes, then refreshes as a Git server's webhook does; the second at which the push had ended."""
         self.say(message)
-        started = self.watch.now
         self.argocd.repository.commit(message)
+        started = self.watch.now
         self.argocd.refresh(*self.applications)
         return started
 
@@ -129,7 +129,8 @@ class Desk:
                 seconds = self.watch.now - started
             return not missing and not there
 
-        done = self.watch.until(complete, limit_s)
+        self.watch.until(complete, limit_s)
+        done = self.watch.now - started
         self.argocd.require_alive()
         late = ", ".join(map(str, [*missing, *there]))
         count = len(change.written) + len(set(gone))
