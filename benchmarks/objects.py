@@ -41,7 +41,7 @@ def emit_objects(root: Path, file: str) -> Objects:
             if isinstance(artifact, Manifest):
                 by_file.setdefault(artifact.file, []).append(artifact.document())
 
-    compiled, _ = compile_cluster(root, file, Reading(root, [file]), take)
+    compiled, _ = compile_cluster(root, file, Reading(root, [file]), take, root)
     return Objects(by_file, compiled.source.tree["spec"]["kubernetes"])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ class CompiledSpec:
     artifacts: tuple[Artifact, ...]
     findings: tuple[Finding, ...]
     """Warnings and information; errors stop the compile."""
+    staying: tuple[str, ...] = ()
+    """What the spec marks as leaving and was compiled as though it stayed: "pools/dev-l4"."""
 
     @cached_property
     def synced(self) -> tuple[Manifest, ...]:
@@ -59,8 +61,11 @@ class CompiledSpec:
         return self.charts[component]
 
 
-def compiled_spec(root: Path, file: str) -> CompiledSpec:
+def compiled_spec(root: Path, file: str, *, as_staying: bool = False) -> CompiledSpec:
     """Reads, resolves, checks and emits one spec; nothing is written.
+
+    Args:
+        as_staying: whether what the spec marks as leaving is compiled as though it stayed.
 
     Raises:
         Stop: when the spec has errors.
@@ -70,16 +75,19 @@ def compiled_spec(root: Path, file: str) -> CompiledSpec:
     from compiler.catalog.own_policies import own_policies
     from compiler.emit import emit
     from compiler.model import resolve
+    from compiler.removal import staying
     from compiler.rules import check
     from compiler.source import read
     from compiler.spec.parse import parse
     from compiler.verify import verify
 
     source = read(root, file)
+    tree, kept = staying(source.tree) if as_staying else (source.tree, ())
+    source = replace(source, tree=tree)
     cluster = resolve(parse(source), source.file, load(), own_policies(root))
     findings = accepted([*source.remarks, *check(cluster)], source.tree)
     if any(finding.is_error for finding in findings):
         raise Stop(findings)
     artifacts = tuple(emit(cluster))
     judged = accepted(verify(artifacts, cluster.spec.kubernetes, cluster.components), source.tree, judged=True)
-    return CompiledSpec(source, cluster, artifacts, (*findings, *judged))
+    return CompiledSpec(source, cluster, artifacts, (*findings, *judged), kept)

@@ -9,15 +9,20 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from compiler.finding import Path
 from compiler.manifest import Artifact, Manifest
 from compiler.sheet import Sheet
+from compiler.tree import RefusedError, Tree
 
 NAME = "gpuc.lock"
 TOPS = ("out", "clusters")
+
+Element = tuple[str, str]
+"""A part of a cluster that work depends on: its section (pools, tenants, namespaces or queues) and its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,16 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True)
+class Departures:
+    """What a spec says of elements that go."""
+
+    leaving: frozenset[Element] = frozenset()
+    """Those that take no new work and are still in the spec; the namespaces of a leaving tenant among them."""
+    removed: frozenset[Element] = frozenset()
+    """Those that the spec gives a reason for, because they left without that."""
+
+
+@dataclass(frozen=True, slots=True)
 class Lock:
     """An index as it was read."""
 
@@ -38,6 +53,9 @@ class Lock:
     """Of each file's bytes, by path."""
     data: dict[str, str]
     """Of what each file was printed from, by path."""
+    elements: dict[Element, str]
+    """The tenant of each namespace, and "" of each other element: all that the files were made of."""
+    departures: Departures
 
 
 def lock_file(cluster: str) -> str:
@@ -62,6 +80,7 @@ def render(
     texts: Mapping[str, str],
     versions: Versions,
     spec_of: Callable[[Path], str],
+    departures: Departures = Departures(),
 ) -> str:
     """The text of the index of one cluster's files.
 
@@ -74,7 +93,14 @@ def render(
         blocks.append(f'  {_json(file)}: {{\n   {_json(head)[1:-1]}, "from": [\n{rows}]}}')
     top = {"catalog": versions.catalog, "cdk8s": versions.cdk8s, "gpuc": versions.gpuc}
     files = ",\n".join(blocks)
-    return f'{{\n {_json(top)[1:-1]},\n "files": {{\n{files}\n }}\n}}\n'
+    going = _listed("leaving", departures.leaving) + _listed("removed", departures.removed)
+    return f'{{\n {_json(top)[1:-1]},\n{going} "files": {{\n{files}\n }}\n}}\n'
+
+
+def _listed(key: str, elements: frozenset[Element]) -> str:
+    """A line for each element; nothing where there is none."""
+    rows = ",\n".join(f"  {_json('/'.join(element))}" for element in sorted(elements))
+    return f" {_json(key)}: [\n{rows}\n ],\n" if rows else ""
 
 
 def _row(artifact: Artifact, spec_of: Callable[[Path], str]) -> dict[str, object]:
@@ -101,12 +127,39 @@ def parse(text: bytes | str, cluster: str) -> Lock:
         versions = Versions(gpuc=read["gpuc"], cdk8s=read["cdk8s"], catalog=read["catalog"])
         sha256 = {file: entry["sha256"] for file, entry in read["files"].items()}
         data = {file: entry["data"] for file, entry in read["files"].items()}
+        elements = _elements(row["path"] for entry in read["files"].values() for row in entry.get("from", ()))
+        departures = Departures(_unlisted(read.get("leaving", ())), _unlisted(read.get("removed", ())))
     except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
         raise ValueError("is no index that gpuc wrote") from error
     for file in sha256:
         if not is_output(file, cluster) or file == lock_file(cluster):
             raise ValueError(f"names {file!r}, which is not a file of the cluster")
-    return Lock(versions, sha256, data)
+    return Lock(versions, sha256, data, elements, departures)
+
+
+def _elements(paths: Iterable[list[str | int]]) -> dict[Element, str]:
+    """The elements at the start of spec paths: an object of each says where it came from."""
+    found: dict[Element, str] = {}
+    for path in paths:
+        match path:
+            case ["spec", "tenants", str(tenant), "namespaces", str(name), *_]:
+                found["namespaces", name] = tenant
+            case ["spec", ("pools" | "tenants" | "queues") as section, str(name), *_]:
+                found[str(section), name] = ""
+    return found
+
+
+def _unlisted(rows: Iterable[str]) -> frozenset[Element]:
+    split = [row.split("/") for row in rows]
+    return frozenset((section, name) for section, name in split)
+
+
+def stored(root: str | os.PathLike[str], cluster: str) -> Lock | None:
+    """The index that lies in a tree; None where there is none that can be read, which the writer reports."""
+    with contextlib.suppress(OSError, RefusedError, ValueError), Tree(root) as tree:
+        text = tree.read(lock_file(cluster))
+        return parse(text, cluster) if text else None
+    return None
 
 
 def unchanged(

@@ -16,6 +16,7 @@ from compiler.unpack import PackageMissingError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from compiler.lock import Departures
     from compiler.source import Source
 
 Progress = Callable[[str], None]
@@ -47,6 +48,7 @@ class Compiled:
 
     name: str
     source: Source
+    departures: Departures
 
 
 @dataclass
@@ -82,13 +84,13 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
         closing(Reading.ahead(root, files)) as reading,
     ):
         memo = memo or _memo(root, files, into)
-        batch = _compile_all(root, reading, progress, printing.send)
+        batch = _compile_all(root, reading, into, progress, printing.send)
         if not batch.is_clean:
             return batch.outcome(root)
         from compiler.write import write
 
         progress("writing")
-        outputs = [printing.output(one.name, one.source) for one in batch.compiled]
+        outputs = [printing.output(one.name, one.source, one.departures) for one in batch.compiled]
         try:
             plan = write(into, outputs, all_clusters=files is None)
         except Stop as stop:
@@ -105,42 +107,44 @@ def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool
     """Reports what a compile would report; with fresh also each file of out/ that is not what the specs compile to."""
     with closing(Reading.ahead(root, files)) as reading:
         if not fresh:
-            return _compile_all(root, reading, progress, lambda name, artifacts, source: None).outcome(root)
+            return _compile_all(root, reading, into, progress, lambda name, artifacts, source: None).outcome(root)
         return _check_fresh(root, files, into, reading, progress)
 
 
 def _check_fresh(root: Path, files: Sequence[str] | None, into: Path, reading: Reading, progress: Progress) -> Outcome:
     with Printing.start(into, keep=False, at_once=True) as printing:
-        batch = _compile_all(root, reading, progress, printing.send)
+        batch = _compile_all(root, reading, into, progress, printing.send)
         if batch.is_clean:
             from compiler.fresh import stale
 
             progress("comparing")
-            outputs = [printing.output(one.name, one.source) for one in batch.compiled]
+            outputs = [printing.output(one.name, one.source, one.departures) for one in batch.compiled]
             batch.findings += stale(into, outputs, all_clusters=files is None)
     return batch.outcome(root)
 
 
-def compile_cluster(root: Path, file: str, reading: Reading, send: Send) -> tuple[Compiled, list[Finding]]:
+def compile_cluster(root: Path, file: str, reading: Reading, send: Send, into: Path) -> tuple[Compiled, list[Finding]]:
     """One cluster from its spec file to what was emitted, every stage reporting all that it sees.
 
-    What was emitted goes to the printer before it is verified, so that both run at once.
+    What was emitted goes to the printer before it is verified, so that both run at once. What left the spec since the
+    output below `into` was written is a removal.
 
     Raises:
         Stop: when a stage finds errors; later stages then do not run.
     """
+    from compiler.lock import stored
     from compiler.stages import stages
 
     source = reading.source(file)
     name = Path(file).stem
     try:
-        findings = stages(root, name, source, send)
+        findings, departures = stages(root, name, source, send, stored(into, name))
     except Stop as stop:
         raise Stop(_located(stop.findings, source, name)) from None
-    return Compiled(name, source), _located(findings, source, name)
+    return Compiled(name, source, departures), _located(findings, source, name)
 
 
-def _compile_all(root: Path, reading: Reading, progress: Progress, send: Send) -> Batch:
+def _compile_all(root: Path, reading: Reading, into: Path, progress: Progress, send: Send) -> Batch:
     batch = Batch()
     for file in reading.files():
         name = Path(file).stem
@@ -150,7 +154,7 @@ def _compile_all(root: Path, reading: Reading, progress: Progress, send: Send) -
             continue
         progress(f"compiling {file}")
         try:
-            one, found = compile_cluster(root, file, reading, send)
+            one, found = compile_cluster(root, file, reading, send, into)
         except Stop as stop:
             batch.findings += stop.findings
         else:

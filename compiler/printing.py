@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from compiler.lock import Lock, Versions
+    from compiler.lock import Departures, Lock, Versions
     from compiler.manifest import Artifact
     from compiler.sheet import Sheet
     from compiler.source import Source
@@ -63,7 +62,7 @@ class Printing:
         asked.kept |= kept
         asked.requests += 1
 
-    def output(self, name: str, source: Source) -> Output:
+    def output(self, name: str, source: Source, departures: Departures) -> Output:
         """All texts of a cluster, and its index."""
         from compiler.lock import render
         from compiler.write import Output
@@ -73,18 +72,13 @@ class Printing:
         for _ in range(asked.requests):
             printed |= self._printer.texts()
         texts = {file: printed[file] for file in asked.sheets}
-        return Output(name, texts, render(asked.sheets, texts, _versions(), lambda path: source.locate(path).file))
+        index = render(asked.sheets, texts, _versions(), lambda path: source.locate(path).file, departures)
+        return Output(name, texts, index)
 
     def _begin(self, name: str) -> _Asked:
-        from compiler.lock import lock_file, parse
-        from compiler.tree import RefusedError, Tree
+        from compiler.lock import stored
 
-        asked = self._asked[name] = _Asked(None)
-        if self._keep:
-            # Whatever is wrong there, the writer says it.
-            with suppress(OSError, RefusedError, ValueError), Tree(self._into) as tree:
-                index = tree.read(lock_file(name))
-                asked.index = parse(index, name) if index else None
+        asked = self._asked[name] = _Asked(stored(self._into, name) if self._keep else None)
         return asked
 
     def _unchanged(self, made: dict[str, Sheet], index: Lock) -> dict[str, str]:

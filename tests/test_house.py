@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,10 @@ def test_every_field_of_the_language_is_described() -> None:
         name for shape in shapes for name, field in shape.get("properties", {}).items() if not field.get("description")
     ]
     assert set(bare) <= {"apiVersion", "metadata", "spec"}
+
+
+def test_the_licence_is_there_and_named() -> None:
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert "Apache License" in text and "Version 2.0, January 2004" in text
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert (project["license"], project["license-files"]) == ("Apache-2.0", ["LICENSE"])

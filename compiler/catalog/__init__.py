@@ -16,6 +16,7 @@ from compiler.catalog.records import (
     InstanceType,
     MigProfile,
     MigProfileSet,
+    Operand,
     UnsupportedInstance,
 )
 
@@ -77,6 +78,14 @@ class Catalog:
         for row in typed(Component, _read("releases")["components"]):
             sets.setdefault(row.set, {})[row.component] = row
         return sets
+
+    @cached_property
+    def operands(self) -> dict[str, dict[str, Operand]]:
+        """Image of the GPU Operator's operand by its place in the ClusterPolicy, by the operator's version."""
+        versions: dict[str, dict[str, Operand]] = {}
+        for row in typed(Operand, _read("releases")["operands"]):
+            versions.setdefault(row.operator, {})[row.operand] = row
+        return versions
 
     @cached_property
     def daemonsets(self) -> tuple[Daemonset, ...]:

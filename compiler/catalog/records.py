@@ -160,6 +160,8 @@ class Image:
     device_plugin: Literal["image", "operator"]
     mig: Literal["user-data", "operator", "settings", ""]
     """Who partitions GPUs: a unit from user data, the MIG manager, the image's settings, or nobody."""
+    root_volume_min_gib: int
+    """The smallest volume for what holds pods: the image's own snapshot, and at least Karpenter's default."""
     source: Sources
     driver_branch: int | None = None
     driver_version: str = ""
@@ -200,6 +202,20 @@ class Component:
     """Of the GPU Operator: the drivers that it supports."""
     confidence: Confidence = "high"
     """Of the Kubernetes range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """The image of one operand of the GPU Operator: what the operator's chart would put into the ClusterPolicy."""
+
+    operator: str
+    """The version of the operator's chart."""
+    operand: str
+    """The operand's place below `spec` of the ClusterPolicy, for example driver.manager."""
+    repository: str
+    image: str
+    tag: str
+    source: Sources
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compiler.catalog.records import Component
 from compiler.emit.entry import entry
-from compiler.emit.project import project
+from compiler.emit.project import cluster_of, own_cluster, project
 from compiler.emit.sync import wave
 from compiler.finding import Path
 from compiler.manifest import Artifact, Body, Manifest
@@ -20,6 +20,19 @@ ORIGIN: Path = ("spec", "delivery")
 CHART_WAVES = {"karpenter-crd": -20, "gatekeeper": -10, "karpenter": 0, "gpu-operator": 0, "efa": 0, "kueue": 10}
 """Wave by component: definitions, then who judges, then controllers, then who uses them."""
 
+_ONLY_CHANGES = "ApplyOutOfSyncOnly=true"
+_RETRY: Body = {
+    "limit": -1,
+    "refresh": True,
+    "backoff": {"duration": "10s", "factor": 2, "maxDuration": "1m"},
+}
+"""A failed sync is tried again after 20 s, 40 s, and then every minute, each time with the newest commit.
+
+A limit would end it for good: Argo CD never begins a commit a second time that has failed.
+
+Source: argoproj/argo-cd v3.5.1 controller/appcontroller.go (processRequestedAppOperation, autoSync),
+pkg/apis/application/v1alpha1/types.go (NextRetryAt)
+"""
 _WITHOUT_VALUES = ("karpenter-crd",)
 _KEEPS_DEFINITIONS = ("karpenter-crd", "kueue")
 """Charts with CRDs among their templates: pruning one would delete every object of its kind."""
@@ -34,7 +47,7 @@ class Folder:
     path: str
     wave: int
     component: str = ""
-    """Whose namespace objects without one would go to; Argo CD's own where empty."""
+    """Whose namespace objects without one would go to; namespace default where empty."""
     is_kept: bool = False
     """Whether `delivery.prune` decides what happens to objects that left: capacity and tenants."""
     has_folders: bool = False
@@ -77,8 +90,7 @@ def shipped_components(cluster: Cluster) -> tuple[Component, ...]:
 
 def shipped_folders(cluster: Cluster) -> tuple[Folder, ...]:
     """The synced folders that the cluster's tree has, in sync order."""
-    has_gate = any(pool.mig_by_operator for pool in cluster.gpu_pools)
-    return tuple(folder for folder in FOLDERS if folder.path != "gpu-operator/config" or has_gate)
+    return tuple(folder for folder in FOLDERS if folder.path != "gpu-operator/config" or cluster.gpu_pools)
 
 
 def _root(cluster: Cluster) -> Manifest:
@@ -88,9 +100,12 @@ def _root(cluster: Cluster) -> Manifest:
         "targetRevision": cluster.spec.delivery.revision,
         "path": f"{cluster.spec.delivery.path}/{cluster.name}/apps",
     }
-    namespace = cluster.spec.delivery.destination.namespace
-    # An Application that is pruned leaves its objects alone: none has the finalizer that would delete them.
-    body = _spec(cluster, {"source": source}, namespace, prune=True)
+    # Applications live beside Argo CD, wherever their objects go. An Application that is pruned leaves its objects
+    # alone: none has the finalizer that would delete them.
+    destination = own_cluster(cluster.spec.delivery.destination.namespace)
+    body = _spec(cluster, {"source": source}, destination, prune=True)
+    # A sync that skips Applications which are as Git has them does not wait for their health either.
+    body["spec"]["syncPolicy"]["syncOptions"].remove(_ONLY_CHANGES)
     return _application(cluster, cluster.entry("root.yaml"), "root", body)
 
 
@@ -114,7 +129,8 @@ def _chart(cluster: Cluster, component: Component) -> Manifest:
         sources = {"sources": [chart, values]}
     creates = namespace not in ALWAYS_PLATFORM and name != "karpenter-crd"
     prune = name not in _KEEPS_DEFINITIONS
-    body = _spec(cluster, sources, namespace, prune=prune, ignored=_chart_differences(name), creates=creates)
+    destination = cluster_of(cluster, namespace)
+    body = _spec(cluster, sources, destination, prune=prune, ignored=_chart_differences(name), creates=creates)
     labels = _namespace_labels(name)
     if creates and labels:
         body["spec"]["syncPolicy"]["managedNamespaceMetadata"] = {"labels": labels}
@@ -138,14 +154,16 @@ def _folder(cluster: Cluster, folder: Folder) -> Manifest:
     }
     if folder.has_folders:
         source["directory"] = {"recurse": True}
-    namespace = cluster.spec.delivery.destination.namespace
-    if folder.component:
-        namespace = cluster.components[folder.component].namespace
+    namespace = cluster.components[folder.component].namespace if folder.component else "default"
     if folder.path == "monitoring":
         namespace = cluster.spec.observability.namespace
-    # With "confirm" the objects themselves say that a person has to agree.
+    # With "confirm" the objects that people delete carry that themselves.
     prune = not folder.is_kept or cluster.spec.delivery.prune != "never"
-    body = _spec(cluster, {"source": source}, namespace, prune=prune, ignored=_folder_differences(folder.path))
+    destination = cluster_of(cluster, namespace)
+    body = _spec(cluster, {"source": source}, destination, prune=prune, ignored=_folder_differences(folder.path))
+    if folder.is_kept:
+        # Foreground deletion would hold the operation, and with it every other change, until the last node is gone.
+        body["spec"]["syncPolicy"]["syncOptions"].append("PrunePropagationPolicy=background")
     return _application(cluster, cluster.out(f"apps/{name}.yaml"), name, body, folder.wave)
 
 
@@ -163,18 +181,18 @@ def _application(cluster: Cluster, file: str, name: str, body: Body, number: int
 
 
 def _spec(
-    cluster: Cluster, sources: Body, namespace: str, *, prune: bool, ignored: list[Body] | None = None,
+    cluster: Cluster, sources: Body, destination: Body, *, prune: bool, ignored: list[Body] | None = None,
     creates: bool = False,
 ) -> Body:  # fmt: skip
     options = ["ServerSideApply=true", "RespectIgnoreDifferences=true", "FailOnSharedResource=true"]
-    options += ["ApplyOutOfSyncOnly=true", f"CreateNamespace={str(creates).lower()}"]
+    options += [_ONLY_CHANGES, f"CreateNamespace={str(creates).lower()}"]
     spec: Body = {
         "project": cluster.name,
         **sources,
-        "destination": {"server": cluster.spec.delivery.destination.server, "namespace": namespace},
+        "destination": destination,
         "syncPolicy": {
             "automated": {"prune": prune, "selfHeal": True},
-            "retry": {"limit": 5, "backoff": {"duration": "30s", "factor": 2, "maxDuration": "10m"}},
+            "retry": _RETRY,
             "syncOptions": options,
         },
     }
@@ -198,8 +216,6 @@ def _chart_differences(name: str) -> list[Body]:
             _webhook_certificate("ValidatingWebhookConfiguration"),
             conversion,
         ]
-    if name == "gpu-operator":
-        return [{"group": "nvidia.com", "kind": "ClusterPolicy", "jsonPointers": ["/spec/cdi/default"]}]
     return []
 
 
@@ -215,6 +231,8 @@ def _folder_differences(path: str) -> list[Body]:
             _annotations("karpenter.sh", "NodePool", "karpenter.sh", "nodepool-hash"),
             _annotations("karpenter.k8s.aws", "EC2NodeClass", "karpenter.k8s.aws", "ec2nodeclass-hash"),
         ]
+    if path == "gpu-operator/config":
+        return [{"group": "nvidia.com", "kind": "ClusterPolicy", "jsonPointers": ["/spec/cdi/default"]}]
     if path == "kueue/queues":
         # A queue that is held by hand stays held.
         return [{"group": "kueue.x-k8s.io", "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]}]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compiler.catalog.records import InstanceType
 from compiler.emit.disruption import disruption, expire_after, termination_grace
 from compiler.emit.nodes import node_class
-from compiler.emit.sync import kept
+from compiler.emit.sync import kept, kept_until_leaving
 from compiler.manifest import Artifact, Body, Manifest, Values
 from compiler.model import Cluster, Pool
 from compiler.model.names import CPU, EFA, GPU
@@ -57,15 +57,19 @@ def _feature_gates(cluster: Cluster) -> dict[str, bool]:
 def _pool(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
     file = cluster.out(f"karpenter/pools/{pool.name}.yaml")
 
-    def manifest(api: str, kind: str, name: str, body: Body, wave: int) -> Manifest:
-        return Manifest(file, pool.path, api, kind, name, body, annotations=kept(cluster, wave))
+    def manifest(api: str, kind: str, name: str, body: Body, notes: dict[str, str]) -> Manifest:
+        return Manifest(file, pool.path, api, kind, name, body, annotations=notes)
 
-    yield manifest("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, node_class(cluster, pool), 0)
+    # Kept also while its pool leaves: Karpenter's finalizer holds it until the last node is gone.
+    notes = kept(cluster, 0)
+    yield manifest("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, node_class(cluster, pool), notes)
     for instance in pool.instances:
         if capacity := overlay_capacity(pool, instance):
             name = f"{pool.name}-{instance.type.replace('.', '-')}"
-            yield manifest("karpenter.sh/v1alpha1", "NodeOverlay", name, _overlay(pool, instance, capacity), 1)
-    yield manifest("karpenter.sh/v1", "NodePool", pool.name, _node_pool(pool), 2)
+            notes = kept_until_leaving(cluster, 1, leaving=pool.spec.leaving)
+            yield manifest("karpenter.sh/v1alpha1", "NodeOverlay", name, _overlay(pool, instance, capacity), notes)
+    notes = kept_until_leaving(cluster, 2, leaving=pool.spec.leaving)
+    yield manifest("karpenter.sh/v1", "NodePool", pool.name, _node_pool(pool), notes)
 
 
 def overlay_capacity(pool: Pool, instance: InstanceType) -> dict[str, str]:
@@ -130,7 +134,14 @@ def _limits(pool: Pool) -> dict[str, str]:
     Nodes are counted only once they exist, cores already while a batch of pods is placed. GPUs bound nothing where
     the overlay lowers them. A static pool takes nodes alone; one more than it keeps, because Karpenter starts the
     successor of a drifted node before that node goes.
+
+    A pool that leaves may start no node. A static one keeps its replicas: fewer would drain nodes at once, those with
+    running work among them.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static, pkg/controllers/disruption/staticdrift.go
     """
+    if pool.spec.leaving:
+        return dict.fromkeys((NODES,) if pool.is_static else (CPU, NODES), "0")
     if pool.is_static:
         return {NODES: quantity_text(NODES, pool.nodes_max + 1)}
     vcpu = max(instance.vcpu for instance in pool.instances)

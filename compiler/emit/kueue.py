@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compiler.emit.block import block_yaml
 from compiler.emit.queues import KUEUE_API, fair_share, queue_objects
-from compiler.emit.sync import wave
+from compiler.emit.sync import kept, wave
 from compiler.manifest import Artifact, Body, Manifest, Values
 from compiler.model import Cluster, Cohort, Pool
 from compiler.model.names import POOL_LABEL, TENANT_KEY
@@ -66,8 +66,8 @@ def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Values:
     body: Body = {
         # Its ServiceMonitor takes no labels, so Prometheus would not select it: the monitoring folder has ours.
         "enablePrometheus": False,
-        # The visibility server reads the API server's CA through this binding and does not start without. It stands
-        # in kube-system, which the AppProject has to allow as a destination.
+        # The visibility server reads the API server's CA through this binding, which lies in kube-system, and does
+        # not start without.
         "enableVisibilityAuthReaderRoleBinding": True,
         "controllerManager": {
             "replicas": 2,
@@ -134,23 +134,31 @@ def topology_name(pool: Pool) -> str:
 
 
 def _topologies(cluster: Cluster, pools: tuple[Pool, ...]) -> Iterator[Manifest]:
-    """One per combination of levels, whichever pools use it."""
+    """One per combination of levels, whichever pools use it.
+
+    Kept, because Kueue's finalizer holds it until no flavor names it.
+    """
     for name, pool in sorted({topology_name(pool): pool for pool in reversed(pools) if pool.spec.topology}.items()):
         file = cluster.out(f"kueue/config/topologies/{name}.yaml")
         levels = [{"nodeLabel": LEVEL_LABELS[level]} for level in _topology_levels(pool)]
         body: Body = {"spec": {"levels": levels}}
-        yield Manifest(file, (*pool.path, "topology"), KUEUE_API, "Topology", name, body, annotations=wave(0))
+        yield Manifest(file, (*pool.path, "topology"), KUEUE_API, "Topology", name, body, annotations=kept(cluster, 0))
 
 
 def _flavor(cluster: Cluster, pool: Pool) -> Manifest:
-    """Binds admitted pods to the pool's nodes and lets them onto these: its taints, but never its startup taints."""
+    """Binds admitted pods to the pool's nodes and lets them onto these: its taints, but never its startup taints.
+
+    Kept, because Kueue's finalizer holds it until no ClusterQueue names it, one that left the spec included.
+    """
     spec: Body = {"nodeLabels": {POOL_LABEL: pool.name}}
     if pool.taints:
         spec["tolerations"] = [taint.toleration() for taint in pool.taints]
     if pool.spec.topology:
         spec["topologyName"] = topology_name(pool)
     file = cluster.out(f"kueue/config/flavors/{pool.name}.yaml")
-    return Manifest(file, pool.path, KUEUE_API, "ResourceFlavor", pool.name, {"spec": spec}, annotations=wave(0))
+    return Manifest(
+        file, pool.path, KUEUE_API, "ResourceFlavor", pool.name, {"spec": spec}, annotations=kept(cluster, 0)
+    )
 
 
 def _priorities(cluster: Cluster) -> Iterator[Manifest]:

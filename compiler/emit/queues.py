@@ -28,6 +28,7 @@ def queue_objects(cluster: Cluster, queue: Queue) -> Iterator[Manifest]:
     file = cluster.out(f"kueue/queues/{queue.name}.yaml")
     for part in queue.cluster_queues:
         body: Body = {"spec": _spec(cluster, queue, part)}
+        # Kept also while it leaves: Kueue's finalizer holds it until its last admitted workload has ended.
         notes = kept(cluster, 2)
         yield Manifest(file, queue.path, KUEUE_API, "ClusterQueue", part.name, body, annotations=notes)
 
@@ -65,11 +66,19 @@ def _spec(cluster: Cluster, queue: Queue, part: ClusterQueue) -> Body:
 
 
 def _flavor(share: Share, covered: tuple[str, ...], has_cohort: bool) -> Body:
-    """One pool's quota of every covered resource, "0" of what it does not have, in the order of the group."""
+    """One pool's quota of every covered resource, "0" of what it does not have, in the order of the group.
+
+    A pool that leaves has no quota in any queue. Nothing more is admitted to it, and nothing that runs there is
+    preempted for it: Kueue preempts only for work that fits into the quota of the whole cohort.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go
+    """
     return {"name": share.pool.name, "resources": [_quota(share, name, has_cohort) for name in covered]}
 
 
 def _quota(share: Share, resource: str, has_cohort: bool) -> Body:
+    if share.pool.spec.leaving:
+        return {"name": resource, "nominalQuota": "0"}
     quota = {"name": resource, "nominalQuota": quantity_text(resource, share.nominal.get(resource, 0))}
     if has_cohort and resource in share.nominal:
         for key, limit in (("borrowingLimit", share.borrow), ("lendingLimit", share.lend)):

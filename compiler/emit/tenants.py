@@ -55,7 +55,7 @@ def _namespace(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manife
 
 
 def _inside(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
-    """What fences a tenant in stays until its removal is confirmed; what lets it do something goes at once."""
+    """What fences a tenant in stays until people delete its namespace; what lets it do something goes at once."""
     file = _file(cluster, tenant)
     yield _quota(cluster, tenant, namespace)
     yield _default_requests(cluster, tenant, namespace)
@@ -99,10 +99,17 @@ def _default_requests(cluster: Cluster, tenant: Tenant, namespace: Namespace) ->
 
 
 def _local_queues(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
+    """Held where the queue, the tenant or the namespace leaves: running work goes on, and nothing more is admitted.
+
+    A ClusterQueue is not held, because a hold of it belongs to people in an incident and Argo CD leaves it alone.
+
+    Source: kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2/localqueue_types.go
+    """
     file = _file(cluster, tenant)
     for queue in tenant.queues:
+        leaves = queue.spec.leaving or tenant.spec.leaving or namespace.spec.leaving
         for part in queue.cluster_queues:
-            body: Body = {"spec": {"clusterQueue": part.name, "stopPolicy": "None"}}
+            body: Body = {"spec": {"clusterQueue": part.name, "stopPolicy": "Hold" if leaves else "None"}}
             notes = wave(2)
             yield Manifest(
                 file, queue.path, KUEUE_API, "LocalQueue", part.name, body, namespace.name, annotations=notes

@@ -63,9 +63,9 @@ class _Template:
 
 
 def workloads(cluster: Cluster) -> Iterator[Artifact]:
-    """One file per pool that a queue names, under workloads/, which is never synced."""
+    """One file per pool that a queue names, under workloads/, which is never synced; none where no work is admitted."""
     for pool in cluster.pools:
-        for queue in cluster.queues_of(pool)[:1]:
+        for queue in _open_queues(cluster, pool)[:1]:
             tenant, namespace = _place(cluster, queue, pool)
             part = next(part for part in queue.cluster_queues if pool in part.pools)
             pods = _gang_nodes(queue, pool) if pool.has_efa else 1
@@ -75,16 +75,32 @@ def workloads(cluster: Cluster) -> Iterator[Artifact]:
                 yield from _objects(cluster, template)
 
 
+def _open_queues(cluster: Cluster, pool: Pool) -> list[Queue]:
+    """The queues that admit new work to the pool: none of what leaves does."""
+    if pool.spec.leaving:
+        return []
+    return [queue for queue in cluster.queues_of(pool) if not queue.spec.leaving and _open_places(cluster, queue)]
+
+
+def _open_places(cluster: Cluster, queue: Queue) -> list[tuple[Tenant, Namespace]]:
+    """The namespaces from which a queue admits new work, in the order of its tenants."""
+    tenants = [tenant for name in queue.tenant_names for tenant in cluster.tenants if tenant.name == name]
+    return [
+        (tenant, namespace)
+        for tenant in tenants
+        for namespace in tenant.namespaces
+        if not tenant.spec.leaving and not namespace.spec.leaving
+    ]
+
+
 def _place(cluster: Cluster, queue: Queue, pool: Pool) -> tuple[Tenant, Namespace]:
     """The first namespace of the queue's tenants that suits best: EFA wants memory locks and an NCCL profile."""
-    tenants = [tenant for name in queue.tenant_names for tenant in cluster.tenants if tenant.name == name]
-    places = [(tenant, namespace) for tenant in tenants for namespace in tenant.namespaces]
 
     def unsuited(place: tuple[Tenant, Namespace]) -> tuple[bool, bool]:
         privileged = place[1].spec.pod_security == "privileged"
         return privileged != pool.has_efa, (place[1].nccl is not None) != pool.has_efa
 
-    return min(places, key=unsuited)
+    return min(_open_places(cluster, queue), key=unsuited)
 
 
 def _gang_nodes(queue: Queue, pool: Pool) -> int:

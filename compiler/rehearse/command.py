@@ -105,7 +105,7 @@ def _rehearsed(
     from compiler.rehearse.substitute import settings, substitutions
     from compiler.rehearse.unjudged import unjudged
 
-    spec = compiled_spec(root, file)
+    spec = compiled_spec(root, file, as_staying=True)
     scenes = _chosen(spec, options.scene)
     crds = definitions(programs, options.crds, spec.cluster.spec.kueue.frameworks)
     name = spec.cluster.name

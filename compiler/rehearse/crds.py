@@ -17,7 +17,7 @@ CONTROLLERS = ("kueue-crds", "gatekeeper-crds", "karpenter-crds")
 FRAMEWORKS = {"jobset.x-k8s.io/jobset": "jobset.x-k8s.io", "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org"}
 """Group by the integration of Kueue that wants it."""
 _MONITORING = "monitoring.coreos.com"
-_ALWAYS = ("argoproj.io", _MONITORING)
+_ALWAYS = ("argoproj.io", _MONITORING, "nvidia.com")
 _UNUSED_GROUPS = ("mutations.gatekeeper.sh", "match.gatekeeper.sh")
 """Mutation is switched off; the match definition only carries a schema and is never installed."""
 _READ_ONLY = (

@@ -85,6 +85,8 @@ def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
             f"Karpenter's gate {RESERVED_GATE} is off: the simulated provider has no reservations, so offerings of "
             "the capacity type reserved never run out."
         )
+    if spec.staying:
+        said.append(f"What leaves is played as though it stayed: {', '.join(spec.staying)}.")
     if any(pool.startup_taints for pool in spec.cluster.pools):
         said.append("Startup taints go as soon as a node is ready: the agents that take them away are not there.")
     if definitions.structural:

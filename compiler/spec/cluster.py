@@ -11,7 +11,7 @@ from compiler.spec.platform import Delivery, Kueue, Nccl, Observability, Policy,
 from compiler.spec.pools import Pool
 from compiler.spec.queues import Cohort, Queue, Queueing
 from compiler.spec.tenants import Tenant
-from compiler.spec.wish import Accept, Name, Wish
+from compiler.spec.wish import Accept, Name, Wish, Words
 
 
 class Metadata(Wish):
@@ -19,6 +19,22 @@ class Metadata(Wish):
 
     name: Name
     """The cluster's name, which is the file's stem."""
+
+
+class Removed(Wish):
+    """Reasons for removals in one commit instead of two, by name; read where `delivery.prune` is confirm."""
+
+    pools: dict[Name, Words] = {}
+    """Why a pool left at once."""
+
+    tenants: dict[Name, Words] = {}
+    """Why a tenant left at once, its namespaces with it."""
+
+    namespaces: dict[Name, Words] = {}
+    """Why a namespace of a tenant left at once."""
+
+    queues: dict[Name, Words] = {}
+    """Why a queue left at once."""
 
 
 class Spec(Wish):
@@ -68,6 +84,9 @@ class Spec(Wish):
 
     observability: Observability
     """Scraping and alerts."""
+
+    removed: Removed = Field(default_factory=Removed)
+    """Removals that skipped the commit that marks an element as `leaving`, with the reason."""
 
     accept: Accept = {}
     """Findings that are accepted everywhere, with the reason."""

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from compiler.finding import Finding, Path, Severity, Stop, fault
 from compiler.source import Source
 from compiler.spec.cluster import ClusterSpec
+from compiler.spec.wish import NO_UNIT
 
 UNKNOWN = fault(
     "SPC001", Severity.ERROR, "A key is not part of the spec language.",
@@ -82,6 +83,9 @@ def _findings(error: ValidationError, source: Source) -> Iterator[Finding]:
         elif kind == "string_type" and path in source.raw:
             raw = source.raw[path]
             yield VERSION.at(path, f"{_name(path)} is the number {raw}, not text", fix=f'write "{raw}"')
+        elif kind == NO_UNIT:
+            message = f"{_name(path)} is {_show(one['input'])}{_TAKES}{context['takes']}"
+            yield TYPE.at(path, message, fix=context["fix"])
         elif kind in _TYPES:
             yield TYPE.at(path, f"{_name(path)} is {_show(one['input'])}{_TAKES}{_TYPES[kind]}")
         elif kind == "value_error" and not isinstance(one["input"], str):

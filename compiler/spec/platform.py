@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from compiler.spec.wish import LabelValue, Name, Shorthand, Wish
 
@@ -25,14 +25,34 @@ class Releases(Shorthand):
     """Chart versions by component that differ from the set."""
 
 
-class Destination(Wish):
-    """Where Argo CD applies the output."""
+OWN_SERVER = "https://kubernetes.default.svc"
+"""The API server of the cluster that Argo CD runs in, as Argo CD names it."""
+OWN_NAME = "in-cluster"
+"""The name that Argo CD gives the cluster it runs in."""
 
-    server: Annotated[str, Field(pattern=r"^https://[A-Za-z0-9.:-]+$")]
-    """The cluster's API server as Argo CD knows it."""
+
+class Destination(Wish):
+    """Where Argo CD applies the output, and where Argo CD itself runs."""
+
+    server: Annotated[str | None, Field(pattern=r"^https://[A-Za-z0-9.:/_-]+$")] = None
+    """URL of the cluster's API server as Argo CD knows it; https://kubernetes.default.svc is Argo CD's own cluster."""
+
+    name: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9./:_-]*[A-Za-z0-9])?$", max_length=253)] = None
+    """Name of the cluster in Argo CD, in place of the URL; in-cluster is Argo CD's own cluster."""
 
     namespace: NamespaceName
-    """The namespace that Argo CD runs in."""
+    """The namespace that Argo CD runs in, in Argo CD's own cluster."""
+
+    @model_validator(mode="after")
+    def _names_one_cluster(self) -> Self:
+        if (self.server is None) == (self.name is None):
+            raise ValueError("it takes either server or name, exactly one of them")
+        return self
+
+    @property
+    def is_own_cluster(self) -> bool:
+        """Whether Argo CD runs in the cluster that it applies the output to."""
+        return self.server == OWN_SERVER or self.name == OWN_NAME
 
 
 class Delivery(Wish):
@@ -51,7 +71,13 @@ class Delivery(Wish):
     """Where it is applied."""
 
     prune: Literal["never", "confirm", "automatic"]
-    """What happens to capacity and tenants that left the spec; stateless components prune by themselves."""
+    """Who deletes pools, queues and tenants that left the spec; stateless components are pruned by Argo CD.
+
+    never: Argo CD prunes nothing of them, people delete it, and nothing is checked.
+    confirm: a removal takes two commits. The first marks the element as `leaving`; after the second Argo CD deletes
+    its NodePool and its rights, and people delete what holds work or data. A removal without the first is refused.
+    automatic: Argo CD deletes all of it at the next sync, nodes and work included, and nothing is checked.
+    """
 
 
 class Kueue(Wish):

@@ -139,5 +139,10 @@ class Pool(Wish):
     root_volume: Bytes | None = None
     """Size of the root volume; 200Gi with GPUs and 100Gi without where absent."""
 
+    leaving: bool = False
+    """Whether the pool is on its way out: it gets no new nodes and no new work, and running work goes on.
+
+    The first of two commits; the second takes the pool out of the spec."""
+
     accept: Accept = {}
     """Findings that are accepted here, with the reason."""

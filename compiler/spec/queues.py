@@ -78,6 +78,11 @@ class Queue(Wish):
     preempt: Preempt = Field(default_factory=Preempt)
     """Who gives way to whom."""
 
+    leaving: bool = False
+    """Whether the queue is on its way out: it admits no new work, and running work goes on.
+
+    The first of two commits; the second takes the queue out of the spec."""
+
     accept: Accept = {}
     """Findings that are accepted here, with the reason."""
 

@@ -85,6 +85,11 @@ class Namespace(Wish):
     nccl: Name | None = None
     """The NCCL profile whose ConfigMap stands in the namespace."""
 
+    leaving: bool = False
+    """Whether the namespace is on its way out: its queues admit no new work, and running work goes on.
+
+    The first of two commits; the second takes the namespace out of the spec."""
+
 
 class Tenant(Wish):
     """A team with its own namespaces, quota and bill."""
@@ -103,6 +108,11 @@ class Tenant(Wish):
 
     network: Network = Field(default_factory=Network)
     """Exceptions from the default deny."""
+
+    leaving: bool = False
+    """Whether the tenant is on its way out: no queue admits new work of its namespaces, and running work goes on.
+
+    The first of two commits; the second takes the tenant out of the spec."""
 
     accept: Accept = {}
     """Findings that are accepted here, with the reason."""

@@ -15,10 +15,10 @@ from pydantic import (
     model_validator,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from compiler.duration import parse_duration
-from compiler.quantity import parse_quantity
+from compiler.quantity import format_bytes, parse_quantity
 
 # Pydantic would look through every installed distribution for plugins, of which a compile wants none.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -56,12 +56,45 @@ class Shorthand(Wish):
         return {"anyOf": [word, whole], "description": cls.__doc__ or ""}
 
 
+NO_UNIT = "no_unit"
+"""Type of the error about a number where a number with a unit belongs."""
+_GIB = 2**30
+_MOST_GIB = 65_536
+"""The largest volume of EBS."""
+
+
 def _seconds(value: Any) -> Any:
+    if _is_number(value):
+        choices = f"{value}h, {value}m or {value}s"
+        raise PydanticCustomError(NO_UNIT, "{takes}", {"takes": f"a duration with its unit: {choices}", "fix": ""})
     return parse_duration(value) if isinstance(value, str) else value
 
 
 def _bytes(value: Any) -> Any:
+    if _is_number(value):
+        fix = _with_unit(value)
+        raise PydanticCustomError(
+            NO_UNIT, "{takes}", {"takes": "a size with its unit, as in 200Gi", "fix": fix and f"write {fix}"}
+        )
     return int(parse_quantity(value)) if isinstance(value, str) else value
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number without a unit, in quotes or not."""
+    if isinstance(value, str):
+        return value.strip().replace(".", "", 1).isdigit()
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _with_unit(value: Any) -> str:
+    """What a number without a unit can only mean as the size of a volume; empty where it may mean several things."""
+    try:
+        size = int(value)
+    except ValueError:
+        return ""
+    if size >= _GIB:
+        return format_bytes(size) if size % _GIB == 0 else ""
+    return f"{size}Gi" if 1 <= size <= _MOST_GIB else ""
 
 
 Seconds = Annotated[
@@ -74,7 +107,7 @@ Seconds = Annotated[
 
 Bytes = Annotated[
     int, BeforeValidator(_bytes), Field(gt=0),
-    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"}),
+    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)$"}),
 ]  # fmt: skip
 """A quantity such as 200Gi, in bytes."""
 

@@ -80,7 +80,7 @@ def _replicas(manifest: Manifest) -> Iterator[Flaw]:
         if dig(manifest.body, "spec", "weight") is not None:
             message = "a static node pool (spec.replicas) takes no weight"
             yield Flaw(NOT_STATIC, manifest, ("spec", "weight"), message, on_key=True)
-    if isinstance(wanted, int) and most.isdigit() and int(most) < wanted:
+    if isinstance(wanted, int) and most.isdigit() and 0 < int(most) < wanted:  # none is a pool that is taken away
         yield Flaw(TOO_FEW_NODES, manifest, ("spec", "limits", "nodes"), f"at most {most}, and replicas is {wanted}")
 
 

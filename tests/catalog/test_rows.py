@@ -28,6 +28,7 @@ TABLES: dict[tuple[str, str], tuple[type, tuple[str, ...]]] = {
     ("nccl", "verdicts"): (operations.NcclVerdict, ("name", "value")),
     ("releases", "components"): (records.Component, ("set", "component")),
     ("releases", "daemonsets"): (records.Daemonset, ("name",)),
+    ("releases", "operands"): (records.Operand, ("operator", "operand")),
     ("versions", "driver_branches"): (operations.DriverBranch, ("branch",)),
     ("versions", "kubernetes"): (operations.KubernetesVersion, ("version",)),
     ("xids", "xids"): (operations.Xid, ("xid",)),

@@ -49,7 +49,7 @@ def test_a_file_holds_one_pool_in_the_order_of_its_waves(reference: Cluster) -> 
         if isinstance(one, Manifest):
             wave = one.annotations["argocd.argoproj.io/sync-wave"]
             files.setdefault(one.file, []).append((one.kind, wave))
-            assert one.annotations["argocd.argoproj.io/sync-options"] == "Delete=confirm,Prune=confirm"
+            assert one.annotations["argocd.argoproj.io/sync-options"] == "Delete=confirm,Prune=false"
     assert files["out/prod-use1/karpenter/pools/lab-h100.yaml"] == [
         ("EC2NodeClass", "0"), ("NodeOverlay", "1"), ("NodePool", "2"),
     ]  # fmt: skip

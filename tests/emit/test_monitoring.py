@@ -125,7 +125,8 @@ def test_nothing_is_scraped_twice_and_what_alerts_use_is_scraped(name: str) -> N
     assert monitored == {components["kueue"].namespace, components["gatekeeper"].namespace}
     assert values["kueue"]["enablePrometheus"] is False
     assert values["karpenter"]["serviceMonitor"]["enabled"] is True
-    assert values["gpu-operator"]["dcgmExporter"]["serviceMonitor"]["enabled"] is True
+    (policy,) = (one for one in fleet.manifests(name) if one.kind == "ClusterPolicy")
+    assert policy.body["spec"]["dcgmExporter"]["serviceMonitor"]["enabled"] is True
 
 
 def test_the_layout_alert_stands_only_where_the_operator_cuts_gpus() -> None:

@@ -176,7 +176,7 @@ def test_a_namespace_comes_first_and_its_queues_last(reference: Cluster) -> None
         assert file[0].kind == "Namespace"
 
 
-def test_what_fences_in_is_not_pruned_unasked(reference: Cluster, variant: Variant) -> None:
+def test_what_fences_in_is_not_pruned(reference: Cluster, variant: Variant) -> None:
     def protected(cluster: Cluster) -> set[str]:
         emitted = [one for one in tenants(cluster) if isinstance(one, Manifest)]
         return {one.kind for one in emitted if "argocd.argoproj.io/sync-options" in one.annotations}

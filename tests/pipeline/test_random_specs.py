@@ -6,6 +6,7 @@ import json
 from collections import Counter
 
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from compiler.sheet import sheets
 from compiler.synth import Printer
@@ -66,6 +67,23 @@ def test_random_specs_compile_to_the_same_bytes_twice(record_property) -> None:
     assert min(shares.values()) >= SCARCEST, shares
     for tree in to_print:
         assert printed(tree) == printed(tree)
+
+
+@settings(
+    max_examples=CASES // 3, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
+@given(specs(), st.data())
+def test_random_elements_may_leave(tree: Tree, data: st.DataObject) -> None:
+    """One of them up to all: no judge takes what is closed on purpose for a fault, but for what stays without work."""
+    spec = tree["spec"]
+    elements = [*spec["pools"].values(), *spec["queues"].values(), *spec["tenants"].values()]
+    elements += [namespace for tenant in spec["tenants"].values() for namespace in tenant["namespaces"].values()]
+    before = {finding.id for finding in compile_tree("prod-use1", tree)[0]}
+    for index in data.draw(st.sets(st.integers(0, len(elements) - 1), min_size=1)):
+        elements[index]["leaving"] = True
+    findings, artifacts = compile_tree("prod-use1", tree)
+    assert artifacts
+    assert {finding.id for finding in findings} - before <= {"REM102", "REM103", "REM104"}
 
 
 def printed(tree: Tree) -> dict[str, str]:

@@ -34,6 +34,7 @@ def labels(name: str) -> dict[str, dict[str, str]]:
     made = {each.name: {NAME: each.name, **each.labels} for each in spec(name).synced if each.kind == "Namespace"}
     for each in spec(name).synced:
         if each.kind == "Application":
+            made.setdefault(each.namespace, {NAME: each.namespace})
             managed = each.body["spec"].get("syncPolicy", {}).get("managedNamespaceMetadata", {})
             namespace = each.body["spec"]["destination"].get("namespace", "")
             if namespace:

@@ -56,6 +56,14 @@ def line_of(text: str) -> int:
         ("image: al2023@v20260815", "image: al2023", "SPC004", "does not match", ""),
         ("{cidr: 10.20.0.0/16,", "{", "SPC002", "cidr is missing", ""),
         ("nodes: {max: 10}", "nodes: {max: 10, static: 2}", "SPC005", "write either max or static", ""),
+        ("longest: 72h", "longest: 24", "SPC003", "is 24; it takes a duration with its unit: 24h, 24m or 24s", ""),
+        ("longest: 72h", 'longest: "24"', "SPC003", 'is "24"; it takes a duration with its unit', ""),
+        ("longest: 72h", "longest: 1.5", "SPC003", "is 1.5; it takes a duration with its unit", ""),
+        ("idleAfter: 10m", "idleAfter: 600", "SPC003", "is 600; it takes a duration with its unit", ""),
+        ("idleAfter: 10m", "rootVolume: 500", "SPC003", "is 500; it takes a size with its unit", "write 500Gi"),
+        ("idleAfter: 10m", 'rootVolume: "500"', "SPC003", 'is "500"; it takes a size with its unit', "write 500Gi"),
+        ("idleAfter: 10m", "rootVolume: 536870912000", "SPC003", "it takes a size", "write 500Gi"),
+        ("idleAfter: 10m", "rootVolume: 100000000", "SPC003", "it takes a size", ""),
         ("{shares: 96}      #", "{shares: 96, nodes: 1} #", "SPC005", "write one of nodes, gpus", ""),
         ("borrow: 6,", "borrow: some,", "SPC004", "it takes all or a whole number or a map", ""),
         ("NCCL_CROSS_NIC:", "nccl_cross_nic:", "SPC004", "nccl_cross_nic", ""),
@@ -95,3 +103,19 @@ def test_a_fault_in_a_layer_is_told_in_the_layer(tmp_path: Path) -> None:
     mark = source.locate(finding.path)
     assert mark.file == "specs/base/eks.yaml"
     assert LAYER.splitlines()[mark.line - 1][mark.column - 1 :].startswith("confirm")
+
+
+@pytest.mark.parametrize("where", ["server: https://kubernetes.default.svc, name: hub, ", ""])
+def test_finding_13_a_destination_names_one_cluster(where: str, tmp_path: Path) -> None:
+    text = LAYER.replace("server: https://kubernetes.default.svc, ", where)
+    (tmp_path / "specs/base").mkdir(parents=True)
+    (tmp_path / "specs/base/eks.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "specs/prod-use1.yaml").write_text(TEXT, encoding="utf-8")
+    source = read(tmp_path, "specs/prod-use1.yaml")
+    with pytest.raises(Stop) as stop:
+        parse(source)
+    (finding,) = stop.value.findings
+    mark = source.locate(finding.path, finding.on_key)
+    assert (finding.id, mark.file) == ("SPC005", "specs/base/eks.yaml")
+    assert text.splitlines()[mark.line - 1][mark.column - 1 :].startswith("destination:")
+    assert "either server or name" in finding.message

@@ -12,7 +12,8 @@ from compiler.catalog.schemas.sharing import shared
 from compiler.catalog.schemas.structural import Schema, strict
 
 _PROJECTS = (
-    "argo-cd", "gatekeeper", "jobset", "karpenter-provider-aws", "kueue", "prometheus-operator", "trainer",
+    "argo-cd", "gatekeeper", "gpu-operator", "jobset", "karpenter-provider-aws", "kueue", "prometheus-operator",
+    "trainer",
 )  # fmt: skip
 _KUEUE = (
     "AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "MultiKueueCluster", "MultiKueueConfig",
@@ -34,6 +35,7 @@ _KINDS = {
     ("monitoring.coreos.com", "v1"): ("PodMonitor", "PrometheusRule", "ServiceMonitor"),
     ("jobset.x-k8s.io", "v1alpha2"): ("JobSet",),
     ("trainer.kubeflow.org", "v1alpha1"): ("TrainJob",),
+    ("nvidia.com", "v1"): ("ClusterPolicy",),
 }  # fmt: skip
 _ENUMS: dict[tuple[str, str], list[str]] = {
     ("ConstraintTemplate", "spec.targets.[].target"): ["admission.k8s.gatekeeper.sh"],
@@ -72,7 +74,7 @@ def custom_resource(folder: Path, project: str, kind: str) -> Schema:
 
 
 def _definitions(folder: Path, projects: tuple[str, ...] = _PROJECTS) -> Iterator[Any]:
-    wanted = {kind for kinds in _KINDS.values() for kind in kinds} | {"DummyCRD", "ClusterPolicy"}
+    wanted = {kind for kinds in _KINDS.values() for kind in kinds} | {"DummyCRD"}
     for project in projects:
         for path in sorted(folder.glob(f"{project}/*/*.yaml")):
             text = path.read_text(encoding="utf-8")

@@ -43,11 +43,16 @@ def entry(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[Artif
 def _facts(cluster: Cluster, components: tuple[Component, ...]) -> dict[str, object]:
     frameworks = cluster.spec.kueue.frameworks
     delivery = cluster.spec.delivery
+    is_hub = not delivery.destination.is_own_cluster
     return {
         "cluster": cluster,
         "spec": cluster.spec,
         "aws": cluster.aws,
-        "server": delivery.destination.server,
+        "destination": delivery.destination.server or delivery.destination.name,
+        "is_hub": is_hub,
+        "hub": 'kubectl --context "$HUB"' if is_hub else "kubectl",
+        "kubectl": 'kubectl --context "$WORKLOAD"' if is_hub else "kubectl",
+        "helm_context": ' --kube-context "$HUB"' if is_hub else "",
         "argocd": delivery.destination.namespace,
         "tree": f"{delivery.path}/{cluster.name}",
         "components": components,

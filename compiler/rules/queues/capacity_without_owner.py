@@ -13,6 +13,8 @@ def capacity_without_owner(cluster: Cluster) -> Breaches:
     Nodes beyond the sum of all quotas are never started for queued work; on static or reserved pools they are paid for.
     """
     for pool in cluster.pools:
+        if pool.spec.leaving:
+            continue
         shares = list(quotas(cluster, pool))
         in_nodes = all(quota.nodes is not None for _, _, quota in shares)
         free = []

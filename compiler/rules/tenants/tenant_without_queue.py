@@ -12,5 +12,5 @@ def tenant_without_queue(cluster: Cluster) -> Breaches:
     Its namespaces are there, with a quota of nothing: no pod of it ever starts.
     """
     for tenant in cluster.tenants:
-        if not tenant.queues:
+        if not tenant.queues and not tenant.spec.leaving:
             yield (*tenant.path, "costCentre"), f"no queue names the tenant {tenant.name}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compiler.finding import Path, Severity, fault
 from compiler.verify.amount import amount, told
+from compiler.verify.closed import closed_flavors
 from compiler.verify.flaw import Flaw
 from compiler.verify.quotas.kueue import Family, Key, Member, Quota
 from compiler.verify.tree import Tree, dig, items
@@ -72,10 +73,12 @@ def borrowing(tree: Tree, family: Family) -> Iterator[Flaw]:
             yield from _refused(member, key, quota)
             if knows_lenders and quota.borrowing and member.above is not None:
                 yield from _nobody_lends(member, key, quota)
-    yield from _shares_nothing(family)
+    closed = closed_flavors(tree)
+    if not any(flavor in closed for queue in family.queues for flavor, _ in queue.quotas):
+        yield from _shares_nothing(family)
     if tree.is_whole or family.root.is_queue:
         for queue in family.queues:
-            yield from _no_quota(queue)
+            yield from _no_quota(queue, closed)
 
 
 def _refused(member: Member, key: Key, quota: Quota) -> Iterator[Flaw]:
@@ -129,9 +132,10 @@ def _weight(member: Member) -> Iterator[Flaw]:
         yield Flaw(WEIGHT_OF_ZERO, member.manifest, path, text)
 
 
-def _no_quota(queue: Member) -> Iterator[Flaw]:
+def _no_quota(queue: Member, closed: frozenset[str]) -> Iterator[Flaw]:
     assert queue.manifest is not None, "a queue has an object"
     reachable = {resource for (_, resource), value in queue.potential.items() if value > 0}
+    reachable |= {resource for flavor, resource in queue.quotas if flavor in closed}
     for number, group in items(dig(queue.manifest.body, "spec", "resourceGroups")):
         for index, name in items(dig(group, "coveredResources")):
             if isinstance(name, str) and name not in reachable and any(name == key[1] for key in queue.quotas):

@@ -12,6 +12,7 @@ from typing import Any
 from compiler.finding import Path, Severity, fault
 from compiler.manifest import Manifest
 from compiler.verify.amount import ONE, UNLIMITED, amount, told
+from compiler.verify.closed import closed_flavors
 from compiler.verify.flaw import Flaw
 from compiler.verify.quotas.kueue import GROUP, Family, Member
 from compiler.verify.tree import Tree, dig, items, pairs
@@ -71,10 +72,12 @@ def namespaces(tree: Tree, known: list[Family]) -> Iterator[Flaw]:
                 yield from _out_of_reach(queue, [hard.get(namespace, {}) for namespace in served])
     if tree.is_whole:
         queues = {queue.name: queue for family in known for queue in family.queues}
-        yield from _bounds_nothing(hard, members, queues)
+        yield from _bounds_nothing(hard, members, queues, closed_flavors(tree))
 
 
-def _bounds_nothing(hard: dict[str, Hard], members: dict[str, list[str]], queues: dict[str, Member]) -> Iterator[Flaw]:
+def _bounds_nothing(
+    hard: dict[str, Hard], members: dict[str, list[str]], queues: dict[str, Member], closed: frozenset[str]
+) -> Iterator[Flaw]:
     metered = {resource for queue in queues.values() for _, resource in queue.quotas}
     homes: dict[str, list[str]] = defaultdict(list)
     for name, served in members.items():
@@ -87,6 +90,8 @@ def _bounds_nothing(hard: dict[str, Hard], members: dict[str, list[str]], queues
         for name in names:
             for (_, resource), value in queues[name].potential.items():
                 given[resource] += value
+            # Work that was admitted before its flavor lost the quota still has its pods.
+            given |= {resource: UNLIMITED for flavor, resource in queues[name].quotas if flavor in closed}
         for resource, (value, manifest, path) in hard.get(namespace, {}).items():
             is_metered = resource in given or (resource in metered and resource not in _NATIVE)
             if is_metered and value > given.get(resource, 0) < UNLIMITED:

@@ -10,6 +10,7 @@ from compiler.manifest import Manifest
 from compiler.verify.embedded import document
 from compiler.verify.flaw import Flaw
 from compiler.verify.references.index import Index
+from compiler.verify.references.operator_values import CHART, config_maps, policy_values
 from compiler.verify.references.spelling import missing, misspelt, write
 from compiler.verify.tree import dig, pairs
 
@@ -22,7 +23,13 @@ NO_CONFIGURATION = fault(
     "k8s-device-plugin v0.20.0, cmd/config-manager/main.go (updateConfigName); "
     "mig-parted, cmd/nvidia-mig-manager/reconfigure_mig.go (assertValidMIGConfig)",
 )
-CHART: Final = "gpu-operator"
+NO_POLICY = fault(
+    "REF014",
+    Severity.ERROR,
+    "The values of the GPU Operator's chart switch its ClusterPolicy off, and no other is there.",
+    "The operator runs and deploys nothing: no node offers a GPU.",
+    "NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates/clusterpolicy.yaml",
+)
 DEVICE_PLUGIN: Final = "devicePlugin"
 """The part of the chart's values, and of a ClusterPolicy, that shares GPUs out."""
 MIG_MANAGER: Final = "migManager"
@@ -53,7 +60,8 @@ class Choice(NamedTuple):
 
 
 def flaws(index: Index) -> Iterator[Flaw]:
-    """Labels that name no configuration, and labels that nothing reads."""
+    """Labels that name no configuration, labels that nothing reads, and operators without a policy."""
+    yield from _without_policy(index)
     for each in choices(index):
         if each.policy is not None and each.default:
             path: Path = ("spec", each.part, "config", "default")
@@ -67,20 +75,41 @@ def flaws(index: Index) -> Iterator[Flaw]:
                 message = f'nothing reads this label, did you mean "{near}"'
                 yield Flaw(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, key), message, write(near), True)
     for part, label in _LABELS.items():
-        if dig(index.tree.values, CHART, part, "enabled") is False:
-            for pool in index.nodes.pools:
-                if dig(pool.manifest.body, *_POOL_LABELS, label) is not None:
-                    message = f"nothing reads this label: {part}.enabled is false in the values of the GPU operator"
-                    yield Flaw(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, label), message, on_key=True)
+        for settings, policy in operators(index):
+            if dig(settings, part, "enabled") is False:
+                yield from _unread(index, part, label, policy)
+
+
+def _unread(index: Index, part: str, label: str, policy: Manifest | None) -> Iterator[Flaw]:
+    """Labels of node pools that a part of the operator would read, were it not switched off."""
+    where = f"ClusterPolicy {policy.name}" if policy else "the values of the GPU operator"
+    for pool in index.nodes.pools:
+        if dig(pool.manifest.body, *_POOL_LABELS, label) is not None:
+            message = f"nothing reads this label: {part}.enabled is false in {where}"
+            yield Flaw(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, label), message, on_key=True)
+
+
+def _without_policy(index: Index) -> Iterator[Flaw]:
+    values = index.tree.values.get(CHART)
+    if not index.tree.is_whole or values is None or next(operators(index), None) is not None:
+        return
+    if dig(values, "gpuCluster", "deployCR") is not True:
+        for source in index.delivery.sources:
+            if source.chart == CHART:
+                message = "the chart's values have clusterPolicy.deployCR: false, and there is no ClusterPolicy"
+                yield Flaw(NO_POLICY, source.application, source.path, message)
+
+
+def operators(index: Index) -> Iterator[tuple[Any, Manifest | None]]:
+    """The settings of every GPU operator: of ClusterPolicies, and of values that the chart renders one from."""
+    yield from ((dig(each.body, "spec"), each) for each in index.tree.of("nvidia.com", "ClusterPolicy"))
+    if (values := policy_values(index.tree)) is not None:
+        yield values, None
 
 
 def choices(index: Index) -> Iterator[Choice]:
     """Configurations that are in the tree: of ClusterPolicies, and of the chart's values."""
-    sources: list[tuple[Any, Manifest | None]] = [
-        (dig(each.body, "spec"), each) for each in index.tree.of("nvidia.com", "ClusterPolicy")
-    ]
-    sources.append((index.tree.values.get(CHART), None))
-    for spec, policy in sources:
+    for spec, policy in operators(index):
         for part in _LABELS:
             config = dig(spec, part, "config")
             if dig(spec, part, "enabled") is False or not isinstance(config, dict):
@@ -97,11 +126,15 @@ def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict
     own = dict(pairs(dig(config, "data")))
     if is_chart and own and dig(config, "create") is True:
         return own, f"the GPU operator's values, {part}.config.data"
-    maps = {each.name: each for each in index.tree.of("", "ConfigMap")}
+    made, kept = config_maps(index.tree), index.tree.of("", "ConfigMap")
+    names = [*made, *(each.name for each in kept)]
     name = dig(config, "name")
-    meant = (name if name in maps else misspelt(name, maps)) if isinstance(name, str) else ""
-    count = sum(each.name == meant for each in index.tree.of("", "ConfigMap"))
-    return dict(pairs(dig(maps[meant].body, "data"))) if count == 1 else {}, f"ConfigMap {meant}"
+    meant = (name if name in names else misspelt(name, names)) if isinstance(name, str) else ""
+    if meant in made:
+        where, data = made[meant]
+        return data, f"the GPU operator's values, {where}.config.data"
+    found = [dict(pairs(dig(each.body, "data"))) for each in kept if each.name == meant]
+    return found[0] if len(found) == 1 else {}, f"ConfigMap {meant}"
 
 
 def _layouts(data: dict[str, Any], index: Index) -> dict[str, Any]:

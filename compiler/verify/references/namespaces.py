@@ -31,13 +31,14 @@ def flaws(index: Index) -> Iterator[Flaw]:
     known, is_whole = index.namespaces, index.tree.is_whole
     if not (is_whole or known.has_objects):
         return
+    argo = {each.namespace for each in index.tree.of("argoproj.io", "AppProject")}
     told: set[str] = set()
     for manifest in index.tree.manifests:
         name = manifest.namespace
         if not is_name(name) or name in known.named or name in told:
             continue
-        if not is_whole and group(manifest).endswith(_DELIVERY):
-            continue  # whoever installed Argo CD or Flux made their namespace, and nothing that they deliver does
+        if group(manifest).endswith(_DELIVERY) and (not is_whole or name in argo):
+            continue  # the namespace of Argo CD or Flux is made with them; nothing that they deliver makes it
         told.add(name)
         near = misspelt(name, known.named)
         found = HOMELESS if is_whole or near else NOT_IN_THESE_FILES

@@ -10,7 +10,7 @@ from compiler.finding import Severity, fault
 from compiler.manifest import Manifest
 from compiler.verify.embedded import document
 from compiler.verify.flaw import Flaw
-from compiler.verify.references.gpu_configs import CHART, DEVICE_PLUGIN, MIG_MANAGER, Choice, choices
+from compiler.verify.references.gpu_configs import DEVICE_PLUGIN, MIG_MANAGER, Choice, choices, operators
 from compiler.verify.references.index import Index
 from compiler.verify.references.nodes import Pool
 from compiler.verify.references.overlays import Overlays, applies, types_of
@@ -62,13 +62,13 @@ class Sharing(NamedTuple):
 
 def flaws(index: Index) -> Iterator[Flaw]:
     """Amounts of devices that no node of a pool has, where its configuration and its GPUs are known."""
-    operators = list(_operators(index)) if index.tree.has("karpenter.sh", "NodeOverlay") else []
-    known = list(choices(index)) if len(operators) == 1 else []
+    settings = [found for found, _ in operators(index)] if index.tree.has("karpenter.sh", "NodeOverlay") else []
+    known = list(choices(index)) if len(settings) == 1 else []
     plugin = next((each for each in known if each.part == DEVICE_PLUGIN), None)
     layouts = next((each for each in known if each.part == MIG_MANAGER), None)
-    if len(operators) != 1 or (plugin is None and dig(operators[0], DEVICE_PLUGIN, "config")):
+    if len(settings) != 1 or (plugin is None and dig(settings[0], DEVICE_PLUGIN, "config")):
         return
-    overlays, strategy = Overlays(index), dig(operators[0], "mig", "strategy")
+    overlays, strategy = Overlays(index), dig(settings[0], "mig", "strategy")
     documents = {name: document(index.tree, text) for name, text in plugin.texts.items()} if plugin else {"": {}}
     for pool in index.nodes.pools:
         name = _chosen(pool, plugin) if plugin else ""
@@ -76,13 +76,6 @@ def flaws(index: Index) -> Iterator[Flaw]:
         sharing = _sharing(name, documents.get(name), strategy, layout)
         if sharing is not None:
             yield from _pool(pool, sharing, overlays)
-
-
-def _operators(index: Index) -> Iterator[Any]:
-    """The settings of every GPU operator of the tree: of its chart, and of ClusterPolicies."""
-    if isinstance(values := index.tree.values.get(CHART), dict):
-        yield values
-    yield from (dig(each.body, "spec") for each in index.tree.of("nvidia.com", "ClusterPolicy"))
 
 
 def _pool(pool: Pool, sharing: Sharing, overlays: Overlays) -> Iterator[Flaw]:

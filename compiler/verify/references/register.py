@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from compiler.manifest import Manifest
+from compiler.verify.references.operator_values import config_maps
 from compiler.verify.references.paths import pattern, places
 from compiler.verify.tree import Tree, dig, group
 
@@ -76,6 +77,9 @@ _BUILT_IN = {
 pkg/apis/scheduling; Argo CD makes its project "default"."""
 
 
+_CONFIG_MAP = kind_of("ConfigMap")
+
+
 class Register:
     """Names that objects of a tree offer, kind by kind when first asked for."""
 
@@ -91,6 +95,8 @@ class Register:
             is_namespaced = kind not in CLUSTER_SCOPED
             for name, manifest in self._named(kind):
                 found.setdefault(name, set()).add(manifest.namespace if is_namespaced else "")
+            for name in config_maps(self._tree) if kind == _CONFIG_MAP else ():
+                found.setdefault(name, set()).add("")
             self._offers[kind] = found
         return self._offers[kind]
 

@@ -92,6 +92,8 @@ def _of_queue(site: Site, queue: Node) -> Iterator[Flaw]:
                 continue
             own = _smallest(queue, flavor.name, each)
             smallest[flavor.name] = flavor, own
+            if not own and flavor.name in site.closed_flavors:
+                continue  # its pool is taken away
             if not own and dig(each, "resources"):
                 yield from _nothing_to_have(site, queue, manifest, path)
             yield from _of_flavor(site, manifest, path, flavor, own)

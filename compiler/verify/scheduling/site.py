@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from compiler.manifest import Manifest
+from compiler.verify.closed import closed_flavors
 from compiler.verify.scheduling.matching import Requirement, requirements
 from compiler.verify.scheduling.pools import POOL, NodePool
 from compiler.verify.scheduling.quota import Node, quota_tree
@@ -73,6 +74,11 @@ class Site:
             for name in dict.fromkeys(pools):
                 found.setdefault(name, []).append(each)
         return found
+
+    @cached_property
+    def closed_flavors(self) -> frozenset[str]:
+        """Flavors whose node pools may start no node."""
+        return closed_flavors(self.tree)
 
     def flavor(self, name: str) -> Manifest | None:
         """A ResourceFlavor."""

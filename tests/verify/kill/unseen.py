@@ -26,6 +26,8 @@ UNSEEN = {
     ("NetworkPolicy", "label"): "an exception of one tenant: it closes traffic and opens none",
     ("NetworkPolicy", "rule"): "an exception of one tenant, to addresses outside of the cluster",
     ("Application", "label"): "Gatekeeper looks whether a namespace has the label, not at its value",
+    ("ClusterPolicy", "label"): "labels that the operator puts on its pods, for people",
+    ("ClusterPolicy", "taint"): "which nodes the operator's pods may go to: the pods are in no tree",
     ("Cohort", "object"): "Kueue takes a cohort that only queues name",
     ("DaemonSet", "quantity"): AGENT,
     ("LimitRange", "quantity"): DECISION,
@@ -42,7 +44,9 @@ UNSEEN = {
 }
 """By kind and category why no judge says anything: said here, so that it is no accident."""
 
-UNREAD = frozenset(("Application", "DaemonSet", "NetworkPolicy", "PodMonitor", "PrometheusRule", "ServiceMonitor"))
+UNREAD = frozenset(
+    ("Application", "ClusterPolicy", "DaemonSet", "NetworkPolicy", "PodMonitor", "PrometheusRule", "ServiceMonitor")
+)
 """Kinds that no program of a rehearsal reads, as every rehearsal says itself: it can show no harm there."""
 
 

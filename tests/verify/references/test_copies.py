@@ -8,7 +8,7 @@ from typing import Any
 from compiler.manifest import Manifest
 from compiler.verify.references import flaws
 from compiler.verify.tree import Tree
-from tests.verify.references.trees import example_objects
+from tests.verify.references.trees import example_charts, example_objects
 
 COPIES = 57
 """So many that they are about ten thousand objects."""
@@ -65,4 +65,4 @@ def test_nothing_is_told_of_many_clusters_in_one_tree() -> None:
     many = [each for number in range(COPIES) for each in copied(objects, number)]
     assert len(many) > 9_900
     for whole in (True, False):
-        assert list(flaws(Tree(many, is_whole=whole))) == []
+        assert list(flaws(Tree(many, is_whole=whole, values=example_charts("prod-use1")))) == []

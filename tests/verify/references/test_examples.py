@@ -14,8 +14,8 @@ from tests.verify.references.trees import example_objects, judged, synced_object
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "part"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_nothing_is_said_of_what_gpuc_emits(name: str, whole: bool) -> None:
-    assert judged(example_objects(name), whole=whole) == []
-    assert judged(synced_objects(name), whole=whole) == []
+    assert judged(example_objects(name), whole=whole, charts_of=name) == []
+    assert judged(synced_objects(name), whole=whole, charts_of=name) == []
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from compiler.compiled import compiled_spec
+from compiler.verify.flaw import place
 from compiler.verify.references import flaws
 from compiler.verify.tree import Tree
 from tests.conftest import ROOT
@@ -121,3 +122,46 @@ def test_a_label_of_an_example_that_names_nothing_is_told_at_its_place(label: st
     found = list(flaws(Tree(broken, is_whole=True, values=spec.charts)))
     assert [(each.fault.id, each.manifest.name, each.path) for each in found] == [("REF026", "models-a100", path)]
     assert list(flaws(Tree(spec.objects, is_whole=True, values=spec.charts))) == []
+
+
+def test_finding_1_a_policy_names_the_config_map_that_the_chart_makes() -> None:
+    """With clusterPolicy.deployCR off the values still make the ConfigMaps, and the policy is an object of the tree."""
+    values = {
+        "clusterPolicy": {"deployCR": False},
+        "devicePlugin": {"config": {"create": True, "name": "sharing", "data": {"exclusive": "version: v1"}}},
+    }
+    policy = """
+    apiVersion: nvidia.com/v1
+    kind: ClusterPolicy
+    metadata: {name: cluster-policy}
+    spec: {devicePlugin: {config: {name: NAME, default: DEFAULT}}}
+    """
+
+    def found(name: str, default: str) -> list[tuple[str, str]]:
+        text = policy.replace("NAME", name).replace("DEFAULT", default)
+        made = Tree(tree(text).manifests, is_whole=True, values={"gpu-operator": values})
+        return [(each.fault.id, place(each.path)) for each in flaws(made)]
+
+    assert found("sharing", "exclusive") == []
+    assert found("sharing", "shared") == [("REF026", "spec.devicePlugin.config.default")]
+    assert ("REF006", "spec.devicePlugin.config.name") in found("others", "exclusive")
+
+
+def test_an_operator_without_a_policy_is_told() -> None:
+    application = """
+    apiVersion: argoproj.io/v1alpha1
+    kind: Application
+    metadata: {name: gpu, namespace: argocd}
+    spec:
+      project: default
+      destination: {server: https://kubernetes.default.svc, namespace: gpu-operator}
+      source: {repoURL: https://helm.ngc.nvidia.com/nvidia, chart: gpu-operator, targetRevision: v26.7.0}
+    """
+
+    def found(values: dict[str, object], *, whole: bool = True) -> list[str]:
+        made = Tree(tree(application).manifests, is_whole=whole, values={"gpu-operator": values})
+        return [each.fault.id for each in flaws(made) if each.fault.id == "REF014"]
+
+    assert found({"clusterPolicy": {"deployCR": False}}) == ["REF014"]
+    assert found({"clusterPolicy": {"deployCR": False}, "gpuCluster": {"deployCR": True}}) == []
+    assert found({}) == [] and found({"clusterPolicy": {"deployCR": False}}, whole=False) == []

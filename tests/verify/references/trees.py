@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -50,9 +50,16 @@ def synced_objects(name: str) -> tuple[Manifest, ...]:
     return compiled_spec(ROOT, f"specs/{name}.yaml").synced
 
 
-def judged(manifests: Iterable[Manifest], *, whole: bool) -> list[Flaw]:
-    """The flaws of a tree of these objects."""
-    return list(flaws(Tree(manifests, is_whole=whole)))
+@cache
+def example_charts(name: str) -> Mapping[str, Any]:
+    """The Helm values of an example by their chart."""
+    return compiled_spec(ROOT, f"specs/{name}.yaml").charts
+
+
+def judged(manifests: Iterable[Manifest], *, whole: bool, charts_of: str = "") -> list[Flaw]:
+    """The flaws of a tree of these objects, beside the charts of an example."""
+    values = example_charts(charts_of) if charts_of else None
+    return list(flaws(Tree(manifests, is_whole=whole, values=values)))
 
 
 def replaced(manifests: Iterable[Manifest], old: Manifest, new: Manifest) -> list[Manifest]:

@@ -1,0 +1,85 @@
+"""Finding 13: Argo CD in a cluster of its own, which applies to others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from compiler.emit.argocd import argocd
+from compiler.manifest import Manifest, Text
+from compiler.model import Cluster
+from tests.emit.conftest import Change
+
+HUB = {"server": "https://kubernetes.default.svc", "namespace": "argocd"}
+OTHERS = [{"server": "https://0A1B.gr7.us-east-1.eks.amazonaws.com"}, {"name": "prod-use1"}]
+
+each_other = pytest.mark.parametrize("other", OTHERS, ids=["server", "name"])
+
+Variant = Callable[[Change], Cluster]
+
+
+def delivered(variant: Variant, **destination: str) -> tuple[dict[str, Manifest], str]:
+    """The objects of delivery by name, and the README, of a cluster with this destination."""
+    changed = variant(lambda spec: spec["delivery"].update(destination={**destination, "namespace": "argocd"}))
+    artifacts = list(argocd(changed))
+    (readme,) = (one.text for one in artifacts if isinstance(one, Text) and one.file.endswith("README.md"))
+    return {one.name: one for one in artifacts if isinstance(one, Manifest)}, readme
+
+
+def spec(objects: dict[str, Manifest], name: str) -> Any:
+    return objects[name].body["spec"]
+
+
+@each_other
+def test_finding_13_the_root_stays_on_the_hub_and_its_children_go_to_the_other_cluster(
+    variant: Variant, other: dict[str, str]
+) -> None:
+    objects, _ = delivered(variant, **other)
+    assert spec(objects, "prod-use1-root")["destination"] == HUB
+    children = [one for name, one in objects.items() if one.kind == "Application" and not name.endswith("-root")]
+    assert len(children) > 10
+    for child in children:
+        destination = dict(child.body["spec"]["destination"])
+        assert destination.pop("namespace") and destination == other
+        assert child.namespace == "argocd"
+
+
+@each_other
+def test_finding_13_the_project_allows_the_namespace_of_argo_cd_on_the_hub(
+    variant: Variant, other: dict[str, str]
+) -> None:
+    objects, _ = delivered(variant, **other)
+    assert spec(objects, "prod-use1")["destinations"] == [{**other, "namespace": "*"}, HUB]
+
+
+@each_other
+def test_finding_13_the_readme_names_the_context_of_each_command(variant: Variant, other: dict[str, str]) -> None:
+    _, text = delivered(variant, **other)
+    commands = [line.strip() for line in text.splitlines() if line.startswith("    ")]
+    kubectl = [line for line in commands if line.startswith("kubectl") and not line.startswith("kubectl config")]
+    assert len(kubectl) > 10
+    for command in kubectl:
+        about_argo = " application" in command or "apps/project.yaml" in command or "root.yaml" in command
+        assert command.startswith(f'kubectl --context "${"HUB" if about_argo else "WORKLOAD"}" '), command
+    assert all('--kube-context "$HUB"' in line for line in commands if line.startswith("helm ") or "(helm " in line)
+    named = f'argocd cluster add "$WORKLOAD"{" --name prod-use1" if "name" in other else ""}'
+    assert named in commands
+
+
+@pytest.mark.parametrize("own", [{"server": "https://kubernetes.default.svc"}, {"name": "in-cluster"}])
+def test_a_cluster_that_runs_argo_cd_needs_one_context(variant: Variant, own: dict[str, str]) -> None:
+    objects, text = delivered(variant, **own)
+    assert spec(objects, "prod-use1")["destinations"] == [{**own, "namespace": "*"}]
+    assert spec(objects, "prod-use1-root")["destination"] == HUB
+    assert "--context" not in text and "cluster add" not in text
+
+
+def test_two_clusters_of_one_hub_share_no_name(variant: Variant) -> None:
+    """All objects of delivery lie in one namespace of the hub."""
+    first, _ = delivered(variant, name="prod-use1")
+    from tests.emit import fleet
+
+    second = {one.name for one in fleet.manifests("train-usw2") if one.api.startswith("argoproj.io/")}
+    assert second and not second & set(first)

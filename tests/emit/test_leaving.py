@@ -1,0 +1,179 @@
+"""What an element that leaves becomes: no new nodes, no new work, and objects that go without holding up a sync."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from compiler.emit import emit
+from compiler.manifest import Manifest, Values
+from compiler.model import Cluster
+from tests.conftest import example
+
+Change = Callable[[dict[str, Any]], object]
+Variant = Callable[[Change], Cluster]
+
+OPTIONS = "argocd.argoproj.io/sync-options"
+COMPARE = "argocd.argoproj.io/compare-options"
+KEPT = {"confirm": "Delete=confirm,Prune=false", "never": "Delete=false,Prune=false"}
+BY_HAND = {
+    "NodePool", "NodeOverlay", "EC2NodeClass", "ClusterQueue", "ResourceFlavor", "Namespace", "ResourceQuota",
+    "NetworkPolicy",
+}  # fmt: skip
+"""Kinds that people delete; of NetworkPolicies only the denial."""
+
+
+def objects(cluster: Cluster, kind: str = "") -> list[Manifest]:
+    """The objects that Argo CD applies."""
+    return [
+        one
+        for one in emit(cluster)
+        if isinstance(one, Manifest) and "/workloads/" not in one.file and kind in ("", one.kind)
+    ]
+
+
+def named(cluster: Cluster, kind: str, name: str) -> Manifest:
+    (found,) = [one for one in objects(cluster, kind) if one.name == name]
+    return found
+
+
+def changed_files(before: Cluster, after: Cluster) -> set[str]:
+    """The files of which anything is different, without those that list what there is for people."""
+
+    def contents(cluster: Cluster) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for artifact in emit(cluster):
+            if isinstance(artifact, Manifest | Values):
+                found.setdefault(artifact.file.removeprefix(f"out/{cluster.name}/"), []).append(repr(artifact))
+        return found
+
+    old, new = contents(before), contents(after)
+    return {file for file in old.keys() | new.keys() if old.get(file) != new.get(file)}
+
+
+@pytest.mark.parametrize("prune", ["never", "confirm", "automatic"])
+def test_what_people_delete_is_neither_pruned_nor_a_difference(prune: str, variant: Variant) -> None:
+    cluster = variant(lambda spec: spec["delivery"].update(prune=prune))
+    noted = [
+        one for one in objects(cluster) if "Prune" in one.annotations.get(OPTIONS, "") or COMPARE in one.annotations
+    ]
+    assert {one.kind for one in noted} == (set() if prune == "automatic" else BY_HAND)
+    assert {one.name for one in noted if one.kind == "NetworkPolicy"} <= {"default-deny"}
+    for one in noted:
+        assert (one.annotations[OPTIONS], one.annotations[COMPARE]) == (KEPT[prune], "IgnoreExtraneous")
+    if noted:
+        for kind in BY_HAND - {"NetworkPolicy"}:
+            assert all(one in noted for one in objects(cluster, kind)), kind
+
+
+def test_a_topology_is_kept_because_its_finalizer_waits_for_flavors() -> None:
+    topologies = objects(example("train-usw2"), "Topology")
+    assert topologies
+    assert all(one.annotations[OPTIONS] == KEPT["confirm"] for one in topologies)
+
+
+def test_a_pool_that_leaves_starts_no_node_and_may_be_pruned(variant: Variant, reference: Cluster) -> None:
+    cluster = variant(lambda spec: spec["pools"]["dev-l4"].update(leaving=True))
+    pool, before = named(cluster, "NodePool", "dev-l4"), named(reference, "NodePool", "dev-l4")
+    assert pool.body["spec"]["limits"] == {"cpu": "0", "nodes": "0"}
+    assert pool.body["spec"]["template"] == before.body["spec"]["template"], "nodes that exist do not drift"
+    assert pool.body["spec"]["disruption"] == before.body["spec"]["disruption"]
+    overlay = named(cluster, "NodeOverlay", "dev-l4-g6-12xlarge")
+    for one in (pool, overlay):
+        assert list(one.annotations) == ["argocd.argoproj.io/sync-wave"]
+    node_class = named(cluster, "EC2NodeClass", "dev-l4")
+    assert node_class.annotations[OPTIONS] == KEPT["confirm"], "its finalizer waits for the last node"
+    assert changed_files(reference, cluster) == {
+        "karpenter/pools/dev-l4.yaml", "kueue/queues/research.yaml", "workloads/dev-l4.yaml",
+    }  # fmt: skip
+
+
+def test_never_keeps_also_the_pool_that_leaves(variant: Variant) -> None:
+    cluster = variant(
+        lambda spec: (spec["delivery"].update(prune="never"), spec["pools"]["dev-l4"].update(leaving=True))
+    )
+    assert named(cluster, "NodePool", "dev-l4").annotations[OPTIONS] == KEPT["never"]
+
+
+def test_a_static_pool_that_leaves_keeps_its_replicas(variant: Variant) -> None:
+    """Fewer replicas would drain nodes at once."""
+    cluster = variant(
+        lambda spec: spec["pools"]["general"].update(leaving=True, nodes={"static": 10}, purchase=["on-demand"])
+    )
+    body = named(cluster, "NodePool", "general").body["spec"]
+    assert (body["replicas"], body["limits"]) == (10, {"nodes": "0"})
+
+
+def test_no_queue_has_quota_of_a_pool_that_leaves(variant: Variant, reference: Cluster) -> None:
+    """Nobody's: what one queue could still claim, it would take from running work of another."""
+    cluster = variant(lambda spec: spec["pools"]["train-h100"].update(leaving=True))
+    rows: dict[str, list[dict[str, str]]] = {}
+    for queue in objects(cluster, "ClusterQueue"):
+        for flavor in queue.body["spec"]["resourceGroups"][0]["flavors"]:
+            rows.setdefault(flavor["name"], []).extend(flavor["resources"])
+    assert len(rows["train-h100"]) > 10
+    assert all(row["nominalQuota"] == "0" for row in rows["train-h100"])
+    assert not any("borrowingLimit" in row or "lendingLimit" in row for row in rows["train-h100"])
+    assert any(row["nominalQuota"] != "0" for row in rows["batch-a100"])
+    for kind in ("ResourceFlavor", "ResourceQuota"):  # running work still has its flavor, and pods that are made anew
+        assert objects(cluster, kind) == objects(reference, kind)
+
+
+def held(cluster: Cluster) -> set[tuple[str, str]]:
+    """Namespace and name of the LocalQueues that admit nothing more."""
+    queues = objects(cluster, "LocalQueue")
+    assert {one.body["spec"]["stopPolicy"] for one in queues} <= {"None", "Hold"}
+    return {(one.namespace, one.name) for one in queues if one.body["spec"]["stopPolicy"] == "Hold"}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda spec: None, set()),
+        (lambda spec: spec["tenants"]["search"].update(leaving=True), {
+            ("search-serving", "search"), ("search-serving", "search-cpu"),
+            ("search-train", "search"), ("search-train", "search-cpu"),
+        }),
+        (lambda spec: spec["tenants"]["search"]["namespaces"]["search-train"].update(leaving=True), {
+            ("search-train", "search"), ("search-train", "search-cpu"),
+        }),
+        (lambda spec: spec["queues"]["platform-ml"].update(leaving=True), {("embeddings", "platform-ml")}),
+    ],
+    ids=["nothing", "tenant", "namespace", "queue"],
+)  # fmt: skip
+def test_new_work_is_held_where_its_tenant_namespace_or_queue_leaves(
+    change: Change, expected: set[tuple[str, str]], variant: Variant, reference: Cluster
+) -> None:
+    cluster = variant(change)
+    assert held(cluster) == expected
+    # ClusterQueues are held by people only, and keep their quota: without it others could reclaim it from running work.
+    assert objects(cluster, "ClusterQueue") == objects(reference, "ClusterQueue")
+    assert objects(cluster, "RoleBinding") == objects(reference, "RoleBinding")
+
+
+def templates(cluster: Cluster) -> dict[str, tuple[str, str]]:
+    """Namespace and queue of each workload template."""
+    jobs = [one for one in emit(cluster) if isinstance(one, Manifest) and "/workloads/" in one.file]
+    return {one.name: (one.namespace, one.labels["kueue.x-k8s.io/queue-name"]) for one in jobs if one.kind == "Job"}
+
+
+def test_templates_are_for_work_that_is_admitted(variant: Variant, reference: Cluster) -> None:
+    assert templates(reference)["train-h100"] == ("research-train", "research")
+    moved = templates(variant(lambda spec: spec["tenants"]["research"].update(leaving=True)))
+    assert moved["train-h100"] == ("search-train", "search")
+    assert "dev-l4" not in moved, "no other tenant has a queue for it"
+    lab = variant(lambda spec: spec["tenants"]["research"]["namespaces"]["research-train"].update(leaving=True))
+    assert templates(lab)["train-h100"] == ("research-lab", "research")
+    queue = variant(lambda spec: spec["queues"]["research"].update(leaving=True))
+    assert templates(queue)["train-h100"] == ("search-train", "search")
+
+
+def test_folders_that_are_kept_delete_in_the_background() -> None:
+    """In the foreground the operation of an Application lasts until the last node of a pool is gone."""
+    kept = set()
+    for application in objects(example("prod-use1"), "Application"):
+        if "PrunePropagationPolicy=background" in application.body["spec"]["syncPolicy"]["syncOptions"]:
+            kept.add(application.name.removeprefix("prod-use1-"))
+    assert kept == {"karpenter-pools", "kueue-config", "kueue-queues", "tenants"}

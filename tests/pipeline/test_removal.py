@@ -1,0 +1,257 @@
+"""A removal takes two commits: the index knows what there was, and what was leaving."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from compiler.compiled import compiled_spec
+from compiler.finding import Finding
+from compiler.pipeline import Outcome, check_specs, compile_specs
+from tests.conftest import ROOT
+
+NAME = "infer-euw1"
+INDEX = f"out/{NAME}/gpuc.lock"
+Edit = Callable[[dict[str, Any]], object]
+
+
+class Fleet:
+    """A fleet of one cluster: its spec as data, and the commands that people run between two commits."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.spec_file = root / f"specs/{NAME}.yaml"
+        self.spec_file.parent.mkdir()
+        (root / "specs/base").mkdir()
+        (root / "specs/base/eks.yaml").write_text((ROOT / "specs/base/eks.yaml").read_text())
+        self.spec_file.write_text((ROOT / f"specs/{NAME}.yaml").read_text())
+        self.edit(queue_comes)
+
+    def edit(self, *edits: Edit) -> None:
+        whole = yaml.safe_load(self.spec_file.read_text())
+        for edit in edits:
+            edit(whole["spec"])
+        self.spec_file.write_text(yaml.safe_dump(whole, sort_keys=False))
+
+    def compile(self, into: Path | None = None) -> Outcome:
+        return compile_specs(self.root, None, into or self.root, lambda step: None)
+
+    def check(self, fresh: bool = False) -> tuple[Finding, ...]:
+        return check_specs(self.root, None, self.root, fresh, lambda step: None).findings
+
+    def index(self) -> dict[str, Any]:
+        return json.loads((self.root / INDEX).read_text())
+
+    def lines(self) -> list[str]:
+        return self.spec_file.read_text().splitlines()
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "fleet").mkdir()
+    return Fleet(tmp_path / "fleet")
+
+
+@pytest.fixture
+def compiled(fleet: Fleet) -> Fleet:
+    assert fleet.compile().findings == ()
+    return fleet
+
+
+def pool_goes(spec: dict[str, Any]) -> None:
+    del spec["pools"]["embed-l4"], spec["queues"]["retrieval"]["quota"]["embed-l4"]
+
+
+def queue_comes(spec: dict[str, Any]) -> None:
+    spec["queues"]["retrieval"]["quota"]["web"]["nodes"] = 2
+    spec["queues"]["index"] = {"tenants": ["retrieval"], "quota": {"web": {"nodes": 1}}}
+
+
+def queue_goes(spec: dict[str, Any]) -> None:
+    del spec["queues"]["index"]
+    spec["queues"]["retrieval"]["quota"]["web"]["nodes"] = 3
+
+
+def namespace_goes(spec: dict[str, Any]) -> None:
+    del spec["tenants"]["assistants"]["namespaces"]["assistants-lab"]
+
+
+def tenant_goes(spec: dict[str, Any]) -> None:
+    del spec["tenants"]["retrieval"]
+    for queue in ("retrieval", "index"):
+        spec["queues"][queue]["tenants"] = ["assistants"]
+
+
+def leaves(*path: str) -> Edit:
+    """Marks the element at a path as leaving."""
+
+    def edit(spec: dict[str, Any]) -> None:
+        element = spec
+        for step in path:
+            element = element[step]
+        element["leaving"] = True
+
+    return edit
+
+
+CASES = {
+    "pools": (leaves("pools", "embed-l4"), pool_goes, "embed-l4", "pool", "  pools:"),
+    "queues": (leaves("queues", "index"), queue_goes, "index", "queue", "  queues:"),
+    "namespaces": (
+        leaves("tenants", "assistants", "namespaces", "assistants-lab"), namespace_goes, "assistants-lab", "namespace",
+        "      namespaces:",
+    ),
+    "tenants": (leaves("tenants", "retrieval"), tenant_goes, "retrieval", "tenant", "  tenants:"),
+}  # fmt: skip
+"""How an element is marked, how it leaves, its name, what it is, and the line of its section, by section."""
+each_section = pytest.mark.parametrize("section", CASES)
+
+
+@each_section
+def test_one_commit_is_refused_at_the_section(section: str, compiled: Fleet) -> None:
+    _, goes, name, what, line = CASES[section]
+    before = (compiled.root / INDEX).read_bytes()
+    compiled.edit(goes)
+    for findings in (compiled.compile().findings, compiled.check(), compiled.check(fresh=True)):
+        (found,) = [finding for finding in findings if finding.is_error]
+        assert found.id == "REM001"
+        assert found.message == f"{what} {name} left, and no commit before marked it as leaving"
+        assert f"removed: {{{section}: {{{name}: " in found.fix
+        assert found.mark is not None and compiled.lines()[found.mark.line - 1] == line
+        assert found.mark.column == len(line) - len(line.lstrip()) + 1
+    assert (compiled.root / INDEX).read_bytes() == before, "nothing is written"
+
+
+@each_section
+def test_two_commits_are_clean(section: str, compiled: Fleet) -> None:
+    marks, goes, name, _, _ = CASES[section]
+    compiled.edit(marks)
+    assert not any(finding.is_error for finding in compiled.compile().findings)
+    assert f"{section}/{name}" in compiled.index()["leaving"]
+    compiled.edit(goes)
+    assert compiled.compile().findings == ()
+    assert compiled.check(fresh=True) == ()
+    assert "leaving" not in compiled.index() and "removed" not in compiled.index()
+
+
+@each_section
+def test_a_reason_stands_for_the_first_commit_and_may_stay(section: str, compiled: Fleet) -> None:
+    _, goes, name, _, _ = CASES[section]
+    compiled.edit(goes, lambda spec: spec.update(removed={section: {name: "it never ran anything"}}))
+    assert compiled.check() == ()
+    assert compiled.compile().findings == ()
+    assert compiled.index()["removed"] == [f"{section}/{name}"]
+    assert compiled.check(fresh=True) == ()
+    assert compiled.compile().written == ()
+    compiled.edit(lambda spec: spec.pop("removed"))
+    assert compiled.compile().findings == ()
+    assert compiled.check(fresh=True) == ()
+
+
+def test_a_namespace_goes_with_its_tenant(compiled: Fleet) -> None:
+    """And under another tenant it stays."""
+    compiled.edit(tenant_goes)
+    assert [finding.id for finding in compiled.check()] == ["REM001"]
+    compiled.edit(
+        lambda spec: spec["tenants"]["assistants"]["namespaces"].update(retrieval={"podSecurity": "restricted"}),
+        lambda spec: spec.update(removed={"tenants": {"retrieval": "one team now"}}),
+    )
+    assert compiled.check() == ()
+
+
+def test_a_rename_is_named_as_one(compiled: Fleet) -> None:
+    def renamed(spec: dict[str, Any]) -> None:
+        spec["pools"]["vectors"] = spec["pools"].pop("embed-l4")
+        quota = spec["queues"]["retrieval"]["quota"]
+        quota["vectors"] = quota.pop("embed-l4")
+        spec["tenants"]["search"] = spec["tenants"].pop("retrieval")
+        for queue in ("retrieval", "index"):
+            spec["queues"][queue]["tenants"] = ["search"]
+
+    compiled.edit(renamed)
+    assert [finding.message for finding in compiled.check()] == [
+        "pool embed-l4 left and vectors came: a rename is a removal and an addition",
+        "tenant retrieval left and search came: a rename is a removal and an addition",
+    ]
+
+
+def test_of_several_that_came_the_nearest_is_the_new_name(compiled: Fleet) -> None:
+    def renamed(spec: dict[str, Any]) -> None:
+        pools, quota = spec["pools"], spec["queues"]["retrieval"]["quota"]
+        pools["embed-l4s"] = pools.pop("embed-l4")
+        quota["embed-l4s"] = quota.pop("embed-l4")
+        pools["cpus"] = dict(pools["web"])
+        quota["cpus"] = {"nodes": 6}
+
+    compiled.edit(renamed)
+    (found,) = [finding for finding in compiled.check() if finding.is_error]
+    assert found.message.startswith("pool embed-l4 left and embed-l4s came")
+
+
+def test_a_reason_for_what_never_was_is_a_warning_until_the_next_compile(compiled: Fleet) -> None:
+    compiled.edit(pool_goes, lambda spec: spec.update(removed={"pools": {"embed-14": "renamed"}}))
+    error, warning = compiled.check()
+    assert (error.id, warning.id, warning.fix) == ("REM001", "REM002", "write embed-l4")
+    assert warning.mark is not None and compiled.lines()[warning.mark.line - 1].strip() == "embed-14: renamed"
+    compiled.edit(lambda spec: spec["removed"]["pools"].update({"embed-l4": "renamed"}))
+    assert [finding.id for finding in compiled.compile().findings] == ["REM002"]
+    assert compiled.check(fresh=True) == ()
+
+
+@pytest.mark.parametrize("prune", ["never", "automatic"])
+def test_only_confirm_asks(prune: str, compiled: Fleet) -> None:
+    compiled.edit(pool_goes, lambda spec: spec.update(delivery={"prune": prune}))
+    assert compiled.check() == ()
+    assert compiled.compile().findings == ()
+
+
+def test_without_output_there_is_nothing_to_remove(fleet: Fleet) -> None:
+    fleet.edit(pool_goes, lambda spec: spec.update(removed={"pools": {"embed-l4": "renamed"}}))
+    assert fleet.check() == ()
+    assert fleet.compile().findings == ()
+
+
+def test_the_index_of_the_folder_that_is_written_counts(compiled: Fleet, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    compiled.compile(tmp_path / "elsewhere")
+    compiled.edit(pool_goes, lambda spec: spec.update(removed={"pools": {"embed-l4": "renamed"}}))
+    assert compiled.compile().findings == ()
+    compiled.edit(lambda spec: spec.pop("removed"))
+    assert compiled.compile().findings == ()
+    assert [finding.id for finding in compiled.compile(tmp_path / "elsewhere").findings] == ["REM001"]
+
+
+def test_a_damaged_index_is_the_writers_finding(compiled: Fleet) -> None:
+    (compiled.root / INDEX).write_text('{"catalog": "", "cdk8s": "", "gpuc": "", "files": {}, "leaving": ["pools"]}')
+    compiled.edit(pool_goes)
+    assert compiled.check() == ()
+    assert [finding.id for finding in compiled.compile().findings] == ["WRT003"]
+
+
+def test_a_revert_restores_the_output(compiled: Fleet) -> None:
+    first = (compiled.root / INDEX).read_text()
+    compiled.edit(leaves("pools", "embed-l4"))
+    compiled.compile()
+    compiled.edit(lambda spec: spec["pools"]["embed-l4"].pop("leaving"))
+    assert compiled.compile().findings == ()
+    assert (compiled.root / INDEX).read_text() == first
+
+
+def test_a_rehearsal_plays_what_leaves_as_though_it_stayed(compiled: Fleet) -> None:
+    """Scenes expect work on every pool and in every queue."""
+    file = f"specs/{NAME}.yaml"
+    before = compiled_spec(compiled.root, file, as_staying=True)
+    assert before.staying == ()
+    compiled.edit(*(marks for marks, *_ in CASES.values()))
+    after = compiled_spec(compiled.root, file, as_staying=True)
+    assert set(after.staying) == {
+        "pools/embed-l4", "queues/index", "tenants/assistants/namespaces/assistants-lab", "tenants/retrieval",
+    }  # fmt: skip
+    assert after.artifacts == before.artifacts
+    assert compiled_spec(compiled.root, file).artifacts != before.artifacts

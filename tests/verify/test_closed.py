@@ -1,0 +1,78 @@
+"""A pool that may start no node is closed on purpose: judges are silent about what follows, and about nothing else."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+import pytest
+
+from compiler.emit import emit
+from compiler.manifest import Manifest
+from compiler.model import resolve
+from compiler.source import read
+from compiler.spec.cluster import ClusterSpec
+from compiler.verify import inside, quotas, scheduling
+from compiler.verify.closed import closed_flavors
+from compiler.verify.flaw import Flaw
+from compiler.verify.tree import Tree
+from tests.conftest import ROOT, example
+
+
+@cache
+def leaving(cluster: str, pool: str) -> tuple[Manifest, ...]:
+    """The objects of an example cluster of which a pool leaves."""
+    tree = deepcopy(read(ROOT, f"specs/{cluster}.yaml").tree)
+    tree["spec"]["pools"][pool]["leaving"] = True
+    changed = resolve(ClusterSpec.model_validate(tree), f"specs/{cluster}.yaml", example(cluster).catalog)
+    return tuple(artifact for artifact in emit(changed) if isinstance(artifact, Manifest))
+
+
+def judged(manifests: list[Manifest] | tuple[Manifest, ...], *, is_whole: bool = True) -> list[Flaw]:
+    tree = Tree(manifests, is_whole=is_whole)
+    return [flaw for judge in (inside, quotas, scheduling) for flaw in judge.flaws(tree)]
+
+
+def with_limits(kind: str, name: str, limits: dict[str, Any], manifests: tuple[Manifest, ...]) -> list[Manifest]:
+    """The objects, the limits of one of them replaced."""
+    found = deepcopy(list(manifests))
+    for manifest in found:
+        if (manifest.kind, manifest.name) == (kind, name):
+            manifest.body["spec"]["limits"] = limits
+    return found
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+@pytest.mark.parametrize(
+    ("cluster", "pool"), [("prod-use1", "dev-l4"), ("prod-use1", "general"), ("train-usw2", "core-h200")]
+)
+def test_a_pool_that_leaves_is_no_fault(cluster: str, pool: str, is_whole: bool) -> None:
+    manifests = leaving(cluster, pool)
+    assert closed_flavors(Tree(manifests, is_whole=is_whole)) == {pool}
+    assert judged(manifests, is_whole=is_whole) == []
+
+
+def test_without_the_limit_the_same_quotas_are_faults() -> None:
+    opened = with_limits("NodePool", "general", {"nodes": "10"}, leaving("prod-use1", "general"))
+    assert not closed_flavors(Tree(opened, is_whole=True))
+    assert {flaw.fault.id for flaw in judged(opened)} == {"SCD001", "QTA011", "QTA014"}
+
+
+def test_a_closed_pool_with_quota_promises_what_no_node_backs() -> None:
+    manifests = tuple(artifact for artifact in emit(example("prod-use1")) if isinstance(artifact, Manifest))
+    closed = with_limits("NodePool", "train-h100", {"nodes": "0"}, manifests)
+    assert {"QTA001", "SCD003"} <= {flaw.fault.id for flaw in judged(closed)}
+
+
+def test_a_second_pool_keeps_a_flavor_open() -> None:
+    manifests = deepcopy(list(leaving("prod-use1", "dev-l4")))
+    other = next(manifest for manifest in manifests if (manifest.kind, manifest.name) == ("NodePool", "embed-l40s"))
+    other.body["spec"]["template"]["metadata"]["labels"]["gpuc.dev/pool"] = "dev-l4"
+    assert closed_flavors(Tree(manifests, is_whole=True)) == frozenset()
+
+
+def test_fewer_nodes_than_replicas_are_a_fault_and_none_are_not() -> None:
+    manifests = leaving("train-usw2", "core-h200")
+    few = judged(with_limits("NodePool", "core-h200", {"nodes": "3"}, manifests))
+    assert "OBJ007" in {flaw.fault.id for flaw in few}
