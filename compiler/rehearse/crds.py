@@ -16,8 +16,7 @@ CONTROLLERS = ("kueue-crds", "gatekeeper-crds", "karpenter-crds")
 """What the programs themselves need, as they bring it."""
 FRAMEWORKS = {"jobset.x-k8s.io/jobset": "jobset.x-k8s.io", "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org"}
 """Group by the integration of Kueue that wants it."""
-_MONITORING = "monitoring.coreos.com"
-_ALWAYS = ("argoproj.io", _MONITORING, "nvidia.com")
+_ALWAYS = ("argoproj.io", "monitoring.coreos.com", "nvidia.com")
 _UNUSED_GROUPS = ("mutations.gatekeeper.sh", "match.gatekeeper.sh")
 """Mutation is switched off; the match definition only carries a schema and is never installed."""
 _READ_ONLY = (
@@ -32,6 +31,8 @@ _READ_ONLY = (
     ),
 )
 """Kinds without which Kueue's integration of TrainJobs ends the whole controller; upstream's are the largest of all."""
+_NO_CHART = ("monitoring.coreos.com", *FRAMEWORKS.values())
+"""Groups that no chart of a release set brings: their programs are installed outside of the tree."""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 
@@ -64,8 +65,7 @@ def definitions(
     wanted |= {name: text for name, text in given.items() if name in wanted and name not in small}
     chosen = {name: made for name, made in {**wanted, **simulated}.items() if _group(name) not in _UNUSED_GROUPS}
     if outside_charts:
-        others = {_MONITORING, *FRAMEWORKS.values()}
-        chosen = {name: made for name, made in chosen.items() if name in simulated or _group(name) in others}
+        chosen = {name: made for name, made in chosen.items() if name in simulated or _group(name) in _NO_CHART}
     structural = tuple(name for name, made in chosen.items() if isinstance(made, dict) and name not in small)
     return Definitions(tuple(chosen.values()), sum(isinstance(made, bytes) for made in chosen.values()), structural)
 

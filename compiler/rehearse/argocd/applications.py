@@ -69,7 +69,7 @@ class Destination:
 
 def applications(synced: Iterable[Manifest]) -> list[Manifest]:
     """The Applications among the objects of a cluster."""
-    return [each for each in synced if each.kind == "Application"]
+    return [manifest for manifest in synced if manifest.kind == "Application"]
 
 
 def sources(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:

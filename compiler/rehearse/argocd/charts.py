@@ -11,12 +11,14 @@ from pathlib import Path
 from subprocess import DEVNULL, run
 from typing import Any
 
+from compiler.usage import UsageError
+
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 CONFIG_TYPE = "application/vnd.cncf.helm.config.v1+json"
 ARCHIVE_TYPE = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 
 
-class ChartError(Exception):
+class ChartError(UsageError):
     """A file is no chart; the text names the file."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -24,9 +26,31 @@ from compiler.rehearse.plane.settings import Settings
 from compiler.rehearse.process import stop
 from compiler.rehearse.programs import Programs
 from compiler.rehearse.substitute import settings
+from compiler.usage import UsageError
 
-SERVICE_RANGE = "127.64.{}.0/24"
-"""Addresses of Services lie on loopback: the API server reaches a webhook where its chart says that it is."""
+_RUNS = 64
+"""How many runs on one machine may have addresses of their own."""
+
+
+def service_range(number: int) -> str:
+    """The addresses of Services of one cluster of this run.
+
+    They lie on loopback, so that the API server reaches a webhook where its chart says that the webhook is.
+    """
+    return f"127.{64 + os.getpid() % _RUNS}.{number}.0/24"
+
+
+def require_service_addresses() -> None:
+    """Raises: UsageError where a program of this user cannot listen at the addresses of Services."""
+    address = service_range(0).removesuffix("0/24") + "1"
+    try:
+        with socket.create_server((address, 443)):
+            return
+    except PermissionError:
+        way = "run it as root, or `sysctl net.ipv4.ip_unprivileged_port_start=443`"
+    except OSError as error:
+        way = f"this system says {error.strerror}; Linux has the whole of 127.0.0.0/8 on loopback"
+    raise UsageError(f"--argocd lets webhooks listen on {address}:443, as their Services do: {way}")
 
 
 class ArgoCluster:
@@ -41,14 +65,14 @@ class ArgoCluster:
         own: Sequence[bytes | Body],
         progress: Callable[[str], None],
     ) -> None:
-        """number tells the clusters of a run apart; own are definitions that only this control plane has."""
+        """number is different for every cluster of a run; own are definitions that only this control plane has."""
         outside = definitions(programs, crds, spec.cluster.spec.kueue.frameworks, outside_charts=True)
         charts = {chart: place for chart, place in namespaces_of_charts(spec.synced).items() if chart in PROFILES}
         self._settings: Settings = replace(
             settings(spec, outside),
             crds=(*outside.crds, *own),
             from_charts=True,
-            service_range=SERVICE_RANGE.format(number),
+            service_range=service_range(number),
             other_kubelet=sorted(charts.values()),
         )
         self._charts = {place: chart for chart, place in charts.items()}

@@ -14,7 +14,7 @@ from compiler.compiled import CompiledSpec
 from compiler.manifest import Body, Manifest
 from compiler.rehearse.argocd.applications import ChartSource, Destination, applications, chart_of, destination
 from compiler.rehearse.argocd.charts import Charts
-from compiler.rehearse.argocd.cluster import SERVICE_RANGE, ArgoCluster
+from compiler.rehearse.argocd.cluster import ArgoCluster, require_service_addresses, service_range
 from compiler.rehearse.argocd.hosts import Host, chart_hosts, git_host
 from compiler.rehearse.argocd.prerequisites import (
     argo_definitions,
@@ -31,6 +31,7 @@ from compiler.rehearse.plane import READY_SECONDS, ControlPlane
 from compiler.rehearse.plane.settings import Settings
 from compiler.rehearse.plane.site import Site
 from compiler.rehearse.programs import Programs
+from compiler.usage import UsageError
 
 APPLICATION = ("argoproj.io/v1alpha1", "Application")
 REFRESH = "argocd.argoproj.io/refresh"
@@ -57,8 +58,8 @@ class ArgoCD:
         Argo CD has a control plane of its own.
 
         Raises:
-            ValueError: when several specs mean Argo CD's own cluster.
-            ChartError: when a .tgz file of charts is no chart.
+            UsageError: when several specs mean Argo CD's own cluster, a server has a path, a .tgz file of charts is no
+                chart, or this user may not listen on port 443 of loopback.
         """
         self._programs, self._argo, self._fleet, self._crds = programs, argo, fleet, crds
         self._specs = {spec.cluster.name: spec for spec in specs}
@@ -67,7 +68,11 @@ class ArgoCD:
         """What can be rendered."""
         self._destinations = {name: workload_destination(spec.synced) for name, spec in self._specs.items()}
         if len(specs) > 1 and any(found.is_own for found in self._destinations.values()):
-            raise ValueError("several clusters of one Argo CD need a server or a name each: delivery.destination")
+            raise UsageError("several clusters of one Argo CD need a server or a name each: delivery.destination")
+        for found in self._destinations.values():
+            if urlsplit(found.server).path.strip("/"):
+                raise UsageError(f"--argocd reaches no API server below a path, such as {found.server}")
+        require_service_addresses()
         self._is_hub = not next(iter(self._destinations.values())).is_own
         self._stack = ExitStack()
         self._members: dict[str, ArgoCluster] = {}
@@ -103,8 +108,9 @@ class ArgoCD:
 
     @property
     def not_rendered(self) -> dict[str, str]:
-        """Reason by name of an Application that is left out because its chart is missing."""
-        return self.repository.not_rendered
+        """Reason by name of an Application of these clusters that is left out because its chart is missing."""
+        left_out = self.repository.not_rendered
+        return {entry.name: left_out[entry.name] for entry in self._entries() if entry.name in left_out}
 
     @property
     def kubeconfig(self) -> Path:
@@ -177,7 +183,7 @@ class ArgoCD:
     def _start_planes(self, stack: ExitStack) -> None:
         own = argo_definitions(self._argo.data("argocd-crds"))
         if self._is_hub:
-            settings = Settings(own, {}, (), {}, (), (), from_charts=True, service_range=SERVICE_RANGE.format(HUB))
+            settings = Settings(own, {}, (), {}, (), (), from_charts=True, service_range=service_range(HUB))
             self._own = stack.enter_context(ControlPlane(self._programs, settings, self._progress))
         for number, (name, spec) in enumerate(self._specs.items()):
             extra: list[bytes | Body] = [] if self._is_hub else [*own]
@@ -187,11 +193,11 @@ class ArgoCD:
         if not self._is_hub:
             self._own = next(iter(self._members.values())).plane
         self.client: Client = self._own.client
-        self.namespace = next(entry.namespace for spec in self._specs.values() for entry in applications(spec.synced))
+        self.namespace = self._entries()[0].namespace
         """The namespace of Argo CD."""
 
     def _new_repository(self) -> FleetRepository:
-        specs = [entry.body["spec"] for spec in self._specs.values() for entry in applications(spec.synced)]
+        specs = [entry.body["spec"] for entry in self._entries()]
         tree = next(iter(self._specs.values())).cluster.spec.delivery.path
         folder = self._site.subfolder("fleet")
         return fleet_repository(self._argo.git, folder, self._fleet, first_git_source(specs), tree, self._has_chart)
@@ -217,11 +223,15 @@ class ArgoCD:
         start_controller(site, self._argo, redis, address, self.namespace).wait_ready(READY_SECONDS)
 
     def _hosts(self) -> dict[str, Host]:
-        entries = [entry.body["spec"] for spec in self._specs.values() for entry in applications(spec.synced)]
+        entries = [entry.body["spec"] for entry in self._entries()]
         named = [chart for entry in entries if (chart := chart_of(entry))]
         git = first_git_source(entries)
         folder = self._site.folder / "fleet" / "git" / git.host
         return {**chart_hosts(self.charts, named), git.host: git_host(self._argo.git, folder)}
+
+    def _entries(self) -> list[Manifest]:
+        """All Applications of the clusters, but for the roots."""
+        return [entry for spec in self._specs.values() for entry in applications(spec.synced)]
 
     def _cluster_secret(self, name: str, proxy: Proxy) -> Object:
         site = self._members[name].plane.site

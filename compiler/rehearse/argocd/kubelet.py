@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import shutil
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +30,7 @@ from compiler.rehearse.plane.settings import Settings
 from compiler.rehearse.plane.site import Site
 from compiler.rehearse.process import Process, ProgramError, stop
 
-PAUSE_SECONDS = 0.5
+PAUSE_SECONDS = 1.0
 RESTART_SECONDS = 1.0
 RESTARTS = 20
 """A program that ends more often than this is broken: Gatekeeper ends once, when it has made its certificate."""
@@ -64,7 +64,8 @@ class Kubelet:
     _runs: dict[tuple[str, str], Run] = field(default_factory=dict)
     _addresses: int = 0
     _versions: dict[str, str] = field(default_factory=dict)
-    _served: dict[tuple[str, int], ExitStack] = field(default_factory=dict)
+    _served: dict[str, Callable[[], None]] = field(default_factory=dict)
+    """What ends the stand-in for Kueue's visibility server, by namespace."""
 
     def __post_init__(self) -> None:
         self.loop = Loop("the kubelet of Kueue, Gatekeeper and Karpenter", self._turn, PAUSE_SECONDS)
@@ -73,8 +74,8 @@ class Kubelet:
         """Ends the loop and every process."""
         self.loop.stop()
         stop(run.process for run in self._runs.values())
-        for served in self._served.values():
-            served.close()
+        for end in self._served.values():
+            end()
 
     def restart(self, chart: str, settings: Settings) -> None:
         """Lets a chart's programs start again with other settings."""
@@ -201,12 +202,11 @@ class Kubelet:
 
     def _serve(self, namespace: str, pod: Object) -> None:
         """Kueue's visibility server is off: something has to answer for its APIs, or the API server counts as ill."""
-        if self.charts[namespace] != "kueue":
+        if self.charts[namespace] != "kueue" or namespace in self._served:
             return
         address = service_of(self.client.list_all("v1", "Service", namespace), pod, "visibility")
-        if address and address not in self._served:
-            served = self._served[address] = ExitStack()
-            served.callback(serve_visibility(self.site.authority, *address))
+        if address:
+            self._served[namespace] = serve_visibility(self.site.authority, *address)
 
 
 def running_status(pod: Object, address: str, now: str) -> Object:

@@ -76,11 +76,13 @@ def kueue(run: PodRun) -> Launch:
 def gatekeeper(run: PodRun) -> Launch:
     """Gatekeeper's webhook or its audit, with the duties that the pod gives it."""
     health = run.site.port()
+    cache = run.folder / "cache"
+    cache.mkdir(exist_ok=True)
     flags = {
         "health-addr": f"{LOOPBACK}:{health}",
         "prometheus-port": str(run.site.port()),
         "cert-dir": str(run.place("/certs")),
-        "api-cache-dir": str(run.folder / "cache"),
+        "api-cache-dir": str(cache),
         "shutdown-delay": "0",
     }
     if "--operation=webhook" in run.words:

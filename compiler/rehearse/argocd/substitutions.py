@@ -8,8 +8,8 @@ from compiler.rehearse.substitute import SIMULATED_CLASS
 
 SUBSTITUTIONS = (
     "Argo CD is redis, repo server and application controller, with their defaults but for two: the controller "
-    f"compares every {RESYNC_SECONDS} s instead of 120 to 180 s (timeout.reconciliation), and waits longer for the repo "
-    "server. There is no API server, no UI, no single sign-on and no controller of ApplicationSets.",
+    f"compares every {RESYNC_SECONDS} s instead of 120 to 180 s (timeout.reconciliation), and waits longer for the "
+    "repo server. There is no API server, no UI, no single sign-on and no controller of ApplicationSets.",
     "Git and the repositories of charts are served on loopback under the addresses that the Applications name; "
     "certificates are the rehearsal's. A refresh of the Application takes the place of the webhook of a push.",
     "Charts of Kueue, Gatekeeper and Karpenter are packaged from the modules that the programs are built from.",

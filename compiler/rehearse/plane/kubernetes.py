@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.rehearse.certificates import service_account_key
+from compiler.rehearse.plane.settings import SERVICE_RANGE
 from compiler.rehearse.plane.site import Site
 from compiler.rehearse.ports import LOOPBACK
 from compiler.rehearse.process import Process
@@ -12,7 +13,7 @@ COLLECTOR = {"GOGC": "400", "GOMEMLIMIT": "850MiB"}
 """Go's garbage collector took a fifth of the API server's time: it runs less often, until memory is short."""
 
 
-def start_api_server(site: Site, etcd_url: str, service_range: str) -> Process:
+def start_api_server(site: Site, etcd_url: str, service_range: str = SERVICE_RANGE) -> Process:
     """The API server, with RBAC and all admission that it has by default but one."""
     hosts = (LOOPBACK, "localhost", "kubernetes.default.svc")
     certificate, key = site.authority.issue("apiserver", "kube-apiserver", hosts=hosts)

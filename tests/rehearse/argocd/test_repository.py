@@ -44,8 +44,8 @@ def test_only_the_class_of_nodes_and_applications_without_a_chart_differ(reposit
     assert {name.rpartition("/")[2] for name in dropped} == {"gpu-operator.yaml"}
     assert all("/karpenter/pools/" in name for name in changed if name not in dropped)
     lines = served(repository, "diff", "-U0", "ours", "main", "--", "out/prod-use1/karpenter").splitlines()
-    said = {line[1:].strip() for line in lines if line[0] in "+-" and not line.startswith(("+++", "---"))}
-    assert said == {
+    changes = {line[1:].strip() for line in lines if line[0] in "+-" and not line.startswith(("+++", "---"))}
+    assert changes == {
         "group: karpenter.k8s.aws",
         "kind: EC2NodeClass",
         "group: karpenter.kwok.sh",

@@ -18,10 +18,8 @@ from compiler.rehearse.argocd.hosts import Answer, Request, cgi_answer
 from compiler.rehearse.argocd.prerequisites import cluster_secret
 from compiler.rehearse.argocd.server import Proxy, read_chunked
 from compiler.rehearse.argocd.visibility import GROUP, discovery
+from compiler.rehearse.certificates import Authority
 from compiler.rehearse.ports import LOOPBACK, free_ports
-
-pytest.importorskip("cryptography")
-from compiler.rehearse.certificates import Authority  # noqa: E402
 
 HOST = "git.example.com"
 
@@ -47,6 +45,7 @@ def other() -> Iterator[int]:
 
 @pytest.fixture
 def proxy(tmp_path: Path, other: int) -> Iterator[tuple[int, Path]]:
+    pytest.importorskip("cryptography")
     authority = Authority(tmp_path)
     [port] = free_ports(1)
     made = Proxy(port, {HOST: echo}, {"cluster.example.com": other})

@@ -1,0 +1,182 @@
+"""What plays a cluster beside Argo CD: programs from pods, absent controllers, what an operator has made before."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from compiler.compiled import CompiledSpec, compiled_spec
+from compiler.rehearse.argocd.applications import applications, chart_of, missing_namespaces, namespaces_of_charts
+from compiler.rehearse.argocd.kubelet import running_status, succeeded_status
+from compiler.rehearse.argocd.loop import Loop
+from compiler.rehearse.argocd.players import FINALIZER, Players
+from compiler.rehearse.argocd.pods import Mount
+from compiler.rehearse.argocd.prerequisites import namespaces, system_nodes
+from compiler.rehearse.argocd.profiles import PodRun, gatekeeper, karpenter, kueue
+from compiler.rehearse.client import ApiError, Client
+from compiler.rehearse.process import ProgramError
+
+FLEET = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def spec() -> CompiledSpec:
+    return compiled_spec(FLEET, "specs/prod-use1.yaml")
+
+
+def pod_run(folder: Path, words: list[str], mounted: list[tuple[Mount, Path]], **settings: Any) -> PodRun:
+    ports = iter(range(1, 100))
+    site = SimpleNamespace(port=lambda: next(ports), kubeconfig=Path("/kubeconfig"))
+    ports_of_pod = [{"name": "webhook-server", "containerPort": 9443}]
+    pod = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "manager", "ports": ports_of_pod}]}}
+    service = {
+        "spec": {"selector": {"app": "x"}, "clusterIP": "127.70.0.9", "ports": [{"port": 443, "targetPort": 9443}]}
+    }
+    given = cast(Any, SimpleNamespace(**settings))
+    return PodRun(cast(Any, site), given, pod, words, {"POD_NAME": "x-1"}, mounted, [service], folder)
+
+
+def test_kueue_reads_its_config_map_and_listens_at_its_service(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(
+        "leaderElection: {leaderElect: true}\nwebhook: {port: 9443}\nfairSharing: {preemptionStrategies: [A]}\n"
+    )
+    mounted = [
+        (Mount("/config.yaml", "ConfigMap", "c", "config.yaml"), file),
+        (Mount("/tmp/k8s-webhook-server/serving-certs", "Secret", "s", ""), tmp_path / "certs"),
+    ]
+    launch = kueue(pod_run(tmp_path, ["--config=/config.yaml", "--zap-log-level=2"], mounted))
+    [config] = [word.partition("=")[2] for word in launch.arguments if word.startswith("--config=")]
+    read = json.loads(Path(config).read_text())
+    assert read["webhook"] == {"host": "127.70.0.9", "port": 443, "certDir": str(tmp_path / "certs")}
+    assert read["leaderElection"] == {"leaderElect": False}
+    assert read["fairSharing"] == {"preemptionStrategies": ["A"]}
+    assert "--zap-log-level=2" in launch.arguments
+    assert launch.environment["KUBECONFIG"] == "/kubeconfig"
+
+
+def test_only_the_webhook_of_gatekeeper_listens_at_the_service(tmp_path: Path) -> None:
+    webhook = gatekeeper(pod_run(tmp_path, ["--port=8443", "--health-addr=:9090", "--operation=webhook"], []))
+    audit = gatekeeper(pod_run(tmp_path, ["--health-addr=:9090", "--operation=audit"], []))
+    assert {"--host=127.70.0.9", "--port=443", "--operation=webhook"} <= set(webhook.arguments)
+    assert not [word for word in audit.arguments if word.startswith(("--host", "--port="))]
+    assert not [word for word in webhook.arguments if "=:" in word]
+
+
+def test_the_last_word_on_a_gate_of_karpenter_is_the_rehearsals(tmp_path: Path) -> None:
+    run = pod_run(tmp_path, [], [], karpenter_gates={"ReservedCapacity": False}, instance_types=[{"name": "g6.xlarge"}])
+    run.variables["FEATURE_GATES"] = "ReservedCapacity=true,NodeOverlay=true"
+    launch = karpenter(run)
+    gates = dict(pair.split("=") for pair in launch.environment["FEATURE_GATES"].split(","))
+    assert gates == {"ReservedCapacity": "false", "NodeOverlay": "true"}
+    assert json.loads(Path(launch.environment["INSTANCE_TYPES_FILE_PATH"]).read_text()) == [{"name": "g6.xlarge"}]
+
+
+class Cluster:
+    """A client of objects in memory."""
+
+    def __init__(self, classes: list[dict[str, Any]], claims: list[dict[str, Any]]) -> None:
+        self.kinds = {"EC2NodeClass": classes, "NodeClaim": claims}
+        self.done: list[tuple[str, ...]] = []
+
+    def serves(self, api: str, kind: str) -> bool:
+        return kind in self.kinds
+
+    def list_all(self, api: str, kind: str) -> list[dict[str, Any]]:
+        return self.kinds[kind]
+
+    def patch(self, api: str, kind: str, name: str, changes: Any, namespace: str = "", subresource: str = "") -> None:
+        self.done.append(("patch", name, subresource or "finalizers"))
+
+    def apply(self, document: dict[str, Any]) -> None:
+        self.done.append(("apply", document["kind"], document["metadata"]["name"]))
+
+    def release(self, document: dict[str, Any]) -> None:
+        self.done.append(("release", document["metadata"]["name"]))
+
+    def delete(self, api: str, kind: str, name: str) -> None:
+        self.done.append(("delete", kind, name))
+
+
+def played(classes: list[dict[str, Any]], claims: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    cluster = Cluster(classes, claims)
+    Players(cast(Client, cluster)).turn()
+    return cluster.done
+
+
+def test_a_new_node_class_gets_its_finalizer_its_simulated_class_and_is_ready() -> None:
+    assert played([{"metadata": {"name": "general"}}], []) == [
+        ("patch", "general", "finalizers"),
+        ("apply", "KWOKNodeClass", "general"),
+        ("patch", "general", "status"),
+    ]
+
+
+def test_a_node_class_that_is_ready_is_left_alone() -> None:
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    assert played([{"metadata": {"name": "general", "finalizers": [FINALIZER]}, "status": ready}], []) == []
+
+
+def test_a_node_class_that_is_deleted_stays_until_its_last_node_is_gone() -> None:
+    leaving = {"metadata": {"name": "general", "finalizers": [FINALIZER], "deletionTimestamp": "now"}}
+    claim = {"spec": {"nodeClassRef": {"name": "general"}}}
+    assert played([leaving], [claim]) == []
+    assert played([leaving], []) == [("release", "general"), ("delete", "KWOKNodeClass", "general")]
+
+
+def test_a_refused_turn_is_repeated_and_a_failed_one_ends_the_loop() -> None:
+    turns: list[int] = []
+
+    def turn() -> None:
+        turns.append(1)
+        if len(turns) == 1:
+            raise ApiError(503, "not now")
+        raise KeyError("bug")
+
+    loop = Loop("the loop", turn, 0.001)
+    loop.start()
+    deadline = time.monotonic() + 10
+    while len(turns) < 2 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    loop.stop()
+    assert (len(turns), loop.refused) == (2, "503: not now")
+    with pytest.raises(ProgramError, match=r"the loop ended: KeyError\('bug'\)"):
+        loop.require_alive()
+
+
+def test_pods_of_a_deployment_are_ready_and_those_of_a_job_have_ended() -> None:
+    pod = {"spec": {"containers": [{"name": "main", "image": "image:1"}]}}
+    running, ended = running_status(pod, "10.251.0.2", "now"), succeeded_status(pod, "now")
+    assert {"type": "Ready", "status": "True", "lastTransitionTime": "now"} in running["conditions"]
+    assert running["podIPs"] == [{"ip": "10.251.0.2"}]
+    assert ended["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
+
+
+def test_namespaces_of_the_first_sync_are_those_that_no_application_makes(spec: CompiledSpec) -> None:
+    assert missing_namespaces(spec.synced) == ["monitoring"]
+    names = [document["metadata"]["name"] for document in namespaces(spec.cluster, spec.synced)]
+    assert names == ["ingress-nginx", "monitoring"]
+
+
+def test_charts_and_their_namespaces_are_read_from_applications(spec: CompiledSpec) -> None:
+    found = {chart.name: chart for entry in applications(spec.synced) if (chart := chart_of(entry.body["spec"]))}
+    assert namespaces_of_charts(spec.synced)["kueue"] == "kueue-system"
+    assert (found["kueue"].is_oci, found["kueue"].host, found["kueue"].path) == (
+        True,
+        "registry.k8s.io",
+        "kueue/charts",
+    )
+    gatekeepers = found["gatekeeper"]
+    assert (gatekeepers.is_oci, gatekeepers.host) == (False, "open-policy-agent.github.io")
+
+
+def test_controllers_find_nodes_in_every_zone_that_karpenter_did_not_make(spec: CompiledSpec) -> None:
+    made = list(system_nodes(spec.cluster))
+    zones = {node["metadata"]["labels"]["topology.kubernetes.io/zone"] for node in made}
+    assert zones == set(spec.cluster.aws.zones)
+    assert not [node for node in made if "karpenter.sh/nodepool" in node["metadata"]["labels"]]
