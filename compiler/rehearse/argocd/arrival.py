@@ -15,7 +15,7 @@ from compiler.rehearse.substitute import rehearsed
 OF_ARGO_CD = "argoproj.io/"
 """Applications and the AppProject live beside Argo CD, which may be in another cluster."""
 UNPRUNED = "Prune=false"
-_WORDS = 90
+_WORDS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,14 @@ class Delta:
         return tuple(key_of(found) for found in self.removed if UNPRUNED in found.annotations.get(OPTIONS, ""))
 
     def text(self, first: Key | None = None) -> str:
-        """The changes in one line, those of one object first."""
-        parts = [f"{key}: {', '.join(paths) or 'new'}" for key, paths in self.fields.items() if key == first]
-        parts += [] if first and parts else [f"{key}: {', '.join(v) or 'new'}" for key, v in self.fields.items()][:1]
-        others = len(self.fields) + len(self.removed) - len(parts)
-        line = "; ".join(_short(part) for part in parts) or ", ".join(str(found) for found in self.removed[:2])
-        return f"{line}, and {others} more objects" if parts and others > 0 else line
+        """The changes in one line: those of one object, and how many others there are."""
+        words = {key: f"{key}: {', '.join(paths) or 'new'}" for key, paths in self.fields.items()}
+        words |= {key_of(found): f"{key_of(found)}: removed" for found in self.removed}
+        subject = first if first in words else next(iter(words), None)
+        if subject is None:
+            return ""
+        others = len(words) - 1
+        return _short(words[subject]) + (f", and {others} more objects" if others else "")
 
 
 def key_of(manifest: Manifest) -> Key:

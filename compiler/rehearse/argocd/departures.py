@@ -11,7 +11,7 @@ from compiler.rehearse.argocd.by_hand import play as play_by_hand
 from compiler.rehearse.argocd.desk import ARRIVAL_SECONDS, Desk
 from compiler.rehearse.argocd.held_work import PATIENT, HeldWork, hold
 from compiler.rehearse.argocd.judge import Failure
-from compiler.rehearse.argocd.plan import Departure, growths
+from compiler.rehearse.argocd.plan import Departure, Step, growths
 from compiler.rehearse.argocd.result import EditRun
 from compiler.rehearse.argocd.watch import APPLICATION, NAMESPACE
 from compiler.rehearse.session import Rehearsal
@@ -56,13 +56,14 @@ def _leave(desk: Desk, leaver: Departure, held: HeldWork | str) -> Iterator[Edit
     name = f"{leaver.kind} {leaver.name}"
     work = str(held) if isinstance(held, HeldWork) else f"no work runs: {held}"
     with desk.nothing_deleted(f"{name} is marked as leaving"):
-        yield replace(_step(desk, f"{name} is marked as leaving", leaver.leaving), change=f"leaving: true; {work}")
+        marked = _step(desk, leaver, f"{name} is marked as leaving", leaver.leaving)
+        yield replace(marked, change=f"{marked.change}; {work}")
         yield from _meanwhile(desk, leaver, "it is leaving")
         if leaver.kind == "pool":
-            yield _step(desk, f"{name} stays after all", leaver.back)
-            yield _step(desk, f"{name} is marked again", leaver.leaving)
+            yield _step(desk, leaver, f"{name} stays after all", leaver.back)
+            yield _step(desk, leaver, f"{name} is marked again", leaver.leaving)
     _require_running(desk, f"{name} is marked as leaving", held)
-    marked = desk.text
+    before = desk.text
     freed = [f"{kind} {called}" for kind, called in leaver.held] if leaver.kind == "pool" else []
     left: list[Key] = []
     with desk.nothing_deleted(f"{name} is taken out", freed):
@@ -71,23 +72,30 @@ def _leave(desk: Desk, leaver: Departure, held: HeldWork | str) -> Iterator[Edit
             return
         change = desk.compiled()
         left += change.kept
-        yield desk.arrive(f"{name} is taken out", f"{len(change.removed)} objects", change, gone=change.pruned)
+        subject = _subject(leaver, change.pruned) or next(iter(change.pruned), None)
+        what = f"{len(change.pruned)} objects are pruned, {len(change.kept)} stay"
+        yield desk.arrive(f"{name} is taken out", what, change, subject, gone=change.pruned)
         yield from _meanwhile(desk, leaver, "it is out")
     _require_running(desk, f"{name} is taken out", held)
     desk.settle(f"{name} is taken out")
     yield _cleared(desk, leaver, left, held)
-    desk.restore(marked)
-    yield _step(desk, f"{name} comes back", leaver.back)
+    desk.restore(before)
+    yield _step(desk, leaver, f"{name} comes back", leaver.back)
     desk.settle(f"{name} comes back")
 
 
-def _step(desk: Desk, name: str, step: object) -> EditRun:
+def _step(desk: Desk, leaver: Departure, name: str, step: Step) -> EditRun:
     """A commit of the leaver's own; one that does not compile is late, with the compiler's words."""
-    assert callable(step)
     if errors := desk.errors(step):
         return EditRun(name, "", "", None, ARRIVAL_SECONDS, note=f"the spec does not compile: {errors[0]}")
     change = desk.compiled()
-    return desk.arrive(name, f"{len(change.written)} objects", change, gone=change.pruned)
+    what = f"{len(change.written)} objects change"
+    return desk.arrive(name, what, change, _subject(leaver, change.fields), gone=change.pruned)
+
+
+def _subject(leaver: Departure, keys: Iterable[Key]) -> Key | None:
+    """The object that the element is known by, where it is among the keys."""
+    return next((key for key in keys if (key.kind, key.name) in leaver.held), None)
 
 
 def _meanwhile(desk: Desk, leaver: Departure, when: str) -> Iterator[EditRun]:

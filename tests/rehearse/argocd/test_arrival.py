@@ -66,7 +66,8 @@ def test_what_is_removed_goes_by_itself_or_stays_for_people() -> None:
     change = delta([kept, gone, same], [same])
     assert [str(key) for key in change.pruned] == ["Thing gone"]
     assert [str(key) for key in change.kept] == ["Namespace lab"]
-    assert change.text() == "Namespace lab, Thing gone"
+    assert change.text() == "Namespace lab: removed, and 1 more objects"
+    assert change.text(key_of(gone)).startswith("Thing gone: removed")
 
 
 def test_several_changes_are_one_line() -> None:

@@ -45,6 +45,8 @@ class Server:
 
     def delete(self, api: str, kind: str, name: str, namespace: str = "", **options: Any) -> None:
         self.stored.pop((kind, namespace, name), None)
+        if kind == "Namespace":
+            self.stored = {key: found for key, found in self.stored.items() if key[1] != name}
         self.heals()
 
     def patch(self, api: str, kind: str, name: str, changes: dict[str, Any], namespace: str = "") -> None:
