@@ -36,7 +36,7 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Departures:
-    """What a spec says of elements that go."""
+    """The elements that a spec marks as leaving, and those that it gives a reason for."""
 
     leaving: frozenset[Element] = frozenset()
     """Those that take no new work and are still in the spec; the namespaces of a leaving tenant among them."""
@@ -138,7 +138,7 @@ def parse(text: bytes | str, cluster: str) -> Lock:
 
 
 def _elements(paths: Iterable[list[str | int]]) -> dict[Element, str]:
-    """The elements at the start of spec paths: an object of each says where it came from."""
+    """The elements at the start of spec paths: the output has an object of each element."""
     found: dict[Element, str] = {}
     for path in paths:
         match path:

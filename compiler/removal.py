@@ -30,7 +30,7 @@ _ONE = {"pools": "pool", "tenants": "tenant", "namespaces": "namespace", "queues
 
 
 def departures(cluster: Cluster) -> Departures:
-    """What the spec says of elements that go, for the index of the cluster's output."""
+    """The elements that the spec marks as leaving or gives a reason for, for the index of the cluster's output."""
     leaving: set[Element] = {("pools", pool.name) for pool in cluster.pools if pool.spec.leaving}
     leaving |= {("queues", queue.name) for queue in cluster.queues if queue.spec.leaving}
     for tenant in cluster.tenants:

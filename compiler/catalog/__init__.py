@@ -16,6 +16,7 @@ from compiler.catalog.records import (
     InstanceType,
     MigProfile,
     MigProfileSet,
+    NullField,
     Operand,
     UnsupportedInstance,
 )
@@ -78,6 +79,14 @@ class Catalog:
         for row in typed(Component, _read("releases")["components"]):
             sets.setdefault(row.set, {})[row.component] = row
         return sets
+
+    @cached_property
+    def null_fields(self) -> dict[str, tuple[NullField, ...]]:
+        """Fields that a chart renders as null where a value is empty, by component."""
+        found: dict[str, list[NullField]] = {}
+        for row in typed(NullField, _read("nulls")["nulls"]):
+            found.setdefault(row.component, []).append(row)
+        return {component: tuple(rows) for component, rows in found.items()}
 
     @cached_property
     def operands(self) -> dict[str, dict[str, Operand]]:

@@ -219,6 +219,25 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
+class NullField:
+    """A field of a custom kind that a chart renders as null when a value is empty."""
+
+    component: str
+    version: str
+    """The chart's."""
+    value: str
+    """Path of the value, with points between its keys."""
+    kind: str
+    field: str
+    """Path of the field in the object."""
+    source: Sources
+    object_if: str = ""
+    """Path of the switch that the object needs; empty where the chart always renders it."""
+    object_default: bool = True
+    """The chart's own value of that switch."""
+
+
+@dataclass(frozen=True, slots=True)
 class Daemonset:
     """What one daemonset asks of each node that it lands on."""
 

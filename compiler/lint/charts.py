@@ -17,6 +17,7 @@ from compiler.lint.text import read
 from compiler.manifest import Manifest
 from compiler.verify.flaw import place
 from compiler.verify.mismatch import Fit, Mismatch, mismatches, validator
+from compiler.verify.null_fields import null_fields
 from compiler.verify.references.spelling import misspelt
 from compiler.verify.tree import dig
 from compiler.verify.values import UNKNOWN_KEY, WRONG_TYPE
@@ -30,6 +31,13 @@ NO_CONFIG = fault(
     "Helm values of the GPU operator name a ConfigMap, or a key of it, that the tree has under another name.",
     "The operand's pods wait for the ConfigMap, or exit: no node of the cluster gets its GPUs.",
     "k8s-device-plugin v0.20.0 cmd/config-manager/main.go",
+)
+NULL_FIELD = fault(
+    "VAL005",
+    Severity.WARNING,
+    "A chart renders an empty Helm value as a null in an object of a custom kind.",
+    "Who applies the object on the server's side, as Flux, Helm 4 and Argo CD with ServerSideApply do, is refused.",
+    "compiler/catalog/nulls.json",
 )
 Locate = Callable[[Path, bool], Mark]
 """Where a value of a map stands, or its key."""
@@ -72,16 +80,29 @@ def judge_installs(found: Iterable[Install], manifests: Sequence[Manifest], plac
             judged.others[f"values of the chart {install.chart} {told}: gpuc knows those of {version}"] += 1
             continue
         values: dict[str, Any] = {}
+        read_parts: list[tuple[Any, Locate]] = []
         for part in install.parts:
-            data = _data(part, places, judged.findings)
-            judged.findings += _of(data, component, _locator(part, places), install.ignored, places)
+            data, locate = _data(part, places, judged.findings), _locator(part, places)
+            judged.findings += _of(data, component, locate, install.ignored, places)
+            read_parts.append((data, locate))
             values = merged(values, data)
             if component == "gpu-operator":
-                judged.findings += _config_maps(data, manifests, _locator(part, places))
+                judged.findings += _config_maps(data, manifests, locate)
+        judged.findings += _nulls(component, values, read_parts)
         if install.is_complete and values not in versions.setdefault(component, []):
             versions[component].append(values)
     judged.values = {component: each[0] for component, each in versions.items() if len(each) == 1}
     return judged
+
+
+def _nulls(component: str, values: Any, parts: Sequence[tuple[Any, Locate]]) -> Iterator[Finding]:
+    """Empty values that the chart renders as nulls, each at the last part that has it."""
+    for path, message in null_fields(component, values):
+        for data, locate in reversed(parts):
+            if path[-1] in (dig(data, *path[:-1]) or ()):
+                mark = locate(path, False)
+                yield NULL_FIELD.at((), f"{component}: {place(path)}: {message}", mark=mark)
+                break
 
 
 def _config_maps(data: dict[str, Any], manifests: Sequence[Manifest], locate: Locate) -> Iterator[Finding]:
@@ -108,7 +129,9 @@ def judge_values(values: Sequence[Document], component: str | None, places: Plac
     if component is None or chart(component) is None:
         return
     for file, index, data in values:
-        yield from _of(data, component, _locator(Part(file, index, (), data), places), frozenset(), places)
+        locate = _locator(Part(file, index, (), data), places)
+        yield from _of(data, component, locate, frozenset(), places)
+        yield from _nulls(component, data, [(data, locate)])
 
 
 def judge_configuration(part: Part, places: Places) -> list[Finding]:

@@ -12,6 +12,7 @@ from compiler.finding import Finding, Severity, fault
 from compiler.manifest import Values
 from compiler.verify.flaw import place
 from compiler.verify.mismatch import Fit, Mismatch, mismatches, validator
+from compiler.verify.null_fields import null_fields
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -27,6 +28,13 @@ WRONG_TYPE = fault(
     Severity.ERROR,
     "A Helm value has another type, range or word than the pinned chart takes.",
     "The chart renders something else than meant, or fails to render.",
+)
+NULL_FIELD = fault(
+    "VAL004",
+    Severity.ERROR,
+    "A chart renders an empty Helm value as a null in an object of a custom kind.",
+    "A server-side apply refuses the object, and the sync of its Application fails.",
+    "argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md (Server-Side Apply); compiler/catalog/nulls.json",
 )
 _CONFIGURATION = ("managerConfig", "controllerManagerConfigYaml")
 
@@ -47,8 +55,13 @@ def _of(values: Values, releases: Mapping[str, Any]) -> Iterator[Finding]:
         text = f'{values.file}: no chart "{values.component}" among the releases: {known}'
         yield UNKNOWN_KEY.at(values.origin, text)
         return
+    faulty = set()
     for item in mismatches(_compiled(values.component), values.body, schema):
+        faulty.add(item.path)
         yield _finding(values, item)
+    for path, message in null_fields(values.component, values.body):
+        if path not in faulty:
+            yield NULL_FIELD.at(values.origin, f"{values.file}: {place(path)}: {message}")
     if values.component == "kueue":
         yield from (_finding(values, item) for item in _configuration(values))
 

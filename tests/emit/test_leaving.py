@@ -107,7 +107,7 @@ def test_a_static_pool_that_leaves_keeps_its_replicas(variant: Variant) -> None:
 
 
 def test_no_queue_has_quota_of_a_pool_that_leaves(variant: Variant, reference: Cluster) -> None:
-    """Nobody's: what one queue could still claim, it would take from running work of another."""
+    """A queue that kept its quota could take it back from running work of another queue."""
     cluster = variant(lambda spec: spec["pools"]["train-h100"].update(leaving=True))
     rows: dict[str, list[dict[str, str]]] = {}
     for queue in objects(cluster, "ClusterQueue"):

@@ -93,6 +93,15 @@ def test_values_of_a_chart_are_judged(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (code, told(report)) == (1, [("VAL001", 2, 3)])
 
 
+def test_an_empty_value_that_renders_to_a_null_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "values.yaml").write_text("mig:\n  strategy: ''\n")
+    _, report = lint(capsys, str(tmp_path), "--chart", "gpu-operator=v26.7.0")
+    assert told(report) == [("VAL005", 2, 13)]
+    (tmp_path / "values.yaml").write_text("mig:\n  strategy: ''\nclusterPolicy:\n  deployCR: false\n")
+    _, report = lint(capsys, str(tmp_path), "--chart", "gpu-operator=v26.7.0")
+    assert told(report) == []
+
+
 def test_a_chart_of_another_version_is_a_wrong_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "values.yaml").write_text("a: 1\n")
     assert main(["lint", str(tmp_path), "--chart", "gpu-operator=v1.0.0"]) == 2

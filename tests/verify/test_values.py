@@ -23,7 +23,9 @@ def told(component: str, body: dict[str, Any]) -> list[tuple[str, str]]:
     [
         ("gpu-operator", {"dcgmExporter": {"podLabelAllowlistRegex": ["^a$"]}}),
         ("gpu-operator", {"dcgmExporter": {"config": {"name": "metrics", "create": True, "data": "A, gauge, b"}}}),
-        ("gpu-operator", {"mig": {"strategy": ""}}),
+        ("gpu-operator", {"mig": {"strategy": "mixed"}}),
+        ("gpu-operator", {"mig": {"strategy": ""}, "clusterPolicy": {"deployCR": False}}),
+        ("karpenter", {"serviceMonitor": {"enabled": True}}),
         ("gpu-operator", {"driver": {"kernelModuleType": "open", "upgradePolicy": {"maxUnavailable": "25%"}}}),
         ("gpu-operator", {"toolkit": {"env": [{"name": "A", "value": "false"}]}}),
         ("gpu-operator", {"devicePlugin": {"config": {"create": True, "default": "a", "data": {"a": "version: v1"}}}}),
@@ -40,6 +42,35 @@ def told(component: str, body: dict[str, Any]) -> list[tuple[str, str]]:
 )
 def test_keys_that_the_charts_read_are_taken(component: str, body: dict[str, Any]) -> None:
     assert told(component, body) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "value", "field"),
+    [
+        ({"mig": {"strategy": ""}}, "mig.strategy", "spec.mig"),
+        (
+            {"operator": {"runtimeClass": ""}, "clusterPolicy": {"deployCR": True}},
+            "operator.runtimeClass",
+            "spec.operator",
+        ),
+        ({"hostPaths": {"rootFS": ""}}, "hostPaths.rootFS", "spec.hostPaths.rootFS"),
+    ],
+)
+def test_finding_1_an_empty_value_that_renders_to_a_null_is_refused(
+    body: dict[str, Any], value: str, field: str
+) -> None:
+    """The values that gpuc wrote before were accepted, and the API server refused the object that came of them."""
+    message = f"{value}: is empty, so that the chart renders ClusterPolicy with a null at {field}"
+    assert told("gpu-operator", body) == [("VAL004", message)]
+
+
+def test_what_renders_to_a_null_is_known_for_the_pinned_charts() -> None:
+    from compiler.catalog import load
+
+    catalog = load()
+    for component, rows in catalog.null_fields.items():
+        for row in rows:
+            assert row.version == catalog.releases["2026.08"][component].version, row
 
 
 @pytest.mark.parametrize(

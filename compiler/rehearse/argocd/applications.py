@@ -11,6 +11,19 @@ from compiler.manifest import Manifest
 
 IN_CLUSTER = "https://kubernetes.default.svc"
 """The server by which Argo CD means its own cluster."""
+GROUPS = {
+    "gatekeeper": (
+        "config.gatekeeper.sh",
+        "constraints.gatekeeper.sh",
+        "expansion.gatekeeper.sh",
+        "templates.gatekeeper.sh",
+    ),
+    "gpu-operator": ("nvidia.com",),
+    "karpenter": ("karpenter.k8s.aws", "karpenter.sh"),
+    "karpenter-crd": ("karpenter.k8s.aws", "karpenter.sh"),
+    "kueue": ("kueue.x-k8s.io",),
+}
+"""API groups whose objects need a chart: the chart brings the kinds, or the controller that makes them healthy."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +123,7 @@ def namespaces_of_charts(synced: Iterable[Manifest]) -> dict[str, str]:
 def missing_namespaces(synced: Iterable[Manifest]) -> list[str]:
     """Namespaces of destinations that no Application makes: an operator makes them before the first sync."""
     wanted: set[str] = set()
-    made = {"kube-system"}
+    made = {"default", "kube-system"}
     for application in applications(synced):
         spec = application.body["spec"]
         options = spec["syncPolicy"].get("syncOptions", ())

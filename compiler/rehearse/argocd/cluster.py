@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -109,12 +109,16 @@ class ArgoCluster:
         """Where it runs."""
         return self._plane
 
-    def prepare(self, spec: CompiledSpec) -> None:
-        """Makes what an operator has before the first sync: nodes for controllers, namespaces of others."""
+    def prepare(self, spec: CompiledSpec, left_out: Collection[str]) -> None:
+        """Makes what an operator has before the first sync: nodes for controllers, namespaces of others.
+
+        left_out are names of Applications that are not synced, and so make no namespace.
+        """
         for node in system_nodes(spec.cluster):
             if self.client.find("v1", "Node", node["metadata"]["name"]) is None:
                 self.client.create(node)
-        for document in namespaces(spec.cluster, spec.synced):
+        synced = [manifest for manifest in spec.synced if manifest.name not in left_out]
+        for document in namespaces(spec.cluster, synced):
             self.client.apply(document)
 
     def offer(self, spec: CompiledSpec) -> None:

@@ -129,7 +129,7 @@ class ArgoCD:
             ApiError: when the API server refuses one of them.
         """
         name = spec.cluster.name
-        self._members[name].prepare(spec)
+        self._members[name].prepare(spec, self.not_rendered)
         entry = self.repository.root / "clusters" / name
         for values in documents(entry / "argocd-health.yaml"):
             self._configure(merged_health(values))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from compiler.manifest import Body
-from compiler.rehearse.argocd.applications import ChartSource, GitSource, chart_of, git_sources
+from compiler.rehearse.argocd.applications import GROUPS, ChartSource, GitSource, chart_of, git_sources
 from compiler.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP
 
 _IDENTITY = {
@@ -24,6 +24,7 @@ _IDENTITY = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 _NODE_CLASS = re.compile(r"(\n +nodeClassRef:\n +group: )karpenter\.k8s\.aws(\n +kind: )EC2NodeClass\n")
+_GROUP = re.compile(r"^apiVersion: ([^/\s]+)/", re.MULTILINE)
 _COPIED = ("specs", "out", "clusters", "policies")
 """Folders of a fleet that a compile reads or writes."""
 
@@ -76,8 +77,8 @@ class FleetRepository:
 
     def _substitute(self, index: dict[str, str]) -> None:
         self.not_rendered.clear()
-        for file in sorted((self.root / "out").glob("*/apps/*.yaml")):
-            if reason := self._unserved(file):
+        for folder in sorted((self.root / "out").glob("*/apps")):
+            for file, reason in self._left_out(folder).items():
                 self._run("rm", "--cached", "--quiet", self._name(file), environment=index)
                 self.not_rendered[application_name(file)] = reason
         for file in sorted((self.root / "out").glob("*/karpenter/**/*.yaml")):
@@ -87,13 +88,28 @@ class FleetRepository:
                 entry = f"100644,{blob},{self._name(file)}"
                 self._run("update-index", "--cacheinfo", entry, environment=index)
 
-    def _unserved(self, file: Path) -> str:
-        """Why an Application is left out of the served tree; empty where it is served."""
-        for document in documents(file):
-            chart = chart_of(document["spec"]) if document["kind"] == "Application" else None
+    def _left_out(self, folder: Path) -> dict[Path, str]:
+        """Reason by file of the Applications of a cluster that cannot be synced: the root would wait for them."""
+        found: dict[Path, str] = {}
+        lost: dict[str, str] = {}
+        entries = {file: spec for file in sorted(folder.glob("*.yaml")) if (spec := application_spec(file))}
+        for file, spec in entries.items():
+            chart = chart_of(spec)
             if chart and not self.has_chart(chart):
-                return f"chart {chart.name} {chart.version} of {chart.repository} is missing: --charts DIR brings it"
-        return ""
+                where = f"chart {chart.name} {chart.version} of {chart.repository}"
+                found[file] = f"{where} is missing: --charts DIR brings it"
+                lost |= dict.fromkeys(GROUPS.get(chart.name, ()), chart.name)
+        for file, spec in entries.items():
+            for group in sorted(self._groups(spec) & lost.keys()):
+                found.setdefault(file, f"its objects of {group} need chart {lost[group]}, which is missing")
+        return found
+
+    def _groups(self, spec: Body) -> set[str]:
+        """The API groups of the objects in the folders of an Application."""
+        files = (
+            file for source in git_sources(spec) if source.path for file in (self.clone / source.path).rglob("*.yaml")
+        )
+        return {group for file in files for group in _GROUP.findall(file.read_text(encoding="utf-8"))}
 
     def _name(self, file: Path) -> str:
         return file.relative_to(self.clone).as_posix()
@@ -163,6 +179,11 @@ def documents(file: Path) -> list[Body]:
     import yaml
 
     return [document for document in yaml.safe_load_all(file.read_text(encoding="utf-8")) if document]
+
+
+def application_spec(file: Path) -> Body:
+    """The spec of the Application in a file; empty where the file has none."""
+    return next((found["spec"] for found in documents(file) if found["kind"] == "Application"), {})
 
 
 def application_name(file: Path) -> str:

@@ -41,7 +41,7 @@ def test_only_the_class_of_nodes_and_applications_without_a_chart_differ(reposit
     subprocess.run([GIT, "--git-dir", ours, "push", "-q", repository.bare, "HEAD:refs/heads/ours"], check=True)
     changed = served(repository, "diff", "--name-only", "ours", "main").split()
     dropped = [name for name in changed if "/apps/" in name]
-    assert {name.rpartition("/")[2] for name in dropped} == {"gpu-operator.yaml"}
+    assert {name.rpartition("/")[2] for name in dropped} == {"gpu-operator.yaml", "gpu-operator-config.yaml"}
     assert all("/karpenter/pools/" in name for name in changed if name not in dropped)
     lines = served(repository, "diff", "-U0", "ours", "main", "--", "out/prod-use1/karpenter").splitlines()
     changes = {line[1:].strip() for line in lines if line[0] in "+-" and not line.startswith(("+++", "---"))}
@@ -54,10 +54,15 @@ def test_only_the_class_of_nodes_and_applications_without_a_chart_differ(reposit
 
 
 def test_an_application_without_its_chart_is_named_with_the_reason(repository: FleetRepository) -> None:
-    assert set(repository.not_rendered) == {
-        f"{name}-gpu-operator" for name in ("prod-use1", "infer-euw1", "train-usw2")
-    }
     assert "chart gpu-operator v26.7.0" in repository.not_rendered["prod-use1-gpu-operator"]
+    clusters = {name.partition("-gpu-")[0] for name in repository.not_rendered}
+    assert clusters == {"prod-use1", "infer-euw1", "train-usw2"}
+
+
+def test_what_needs_the_kinds_of_a_missing_chart_is_left_out_as_well(repository: FleetRepository) -> None:
+    assert repository.not_rendered["prod-use1-gpu-operator-config"] == (
+        "its objects of nvidia.com need chart gpu-operator, which is missing"
+    )
 
 
 def test_the_clone_stays_what_was_compiled(repository: FleetRepository) -> None:

@@ -27,7 +27,7 @@ UNSEEN = {
     ("NetworkPolicy", "rule"): "an exception of one tenant, to addresses outside of the cluster",
     ("Application", "label"): "Gatekeeper looks whether a namespace has the label, not at its value",
     ("ClusterPolicy", "label"): "labels that the operator puts on its pods, for people",
-    ("ClusterPolicy", "taint"): "which nodes the operator's pods may go to: the pods are in no tree",
+    ("ClusterPolicy", "taint"): "a startup taint: who takes it away may need the operator's pods or not",
     ("Cohort", "object"): "Kueue takes a cohort that only queues name",
     ("DaemonSet", "quantity"): AGENT,
     ("LimitRange", "quantity"): DECISION,

@@ -1,0 +1,56 @@
+"""Taints of node pools that the pods of the GPU operator have to tolerate."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import EXAMPLES
+from tests.verify.references.trees import example_objects, ids, judged, replaced, with_value
+
+TREE = """
+apiVersion: nvidia.com/v1
+kind: ClusterPolicy
+metadata: {name: cluster-policy}
+spec: {daemonsets: {tolerations: TOLERATIONS}}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: vision}
+spec:
+  template:
+    metadata: {labels: {nvidia.com/gpu.deploy.operands: "DEPLOY"}}
+    spec:
+      taints: [{key: team, value: vision, effect: NoSchedule}]
+      requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [TYPE]}]
+"""
+OPEN = "[{key: team, operator: Exists, effect: NoSchedule}]"
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "instance", "deploy", "told"),
+    [
+        ("[{key: nvidia.com/gpu, operator: Exists}]", "g6.12xlarge", "true", True),
+        (OPEN, "g6.12xlarge", "true", False),
+        ("[{operator: Exists}]", "g6.12xlarge", "true", False),
+        (OPEN.replace("NoSchedule", "NoExecute"), "g6.12xlarge", "true", True),
+        ("[]", "m7i.8xlarge", "true", False),
+        ("[]", "g6.12xlarge", "false", False),
+        ("null", "g6.12xlarge", "true", False),
+    ],
+)
+def test_a_taint_that_keeps_the_device_plugin_off_is_told(
+    tolerations: str, instance: str, deploy: str, told: bool
+) -> None:
+    text = TREE.replace("TOLERATIONS", tolerations).replace("TYPE", instance).replace("DEPLOY", deploy)
+    assert ("REF015" in ids(text)) == told
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_tolerations_that_gpuc_writes_are_needed(name: str) -> None:
+    objects = example_objects(name)
+    (policy,) = (each for each in objects if each.kind == "ClusterPolicy")
+    tolerations = policy.body["spec"]["daemonsets"]["tolerations"]
+    fewer = [each for each in tolerations if each["key"] != "nvidia.com/gpu"]
+    broken = with_value(policy, ("spec", "daemonsets", "tolerations"), fewer)
+    found = judged(replaced(objects, policy, broken), whole=True, charts_of=name)
+    assert {each.fault.id for each in found} == {"REF015"}
