@@ -115,10 +115,14 @@ def _require_running(desk: Desk, name: str, held: HeldWork | str) -> None:
 def _cleared(desk: Desk, leaver: Departure, left: list[Key], held: HeldWork | str) -> EditRun:
     """Ends the work, waits for the nodes, lists what is left over as the README does, and deletes it."""
     name = f"what {leaver.kind} {leaver.name} left is deleted"
+    notes = []
     if isinstance(held, HeldWork):
+        notes.append(f"{held}: {held.problem or 'its pod ran until here'}")
         held.end()
     if leaver.kind == "pool":
-        desk.watch.until(lambda: not _claims(desk, leaver.name), DRAINED_SECONDS)
+        drained = desk.watch.until(lambda: not _claims(desk, leaver.name), DRAINED_SECONDS)
+        after = f"not after {DRAINED_SECONDS} s" if drained is None else f"after {drained:.0f} s"
+        notes.append(f"its last node is gone {after}")
     desk.argocd.refresh(*desk.applications)
     listed = list(left_over(desk))
     unlisted = [str(key) for key in left if (key.kind, key.namespace, key.name) not in {_short(k) for k in listed}]
@@ -140,7 +144,7 @@ def _cleared(desk: Desk, leaver: Departure, left: list[Key], held: HeldWork | st
         words = f"deleted {desk.watch.now - started:.0f} s ago and still there"
         desk.failures += [Failure("left", desk.name, str(key), words, desk.watch.now) for key in still]
     subjects = ", ".join(str(key) for key in listed)
-    return EditRun(name, f"{len(listed)} objects", subjects, taken, CLEARED_SECONDS)
+    return EditRun(name, f"{len(listed)} objects", subjects, taken, CLEARED_SECONDS, note="; ".join(notes))
 
 
 def left_over(desk: Desk) -> Iterator[Key]:
