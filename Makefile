@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help compile test check tools tools-argocd conformance format bench clean
+.PHONY: help compile test check tools tools-argocd conformance conformance-all format bench clean
 
 help:  ## Print the verbs.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ $(VENV)/.conformance: $(VENV)/.installed
 
 conformance: tools $(VENV)/.conformance  ## Let the real programs judge the examples: gator, kubeconform, rehearsals, random work, planted faults.
 	$(BIN)/python -m tests.conformance.run
+
+conformance-all: tools $(VENV)/.conformance  ## The same, then Argo CD over the examples and a hub, into benchmarks/argocd.md (GPUC_CHARTS names a folder of charts).
+	$(BIN)/python -m tests.conformance.argocd
 
 format: $(VENV)/.installed  ## Format the code.
 	$(BIN)/ruff check --fix-only --quiet .

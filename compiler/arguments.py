@@ -18,7 +18,7 @@ _EXIT_CODES = """exit codes:
   3  gpuc itself failed"""
 
 _REHEARSAL_EXIT_CODES = """exit codes:
-  0  everything was applied, is healthy, and every scene went as the model expects
+  0  everything was applied, is healthy, and every scene (with --argocd: every edit) went as expected
   1  something did not
   2  the command line cannot be carried out, or programs are missing
   3  gpuc itself or a program of the control plane failed"""
@@ -102,6 +102,18 @@ def _rehearsal_parser() -> Parser:
         help="play only scenes whose 'family/name' matches: a glob, or a part of it; may be repeated",
     )
     parser.add_argument("--keep", action="store_true", help="leave the control plane up until Ctrl-C, for kubectl")
+    parser.add_argument(
+        "--argocd",
+        action="store_true",
+        help="let the real Argo CD apply the output from a Git repository, and play edits instead of scenes; "
+        "needs `make tools-argocd`; specs of another cluster than Argo CD's share one Argo CD",
+    )
+    parser.add_argument(
+        "--charts",
+        type=_existing_folder,
+        metavar="DIR",
+        help="with --argocd: charts as `helm pull` writes them; an Application whose chart is missing is left out",
+    )
     _add_formats(parser, REHEARSAL_FORMATS)
     return parser
 

@@ -33,8 +33,12 @@ class RehearsalOptions:
     """Reports that go to files, as (format, file)."""
     crds: Path | None = None
     """A folder of CustomResourceDefinitions that go before those of the programs."""
+    charts: Path | None = None
+    """A folder of charts as `helm pull` writes them."""
     format: str = "text"
     keep: bool = False
+    argocd: bool = False
+    """Whether Argo CD applies the output, instead of the rehearsal itself."""
 
     def __init__(self) -> None:
         self.scene, self.output = [], []

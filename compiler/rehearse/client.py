@@ -7,7 +7,7 @@ import json
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,6 +122,11 @@ class Client:
         items: list[Object] = self._request("GET", self.path(api, kind, namespace), query=query)["items"]
         return [{"apiVersion": api, "kind": kind, **item} for item in items]
 
+    def list_at(self, api: str, kind: str, namespace: str) -> tuple[list[Object], str]:
+        """The objects of a kind in a namespace, and the resource version from which a watch goes on."""
+        answer = self._request("GET", self.path(api, kind, namespace))
+        return answer["items"], answer["metadata"]["resourceVersion"]
+
     def patch(
         self,
         api: str,
@@ -172,6 +177,39 @@ class Client:
         found = self.list_all("v1", "Event", namespace, fields=f"involvedObject.uid={uid}")
         found.sort(key=_event_time)
         return [(event.get("reason", ""), event.get("message", "")) for event in found]
+
+    def watch(self, api: str, kind: str, namespace: str, since: str, timeout_s: int) -> Iterator[tuple[str, Object]]:
+        """(ADDED, MODIFIED, DELETED or BOOKMARK, object) for every change after a resource version, as they come.
+
+        Ends when the server ends it, after timeout_s seconds at the latest.
+
+        Raises:
+            ApiError: with code 410 when the server does not know the resource version any more.
+        """
+        query = {
+            "watch": "1",
+            "resourceVersion": since,
+            "timeoutSeconds": str(timeout_s),
+            "allowWatchBookmarks": "true",
+        }
+        address = f"{self.path(api, kind, namespace)}?{urlencode(query)}"
+        connection = http.client.HTTPSConnection(
+            self._address, timeout=timeout_s + REQUEST_TIMEOUT_SECONDS, context=self._context
+        )
+        try:
+            connection.request("GET", address, headers={"Accept": "application/json", **self._caller})
+            answer = connection.getresponse()
+            if answer.status >= 300:
+                refused = _decoded(answer.read())
+                raise ApiError(answer.status, refused.get("message", ""), refused.get("reason", ""))
+            while line := answer.readline():
+                event = _decoded(line)
+                if event.get("type") == "ERROR":
+                    status = event.get("object", {})
+                    raise ApiError(status.get("code", 500), status.get("message", ""), status.get("reason", ""))
+                yield event["type"], event["object"]
+        finally:
+            connection.close()
 
     def wait_for(
         self,

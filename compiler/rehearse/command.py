@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from compiler.compiled import CompiledSpec
 from compiler.options import RehearsalOptions
+from compiler.rehearse.argocd.command import require_no_scenes, run_argocd
 from compiler.rehearse.report import render
 from compiler.rehearse.result import Result, tried, troubles
 from compiler.rehearse.scenes import Scene
@@ -44,9 +45,10 @@ def run_rehearsal(words: list[str]) -> int:
     from compiler.source import cluster_files
 
     options: RehearsalOptions = parser_of("rehearse").parse(words, RehearsalOptions())
+    require_no_scenes(options)
     root = find_root(Path.cwd())
     files = select(root, Path.cwd(), options.specs) or cluster_files(root)
-    if options.keep and len(files) != 1:
+    if options.keep and len(files) != 1 and not options.argocd:
         raise UsageError("--keep leaves one control plane up: name one spec")
     if not _compiles(root, files):
         return 1
@@ -55,6 +57,8 @@ def run_rehearsal(words: list[str]) -> int:
     progress = Progress(sys.stderr)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        if options.argocd:
+            return run_argocd(root, files, programs, options, outputs, progress)
         results = list(_results(root, files, programs, options, progress))
         for output in outputs:
             output.write(render(output.format, results))

@@ -1,0 +1,79 @@
+"""From one compiled tree to the next: what has to change in the cluster, and what Argo CD deletes by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.compiled import compiled_spec
+from compiler.manifest import Manifest
+from compiler.rehearse.argocd.arrival import Key, delta, has_arrived, key_of
+from compiler.rehearse.argocd.spec_edit import SpecFile
+from compiler.rehearse.substitute import rehearsed
+from tests.conftest import ROOT
+
+PROD = "specs/prod-use1.yaml"
+POOL = Key("karpenter.sh/v1", "NodePool", "", "general")
+
+
+class Server:
+    """An API server that has some objects."""
+
+    def __init__(self, *stored: dict[str, Any]) -> None:
+        self._stored = stored
+
+    def find(self, api: str, kind: str, name: str, namespace: str = "") -> dict[str, Any] | None:
+        for found in self._stored:
+            if (found["kind"], found["metadata"]["name"]) == (kind, name):
+                return found
+        return None
+
+
+def manifest(name: str, spec: dict[str, Any], **notes: str) -> Manifest:
+    return Manifest("f", (), "v1", "Thing", name, {"spec": spec}, annotations=notes)
+
+
+def test_a_bigger_pool_changes_its_node_pool_and_says_which_fields(fleet: Any) -> None:
+    before = compiled_spec(ROOT, PROD)
+    SpecFile(fleet, PROD).set(("spec", "pools", "general", "nodes", "max"), 11)
+    change = delta(before.synced, compiled_spec(fleet, PROD).synced)
+    assert change.removed == ()
+    assert "spec.limits.nodes 10 -> 11" in change.fields[POOL]
+    assert "NodePool general: spec.limits" in change.text(POOL)
+    assert all(not found.api.startswith("argoproj.io/") for found in change.written)
+
+
+def test_an_object_has_arrived_when_the_server_has_it_as_the_rehearsal_writes_it() -> None:
+    pool = next(found for found in compiled_spec(ROOT, PROD).synced if key_of(found) == POOL)
+    live = rehearsed(pool)
+    live["metadata"]["uid"] = "1"
+    live["status"] = {"conditions": []}
+    assert has_arrived(Server(live), pool)  # type: ignore[arg-type]
+    live["spec"]["limits"]["nodes"] = "9"
+    assert not has_arrived(Server(live), pool)  # type: ignore[arg-type]
+    assert not has_arrived(Server(), pool)  # type: ignore[arg-type]
+
+
+def test_an_object_that_is_being_deleted_has_not_arrived() -> None:
+    thing = manifest("a", {"x": 1})
+    live = {**thing.document(), "metadata": {"name": "a", "deletionTimestamp": "now"}}
+    assert not has_arrived(Server(live), thing)  # type: ignore[arg-type]
+
+
+def test_what_is_removed_goes_by_itself_or_stays_for_people() -> None:
+    options = {"argocd.argoproj.io/sync-options": "Delete=confirm,Prune=false"}
+    kept = Manifest("f", (), "v1", "Namespace", "lab", {}, annotations=options)
+    gone, same = manifest("gone", {}), manifest("same", {"x": [1]})
+    change = delta([kept, gone, same], [same])
+    assert [str(key) for key in change.pruned] == ["Thing gone"]
+    assert [str(key) for key in change.kept] == ["Namespace lab"]
+    assert change.text() == "Namespace lab: removed, and 1 more objects"
+    assert change.text(key_of(gone)).startswith("Thing gone: removed")
+
+
+def test_several_changes_are_one_line() -> None:
+    before = [manifest("a", {"x": 1}), manifest("b", {"y": {"z": 1}}), manifest("c", {"l": [1]})]
+    after = [manifest("a", {"x": 2}), manifest("b", {"y": {}}), manifest("c", {"l": [2]}), manifest("d", {})]
+    change = delta(before, after)
+    assert change.fields[key_of(after[1])] == ("spec.y.z 1 -> none",)
+    assert change.text(key_of(after[0])) == "Thing a: spec.x 1 -> 2, and 3 more objects"
+    assert change.text(key_of(after[3])).startswith("Thing d: new")

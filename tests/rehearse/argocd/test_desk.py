@@ -1,0 +1,239 @@
+"""Edits on a cluster that takes commits at once, never, or with a mistake: what is measured, and what fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from compiler.compiled import CompiledSpec, compiled_spec
+from compiler.rehearse.argocd import departures, plan
+from compiler.rehearse.argocd.by_hand import hand_edits, play
+from compiler.rehearse.argocd.desk import Desk
+from compiler.rehearse.argocd.edits import Edits
+from compiler.rehearse.argocd.spec_edit import SpecFile
+from compiler.rehearse.argocd.timeline import State
+from compiler.rehearse.argocd.watch import Watch
+from compiler.rehearse.client import ApiError
+from compiler.rehearse.substitute import rehearsed
+
+PROD = "specs/prod-use1.yaml"
+Key = tuple[str, str, str]
+
+
+class Server:
+    """An API server as a map; deletion is immediate."""
+
+    def __init__(self) -> None:
+        self.stored: dict[Key, dict[str, Any]] = {}
+        self.heals: Callable[[], None] = lambda: None
+        self._version = 0
+
+    def put(self, document: dict[str, Any]) -> None:
+        metadata = document["metadata"]
+        key = document["kind"], metadata.get("namespace", ""), metadata["name"]
+        known = self.stored.get(key)
+        self._version += 1
+        uid = known["metadata"]["uid"] if known else f"uid-{self._version}"
+        self.stored[key] = {**document, "metadata": {**metadata, "uid": uid, "resourceVersion": str(self._version)}}
+
+    def find(self, api: str, kind: str, name: str, namespace: str = "") -> dict[str, Any] | None:
+        return self.stored.get((kind, namespace, name))
+
+    def delete(self, api: str, kind: str, name: str, namespace: str = "", **options: Any) -> None:
+        self.stored.pop((kind, namespace, name), None)
+        if kind == "Namespace":
+            self.stored = {key: found for key, found in self.stored.items() if key[1] != name}
+        self.heals()
+
+    def patch(self, api: str, kind: str, name: str, changes: dict[str, Any], namespace: str = "") -> None:
+        found = self.stored[kind, namespace, name]
+        self.put(_merged(found, changes))
+        self.heals()
+
+    def list_all(self, api: str, kind: str, namespace: str = "", labels: str = "") -> list[dict[str, Any]]:
+        return [found for (known, _, _), found in self.stored.items() if known == kind]
+
+    def serves(self, api: str, kind: str) -> bool:
+        return True
+
+
+class Argo:
+    """Argo CD that applies what a commit compiles to, keeps what says so, and lists it as left over."""
+
+    def __init__(self, root: Path, server: Server) -> None:
+        self.repository = SimpleNamespace(root=root, commit=self.commit)
+        self.clusters = {"prod-use1": server}
+        self.client = server
+        self.not_rendered: dict[str, str] = {}
+        self.messages: list[str] = []
+        self.applies = True
+        self.prunes_all = False
+        self._compiled: dict[str, CompiledSpec] = {}
+
+    def commit(self, message: str) -> str:
+        self.messages.append(message)
+        if self.applies:
+            self.sync()
+        return str(len(self.messages))
+
+    def sync(self) -> None:
+        server = self.clusters["prod-use1"]
+        wanted = {}
+        text = (self.repository.root / PROD).read_text(encoding="utf-8")
+        if text not in self._compiled:
+            self._compiled[text] = compiled_spec(self.repository.root, PROD)
+        for manifest in self._compiled[text].synced:
+            wanted[manifest.kind, manifest.namespace, manifest.name] = rehearsed(manifest)
+        rows = []
+        for key, known in list(server.stored.items()):
+            if key not in wanted and key[0] != "Application":
+                notes = known["metadata"].get("annotations", {})
+                if "Prune=false" in notes.get("argocd.argoproj.io/sync-options", "") and not self.prunes_all:
+                    group, _, version = known["apiVersion"].rpartition("/")
+                    row = {"group": group, "version": version, "kind": key[0], "namespace": key[1], "name": key[2]}
+                    rows.append({**row, "requiresPruning": True})
+                else:
+                    del server.stored[key]
+        for key, document in wanted.items():
+            if key not in server.stored or _written(server.stored[key]) != document:
+                server.put(document)
+        server.stored["Application", "argocd", "all"] = {
+            "metadata": {"name": "all"}, "spec": {"project": "prod-use1"}, "status": {"resources": rows},
+        }  # fmt: skip
+
+    def refresh(self, *names: str) -> None:
+        if self.applies:
+            self.sync()
+
+    def offer(self, spec: CompiledSpec) -> None: ...
+
+    def require_alive(self) -> None: ...
+
+
+def _written(stored: dict[str, Any]) -> dict[str, Any]:
+    metadata = {key: value for key, value in stored["metadata"].items() if key not in ("uid", "resourceVersion")}
+    return {**stored, "metadata": metadata}
+
+
+def _merged(old: Any, changes: Any) -> Any:
+    if not isinstance(old, dict) or not isinstance(changes, dict):
+        return changes
+    return {**old, **{key: _merged(old.get(key), value) for key, value in changes.items()}}
+
+
+@pytest.fixture
+def argo(fleet: Path) -> Argo:
+    made = Argo(fleet, Server())
+    made.sync()
+    return made
+
+
+@pytest.fixture
+def desk(argo: Argo) -> Desk:
+    watch = Watch(argo.client)  # type: ignore[arg-type]
+    watch.timeline.add(State(0, "prod-use1-pools", "prod-use1", 20, "Synced", "Healthy", "Succeeded"))
+    return Desk(argo, "prod-use1", PROD, watch, lambda step: None)  # type: ignore[arg-type]
+
+
+def test_a_commit_is_timed_until_the_server_has_what_it_compiles_to(desk: Desk, argo: Argo) -> None:
+    edit = desk.play("a pool grows", plan.growths(desk.spec.cluster))
+    assert edit.change == "pools.general.nodes.max: 10 -> 11"
+    assert "spec.limits.nodes 10 -> 11" in edit.object
+    assert edit.seconds is not None
+    assert edit.seconds < 5
+    assert argo.messages == ["a pool grows: pools.general.nodes.max: 10 -> 11"]
+
+
+def test_a_commit_that_does_not_arrive_is_late_and_names_the_object(desk: Desk, argo: Argo) -> None:
+    argo.applies = False
+    edit = desk.play("a pool grows", plan.growths(desk.spec.cluster), limit_s=0.3)
+    assert edit.is_late
+    assert edit.note == "not in time: NodePool general"
+
+
+def test_an_edit_that_no_candidate_allows_is_skipped_with_the_compiler_s_words(desk: Desk, argo: Argo) -> None:
+    before = desk.text
+    bad = plan.Candidate(
+        "pools.general.nodes.max: 10 -> -1", lambda spec: spec.set(("spec", "pools", "general", "nodes", "max"), -1)
+    )
+    edit = desk.play("a pool grows", [bad])
+    assert edit.skipped.startswith("pools.general.nodes.max: 10 -> -1: ")
+    assert desk.text == before
+    assert argo.messages == []
+
+
+@pytest.mark.parametrize("name", ["prod-use1", "infer-euw1", "train-usw2"])
+def test_every_edit_of_a_spec_finds_a_candidate_in_the_example_clusters(name: str, fleet: Path) -> None:
+    server = Server()
+    argo = Argo(fleet, server)
+    argo.clusters[name] = server
+    desk = Desk(argo, name, f"specs/{name}.yaml", Watch(server), print)  # type: ignore[arg-type]
+    for candidates in (plan.growths, plan.other_instances, plan.stricter_policies, plan.renamed_tenants):
+        before = desk.text
+        assert any(not desk.errors(found.apply) for found in candidates(desk.spec.cluster)), candidates.__name__
+        (fleet / desk.file).write_text(before, encoding="utf-8")
+
+
+def test_edits_by_hand_are_healed_or_late(desk: Desk, argo: Argo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("compiler.rehearse.argocd.by_hand.HEAL_SECONDS", 0.3)
+    edits = list(hand_edits(desk))
+    assert len(edits) == 5
+    argo.clusters["prod-use1"].heals = argo.sync
+    assert [play(desk, edit).note for edit in edits] == ["healed"] * 5
+    argo.clusters["prod-use1"].heals = lambda: None
+    assert all(play(desk, edit).is_late for edit in edits)
+
+
+def test_an_edit_by_hand_that_a_policy_refuses_is_no_failure(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise ApiError(403, "ValidatingAdmissionPolicy refuses")
+
+    monkeypatch.setattr(Server, "patch", refuse)
+    edit = play(desk, next(hand_edits(desk)))
+    assert edit.note == "refused: ValidatingAdmissionPolicy refuses"
+    assert not edit.is_late
+
+
+@pytest.mark.parametrize("kind", ["pool", "tenant"])
+def test_an_element_leaves_in_two_commits_is_cleared_and_comes_back(
+    kind: str, desk: Desk, argo: Argo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(departures, "hold", lambda *arguments: "nothing runs here")
+    argo.clusters["prod-use1"].heals = argo.sync
+    leavers = {"pool": plan.leaving_pools, "tenant": plan.leaving_tenants}[kind]
+    before = SpecFile(desk.argocd.repository.root, PROD).merged()
+    played = list(departures.depart(desk, kind, leavers(desk.spec.cluster)))
+    assert [edit.name for edit in played if edit.is_late or edit.skipped] == []
+    assert desk.failures == []
+    assert any("is taken out" in edit.name for edit in played)
+    cleared = next(edit for edit in played if "left is deleted" in edit.name)
+    assert cleared.object
+    assert list(departures.left_over(desk)) == []
+    after = SpecFile(desk.argocd.repository.root, PROD).merged()["spec"]
+    assert {**after, "pools": None} == {**before["spec"], "pools": None}  # another pool grew meanwhile
+    assert after["pools"].keys() == before["spec"]["pools"].keys()
+
+
+def test_what_holds_work_and_is_pruned_is_a_failure(desk: Desk, argo: Argo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(departures, "hold", lambda *arguments: "nothing runs here")
+    monkeypatch.setattr("compiler.rehearse.argocd.departures.CLEARED_SECONDS", 0.3)
+    argo.clusters["prod-use1"].heals = argo.sync
+    argo.prunes_all = True
+    list(departures.depart(desk, "queue", plan.leaving_queues(desk.spec.cluster)))
+    kinds = {(failure.kind, failure.object) for failure in desk.failures}
+    assert ("deleted", "ClusterQueue research") in kinds
+    assert ("left", "ClusterQueue research") in kinds
+
+
+def test_a_bad_commit_is_put_right_in_the_same_file(desk: Desk, argo: Argo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("compiler.rehearse.argocd.edits.BAD_SECONDS", 0.3)
+    pool = desk.argocd.repository.root / "out/prod-use1/karpenter/pools/general.yaml"
+    desk.errors(lambda spec: None)
+    refused, mended = Edits(desk)._bad_commit()
+    assert refused.is_late  # this Argo CD refuses nothing
+    assert mended.seconds is not None
+    assert "Sometimes" not in pool.read_text(encoding="utf-8")

@@ -1,0 +1,64 @@
+"""The record of `make conformance-all`: what ran, what did not, and a fleet for a hub that compiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compiler.compiled import compiled_spec
+from compiler.rehearse.argocd.command import groups
+from compiler.rehearse.command import run_rehearsal
+from compiler.usage import UsageError
+from tests.conformance import argocd
+from tests.conformance.argocd import HUB, Record, Run, hub_fleet, markdown
+from tests.conftest import ROOT
+
+RESULT = {
+    "cluster": "prod-use1",
+    "good": True,
+    "first_sync_s": 275.04,
+    "counts": {"applications": 14, "good": 14, "edits": 20, "late": 0, "failures": 0},
+}
+
+
+def test_the_record_has_every_run_and_what_did_not_run() -> None:
+    runs = [Run("prod-use1", (RESULT,), "## Argo CD applies prod-use1\n"), Run("a hub", problem="no redis")]
+    text = markdown(Record("41 passed, 0 failed", False, runs, ["x: chart efa is missing"]))
+    for part in ("41 passed", "| prod-use1 | prod-use1 | 14 | 14 | 275.0 | 20 | 0 | 0 |", "no redis", "- not run: x"):
+        assert part in text
+    assert not Record("", False, runs).is_good
+    assert Record("", False, runs[:1]).is_good
+
+
+def test_missing_programs_are_not_run_and_no_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(argocd, "RECORD", ROOT / "benchmarks" / "argocd.md")
+    monkeypatch.setattr(argocd, "_missing", lambda: "argocd is not built")
+    written: list[str] = []
+    monkeypatch.setattr(Path, "write_text", lambda self, text, **options: written.append(text))
+    assert argocd.main(["--argocd-only"]) == 0
+    assert "argocd is not built" in written[-1]
+
+
+def test_the_fleet_of_a_hub_compiles_into_one_run_of_two_clusters(tmp_path: Path) -> None:
+    assert hub_fleet(tmp_path) == ""
+    (group,) = groups([compiled_spec(tmp_path, f"specs/{name}.yaml") for name in HUB])
+    assert [spec.cluster.name for spec in group] == list(HUB)
+
+
+def test_clusters_of_their_own_argo_cd_have_a_run_each() -> None:
+    found = groups([compiled_spec(ROOT, f"specs/{name}.yaml") for name in HUB])
+    assert [len(group) for group in found] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["prod-use1", "--charts", "."], "--charts is for --argocd"),
+        (["prod-use1", "--argocd", "--scene", "full node"], "leave out --scene"),
+        (["prod-use1", "--argocd", "--charts", "nowhere"], "nowhere is not a folder"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run_rehearsal(words)

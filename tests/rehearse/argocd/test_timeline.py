@@ -1,0 +1,89 @@
+"""The timeline: what an Application's object shows, and when it showed it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.rehearse.argocd.timeline import State, Timeline, state
+
+
+def application(**status: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "prod-kueue", "annotations": {"argocd.argoproj.io/sync-wave": "10"}},
+        "spec": {"project": "prod"},
+        "status": status,
+    }
+
+
+def seen(at: float, words: str, name: str = "prod-kueue") -> State:
+    sync, health, phase = words.split()
+    return State(at=at, name=name, sync=sync, health=health, phase=phase)
+
+
+def test_an_application_without_a_status_was_not_compared() -> None:
+    shown = state({"metadata": {"name": "prod-root"}, "spec": {"project": "prod"}}, 1.5)
+    assert (shown.at, shown.cluster, shown.wave, shown.sync, shown.phase) == (1.5, "prod", None, "", "")
+    assert str(shown) == "not compared yet"
+    assert not shown.is_good
+
+
+def test_objects_of_a_status_are_told_apart() -> None:
+    shown = state(
+        application(
+            sync={"status": "OutOfSync", "revision": "abc"},
+            health={"status": "Healthy"},
+            conditions=[{"type": "SyncError", "message": "no"}],
+            resources=[
+                {"kind": "NodePool", "name": "general", "status": "Synced"},
+                {"kind": "NodePool", "name": "dev-l4", "status": "OutOfSync"},
+                {
+                    "kind": "LocalQueue",
+                    "namespace": "lab",
+                    "name": "old",
+                    "status": "OutOfSync",
+                    "requiresPruning": True,
+                },
+            ],
+            operationState={
+                "phase": "Failed",
+                "message": "one or more tasks failed",
+                "syncResult": {
+                    "resources": [
+                        {"kind": "NodePool", "name": "dev-l4", "status": "SyncFailed", "message": "is invalid"},
+                        {"kind": "Job", "namespace": "x", "name": "hook", "hookPhase": "Failed", "message": "exit 1"},
+                        {"kind": "NodePool", "name": "general", "status": "Synced"},
+                    ]
+                },
+            },
+        ),
+        2.0,
+    )
+    assert shown.wave == 10
+    assert shown.revision == "abc"
+    assert shown.differing == ("NodePool dev-l4",)
+    assert shown.left == ("LocalQueue lab/old",)
+    assert shown.refused == (("NodePool dev-l4", "is invalid"), ("Job x/hook", "exit 1"))
+    assert shown.conditions == (("SyncError", "no"),)
+
+
+def test_an_application_with_several_sources_shows_all_revisions() -> None:
+    assert state(application(sync={"revisions": ["1.14.1", "abc"]}), 0).revision == "1.14.1,abc"
+
+
+def test_equal_states_are_one_and_the_first_good_one_counts() -> None:
+    timeline = Timeline()
+    assert timeline.add(seen(1, "OutOfSync Missing Running"))
+    assert not timeline.add(seen(2, "OutOfSync Missing Running"))
+    assert timeline.add(seen(3, "Synced Healthy Succeeded"))
+    assert timeline.add(seen(4, "OutOfSync Healthy Succeeded"))
+    assert timeline.first_good("prod-kueue") == 3
+    assert [end for _, end in timeline.spans("prod-kueue", 9)] == [3, 4, 9]
+    assert timeline.at(3.5)["prod-kueue"].is_good
+    assert timeline.at(0.5) == {}
+
+
+def test_a_deleted_application_is_no_application_any_more() -> None:
+    timeline = Timeline([seen(1, "Synced Healthy Succeeded"), State(at=5, name="prod-kueue", exists=False)])
+    assert timeline.last == {}
+    assert "prod-kueue" in timeline.at(4)
+    assert timeline.at(5) == {}
