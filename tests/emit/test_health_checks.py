@@ -172,6 +172,9 @@ def test_other_kinds_are_healthy_when_their_controllers_report_so() -> None:
     assert health(template, {"status": {"created": True}})[0] == "Healthy"
     fault = {"status": {"created": True, "byPod": [{"errors": [{"message": "no such function"}]}]}}
     assert health(template, fault) == ("Degraded", "no such function")
+    conflict = {"code": "update_error", "message": "the object has been modified"}
+    writing = {"status": {"created": True, "byPod": [{"errors": [conflict]}]}}
+    assert health(template, writing) == ("Progressing", "the object has been modified")
     policy = "nvidia.com_ClusterPolicy"
     assert [health(policy, {"status": {"state": state}})[0] for state in ("ready", "notReady", "ignored")] == [
         "Healthy",

@@ -42,7 +42,7 @@ def reads_or_tells(root: pathlib.Path, data: bytes) -> bool:
     except Stop as stop:
         marks = [finding.mark for finding in stop.findings]
         return bool(marks) and all(mark and 1 <= mark.line <= max(lines, 30) and mark.column >= 1 for mark in marks)
-    return bool(source.tree) and set(source.keys) < set(source.marks)
+    return isinstance(source.tree, dict) and set(source.keys) < set(source.marks)
 
 
 @given(st.binary(max_size=200))
