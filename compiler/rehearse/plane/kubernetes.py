@@ -70,6 +70,9 @@ def start_controller_manager(site: Site, *, daemon_pods: bool = False) -> Proces
         *_logins(site, port),
         "--leader-elect=false",
         f"--controllers={controllers}",
+        # A node whose heartbeat comes late on a busy machine is not lost. Its pods would be marked as not ready, and
+        # the simulated kubelet never marks them as ready again.
+        "--node-monitor-grace-period=30m",
         f"--service-account-private-key-file={site.certificates / 'service-accounts.key'}",
         f"--root-ca-file={site.authority.file}",
         "--use-service-account-credentials=false",
