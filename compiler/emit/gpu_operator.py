@@ -26,27 +26,27 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
     pools = cluster.gpu_pools
     if not pools:
         return
-    said: dict[str, Body] = {}
+    embedded: dict[str, Body] = {}
     body: Body = {
         "nfd": {"enabled": True},
         # The ClusterPolicy is an object of ours: the chart's own is refused by a server-side apply.
         "clusterPolicy": {"deployCR": False},
         # Its hook would run as PreSync at every sync; the chart's CRDs come with the chart's own folder.
         "operator": {"upgradeCRD": False},
-        **_config_maps(cluster, said),
+        **_config_maps(cluster, embedded),
         # Its hook would take the labels of all nodes away when the Application is deleted, and the operands with them.
         "node-feature-discovery": {"worker": {"tolerations": agent_tolerations(cluster)}, "postDeleteCleanup": False},
     }
-    yield Values(cluster.out("gpu-operator/values.yaml"), ("spec", "pools"), "gpu-operator", body, said)
+    yield Values(cluster.out("gpu-operator/values.yaml"), ("spec", "pools"), "gpu-operator", body, embedded)
     yield cluster_policy(cluster)
     yield from layout_gate(cluster)
 
 
-def _config_maps(cluster: Cluster, said: dict[str, Body]) -> Body:
+def _config_maps(cluster: Cluster, embedded: dict[str, Body]) -> Body:
     """The values that the chart makes ConfigMaps of, by the operand that reads each."""
     data = {
-        "devicePlugin": (PLUGIN_CONFIG, _plugin_configs(cluster.gpu_pools, said)),
-        "migManager": (MIG_CONFIG, _mig_layouts(cluster.gpu_pools, said)),
+        "devicePlugin": (PLUGIN_CONFIG, _plugin_configs(cluster.gpu_pools, embedded)),
+        "migManager": (MIG_CONFIG, _mig_layouts(cluster.gpu_pools, embedded)),
         "dcgmExporter": (METRIC_CONFIG, metric_list(cluster)),
     }
     return {
@@ -56,19 +56,19 @@ def _config_maps(cluster: Cluster, said: dict[str, Body]) -> Body:
     }
 
 
-def _plugin_configs(pools: tuple[Pool, ...], said: dict[str, Body]) -> Body:
+def _plugin_configs(pools: tuple[Pool, ...], embedded: dict[str, Body]) -> Body:
     """Configurations of the device plugin by name; none where the image has a device plugin of its own."""
     if pools[0].image.device_plugin == "image":
         return {}
     sharings = {pool.sharing.plugin_config: pool.sharing for pool in pools if pool.sharing}
     sharings.setdefault(DEFAULT_PLUGIN_CONFIG, Sharing("exclusive"))
-    return {name: _text(_plugin_config(sharings[name]), said) for name in sorted(sharings)}
+    return {name: _text(_plugin_config(sharings[name]), embedded) for name in sorted(sharings)}
 
 
-def _text(document: Body, said: dict[str, Body]) -> str:
+def _text(document: Body, embedded: dict[str, Body]) -> str:
     """A document as a text of the values; what it says is kept for those who read it."""
     text = block_yaml(document)
-    said[text] = document
+    embedded[text] = document
     return text
 
 
@@ -90,7 +90,7 @@ def _plugin_config(sharing: Sharing) -> Body:
     return config
 
 
-def _mig_layouts(pools: tuple[Pool, ...], said: dict[str, Body]) -> Body:
+def _mig_layouts(pools: tuple[Pool, ...], embedded: dict[str, Body]) -> Body:
     """The file of the MIG manager with the layout of each pool that it cuts; none where it cuts none."""
     cut = [pool for pool in pools if pool.mig_by_operator]
     if not cut:
@@ -98,7 +98,7 @@ def _mig_layouts(pools: tuple[Pool, ...], said: dict[str, Body]) -> Body:
     layouts: Body = {"all-disabled": [{"devices": "all", "mig-enabled": False}]}
     for pool in cut:
         layouts[pool.layout_name] = _mig_layout(pool)
-    return {"config.yaml": _text({"version": "v1", "mig-configs": layouts}, said)}
+    return {"config.yaml": _text({"version": "v1", "mig-configs": layouts}, embedded)}
 
 
 def _mig_layout(pool: Pool) -> list[Body]:

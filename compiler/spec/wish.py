@@ -65,7 +65,8 @@ _MOST_GIB = 65_536
 
 def _seconds(value: Any) -> Any:
     if _is_number(value):
-        choices = f"{value}h, {value}m or {value}s"
+        digits = str(value).strip()
+        choices = f"{digits}h, {digits}m or {digits}s" if digits.isdecimal() else "as in 24h"
         raise PydanticCustomError(NO_UNIT, "{takes}", {"takes": f"a duration with its unit: {choices}", "fix": ""})
     return parse_duration(value) if isinstance(value, str) else value
 

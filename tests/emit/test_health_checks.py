@@ -152,6 +152,30 @@ def test_a_queue_that_is_held_by_hand_does_not_hold_the_root() -> None:
     assert verdict(health={"status": "Missing"}) == "Progressing"
 
 
+CONFLICT = {"code": "update_error", "message": "the object has been modified"}
+EXISTS = 'validatingadmissionpolicies.admissionregistration.k8s.io "gatekeeper-gpuclimits" already exists'
+LOST_RACE = {"code": "create_error", "message": f"Could not create VAP object: {EXISTS}"}
+UNUSABLE = {"code": "create_error", "message": "template has no target"}
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ([CONFLICT], ("Progressing", CONFLICT["message"])),
+        ([LOST_RACE], ("Progressing", LOST_RACE["message"])),
+        ([UNUSABLE], ("Degraded", UNUSABLE["message"])),
+        ([CONFLICT, UNUSABLE], ("Degraded", UNUSABLE["message"])),
+    ],
+)
+def test_a_template_waits_for_a_lost_race_and_not_for_a_template_that_is_wrong(
+    errors: list[dict[str, str]], expected: tuple[str, str]
+) -> None:
+    """Progressing for ever would hold the root: it takes no commit that corrects the template."""
+    status = {"created": True, "byPod": [{"errors": [error]} for error in errors]}
+    checked = {"metadata": {"name": "gpuclimits"}, "status": status}
+    assert health("templates.gatekeeper.sh_ConstraintTemplate", checked) == expected
+
+
 @pytest.mark.parametrize("kind", ["ClusterQueue", "LocalQueue"])
 def test_queues_are_healthy_when_active(kind: str) -> None:
     def queue(active: str, **spec: Any) -> str:
@@ -172,9 +196,6 @@ def test_other_kinds_are_healthy_when_their_controllers_report_so() -> None:
     assert health(template, {"status": {"created": True}})[0] == "Healthy"
     fault = {"status": {"created": True, "byPod": [{"errors": [{"message": "no such function"}]}]}}
     assert health(template, fault) == ("Degraded", "no such function")
-    conflict = {"code": "update_error", "message": "the object has been modified"}
-    writing = {"status": {"created": True, "byPod": [{"errors": [conflict]}]}}
-    assert health(template, writing) == ("Progressing", "the object has been modified")
     policy = "nvidia.com_ClusterPolicy"
     assert [health(policy, {"status": {"state": state}})[0] for state in ("ready", "notReady", "ignored")] == [
         "Healthy",

@@ -68,7 +68,7 @@ class ArgoCD:
         """What can be rendered."""
         self._destinations = {name: workload_destination(spec.synced) for name, spec in self._specs.items()}
         if len(specs) > 1 and any(found.is_own for found in self._destinations.values()):
-            raise UsageError("several clusters of one Argo CD need a server or a name each: delivery.destination")
+            raise UsageError("every cluster of one Argo CD needs a server or a name of its own: delivery.destination")
         for found in self._destinations.values():
             if urlsplit(found.server).path.strip("/"):
                 raise UsageError(f"--argocd reaches no API server below a path, such as {found.server}")

@@ -102,7 +102,7 @@ def _without_policy(index: Index) -> Iterator[Flaw]:
 
 def operators(index: Index) -> Iterator[tuple[Any, Manifest | None]]:
     """The settings of every GPU operator: of ClusterPolicies, and of values that the chart renders one from."""
-    yield from ((dig(each.body, "spec"), each) for each in index.tree.of("nvidia.com", "ClusterPolicy"))
+    yield from ((dig(policy.body, "spec"), policy) for policy in index.tree.of("nvidia.com", "ClusterPolicy"))
     if (values := policy_values(index.tree)) is not None:
         yield values, None
 
@@ -127,13 +127,13 @@ def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict
     if is_chart and own and dig(config, "create") is True:
         return own, f"the GPU operator's values, {part}.config.data"
     made, kept = config_maps(index.tree), index.tree.of("", "ConfigMap")
-    names = [*made, *(each.name for each in kept)]
+    names = [*made, *(manifest.name for manifest in kept)]
     name = dig(config, "name")
     meant = (name if name in names else misspelt(name, names)) if isinstance(name, str) else ""
     if meant in made:
         where, data = made[meant]
         return data, f"the GPU operator's values, {where}.config.data"
-    found = [dict(pairs(dig(each.body, "data"))) for each in kept if each.name == meant]
+    found = [dict(pairs(dig(manifest.body, "data"))) for manifest in kept if manifest.name == meant]
     return found[0] if len(found) == 1 else {}, f"ConfigMap {meant}"
 
 

@@ -31,7 +31,7 @@ def flaws(index: Index) -> Iterator[Flaw]:
     known, is_whole = index.namespaces, index.tree.is_whole
     if not (is_whole or known.has_objects):
         return
-    argo = {each.namespace for each in index.tree.of("argoproj.io", "AppProject")}
+    argo = {project.namespace for project in index.tree.of("argoproj.io", "AppProject")}
     told: set[str] = set()
     for manifest in index.tree.manifests:
         name = manifest.namespace

@@ -43,4 +43,4 @@ def _serves_gpus(pool: Pool) -> bool:
 
     labels = dig(pool.manifest.body, "spec", "template", "metadata", "labels")
     instances = [load().instances.get(name) for name in types_of(pool)]
-    return dig(labels, _WITHOUT) != "false" and any(each is not None and each.gpu for each in instances)
+    return dig(labels, _WITHOUT) != "false" and any(instance is not None and instance.gpu for instance in instances)

@@ -140,7 +140,7 @@ def test_finding_1_a_policy_names_the_config_map_that_the_chart_makes() -> None:
     def found(name: str, default: str) -> list[tuple[str, str]]:
         text = policy.replace("NAME", name).replace("DEFAULT", default)
         made = Tree(tree(text).manifests, is_whole=True, values={"gpu-operator": values})
-        return [(each.fault.id, place(each.path)) for each in flaws(made)]
+        return [(flaw.fault.id, place(flaw.path)) for flaw in flaws(made)]
 
     assert found("sharing", "exclusive") == []
     assert found("sharing", "shared") == [("REF026", "spec.devicePlugin.config.default")]
@@ -160,7 +160,7 @@ def test_an_operator_without_a_policy_is_told() -> None:
 
     def found(values: dict[str, object], *, whole: bool = True) -> list[str]:
         made = Tree(tree(application).manifests, is_whole=whole, values={"gpu-operator": values})
-        return [each.fault.id for each in flaws(made) if each.fault.id == "REF014"]
+        return [flaw.fault.id for flaw in flaws(made) if flaw.fault.id == "REF014"]
 
     assert found({"clusterPolicy": {"deployCR": False}}) == ["REF014"]
     assert found({"clusterPolicy": {"deployCR": False}, "gpuCluster": {"deployCR": True}}) == []

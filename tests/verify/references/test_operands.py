@@ -27,7 +27,7 @@ OPEN = "[{key: team, operator: Exists, effect: NoSchedule}]"
 
 
 @pytest.mark.parametrize(
-    ("tolerations", "instance", "deploy", "told"),
+    ("tolerations", "instance", "deploy", "is_reported"),
     [
         ("[{key: nvidia.com/gpu, operator: Exists}]", "g6.12xlarge", "true", True),
         (OPEN, "g6.12xlarge", "true", False),
@@ -38,19 +38,19 @@ OPEN = "[{key: team, operator: Exists, effect: NoSchedule}]"
         ("null", "g6.12xlarge", "true", False),
     ],
 )
-def test_a_taint_that_keeps_the_device_plugin_off_is_told(
-    tolerations: str, instance: str, deploy: str, told: bool
+def test_a_taint_that_keeps_the_device_plugin_off_is_reported(
+    tolerations: str, instance: str, deploy: str, is_reported: bool
 ) -> None:
     text = TREE.replace("TOLERATIONS", tolerations).replace("TYPE", instance).replace("DEPLOY", deploy)
-    assert ("REF015" in ids(text)) == told
+    assert ("REF015" in ids(text)) == is_reported
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_tolerations_that_gpuc_writes_are_needed(name: str) -> None:
     objects = example_objects(name)
-    (policy,) = (each for each in objects if each.kind == "ClusterPolicy")
+    (policy,) = (manifest for manifest in objects if manifest.kind == "ClusterPolicy")
     tolerations = policy.body["spec"]["daemonsets"]["tolerations"]
-    fewer = [each for each in tolerations if each["key"] != "nvidia.com/gpu"]
+    fewer = [toleration for toleration in tolerations if toleration["key"] != "nvidia.com/gpu"]
     broken = with_value(policy, ("spec", "daemonsets", "tolerations"), fewer)
     found = judged(replaced(objects, policy, broken), whole=True, charts_of=name)
-    assert {each.fault.id for each in found} == {"REF015"}
+    assert {flaw.fault.id for flaw in found} == {"REF015"}
