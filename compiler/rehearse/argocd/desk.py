@@ -10,8 +10,8 @@ from compiler.compiled import CompiledSpec, compiled_spec
 from compiler.finding import Stop
 from compiler.pipeline import compile_specs
 from compiler.rehearse.argocd.arrival import Delta, Key, delta, has_arrived, is_gone, key_of
-from compiler.rehearse.argocd.judge import Failure, deleted, unfinished, waits
 from compiler.rehearse.argocd.holders import holders
+from compiler.rehearse.argocd.judge import Failure, deleted, unfinished, waits
 from compiler.rehearse.argocd.plan import Candidate, Step
 from compiler.rehearse.argocd.result import EditRun
 from compiler.rehearse.argocd.spec_edit import SpecFile
