@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tarfile
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +106,7 @@ def read_chart(file: Path) -> Chart:
                     metadata = yaml.safe_load(content.read()) if content else None
                     if isinstance(metadata, dict) and {"name", "version"} <= metadata.keys():
                         return Chart(file, metadata)
-    except (OSError, tarfile.TarError, yaml.YAMLError) as error:
+    except (OSError, EOFError, zlib.error, tarfile.TarError, yaml.YAMLError) as error:
         raise ChartError(f"{file} is no chart: {error}") from None
     raise ChartError(f"{file} is no chart: it has no Chart.yaml with name and version")
 

@@ -49,6 +49,14 @@ def test_a_file_that_is_no_chart_is_named(tmp_path: Path) -> None:
         read_chart(file)
 
 
+def test_an_archive_that_was_cut_off_is_named(tmp_path: Path) -> None:
+    """As an interrupted `helm pull` leaves it."""
+    file = packaged(tmp_path, "kueue", "0.19.2")
+    file.write_bytes(file.read_bytes()[:60])
+    with pytest.raises(ChartError, match=r"kueue-0\.19\.2\.tgz is no chart"):
+        read_chart(file)
+
+
 def test_an_archive_without_a_chart_is_named(tmp_path: Path) -> None:
     file = tmp_path / "empty.tgz"
     with tarfile.open(file, "w:gz"):
