@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from compiler.catalog import load
 from compiler.model import Cluster, resolve
@@ -15,6 +16,10 @@ from compiler.spec.parse import parse
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ("infer-euw1", "prod-use1", "train-usw2")
+
+# No test depends on the speed of the machine.
+settings.register_profile("gpuc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("gpuc")
 
 
 @cache

@@ -166,7 +166,7 @@ STRANGE = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(st.sampled_from(KINDS), STRANGE, STRANGE, STRANGE), min_size=1, max_size=4))
 def test_no_strange_object_breaks_a_judge(objects: list[tuple[tuple[str, str], Any, Any, Any]]) -> None:
     documents = [

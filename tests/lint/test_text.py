@@ -86,7 +86,7 @@ def test_deep_nesting_is_refused() -> None:
     assert [each.id for each in read("[" * 5000 + "]" * 5000, "f.yaml").findings] in (["LNT003"], ["LNT001"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_told(text: str) -> None:
     found = read(text, "f.yaml")
@@ -94,7 +94,7 @@ def test_any_text_is_read_or_told(text: str) -> None:
         assert marks(text, "f.yaml", index)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet="ab:-[]{}&*!|>'\"\n #,?%@0.<~", max_size=120))
 def test_any_punctuation_is_read_or_told(text: str) -> None:
     found = read(text, "f.yaml")

@@ -44,9 +44,7 @@ def test_random_specs_compile_to_the_same_bytes_twice(record_property) -> None:
     met: Counter[str] = Counter()
     to_print: list[Tree] = []
 
-    @settings(
-        max_examples=CASES, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-    )
+    @settings(max_examples=CASES, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(specs())
     def compiles(tree: Tree) -> None:
         findings, artifacts = compile_tree("prod-use1", tree)
@@ -69,9 +67,7 @@ def test_random_specs_compile_to_the_same_bytes_twice(record_property) -> None:
         assert printed(tree) == printed(tree)
 
 
-@settings(
-    max_examples=CASES // 3, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=CASES // 3, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(specs(), st.data())
 def test_random_elements_may_leave(tree: Tree, data: st.DataObject) -> None:
     """One of them up to all: no judge takes what is closed on purpose for a fault, but for what stays without work."""

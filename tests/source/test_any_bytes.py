@@ -46,19 +46,19 @@ def reads_or_tells(root: pathlib.Path, data: bytes) -> bool:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_random_bytes(root: pathlib.Path, data: bytes) -> None:
     assert reads_or_tells(root, data)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=25))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 def test_random_yaml(root: pathlib.Path, pieces: list[str]) -> None:
     assert reads_or_tells(root, "".join(pieces).encode())
 
 
 @given(st.integers(0, len(REFERENCE)), st.integers(0, 30), st.one_of(st.binary(max_size=6), st.sampled_from(PIECES)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_mutated_reference_spec(root: pathlib.Path, start: int, length: int, new: str | bytes) -> None:
     middle = new if isinstance(new, bytes) else new.encode()
     assert reads_or_tells(root, REFERENCE[:start] + middle + REFERENCE[start + length :])

@@ -111,7 +111,7 @@ def test_hostile_strings_survive_as_values_and_as_keys(printer: Printer) -> None
     assert read_by_both(texts["v.yaml"]) == [body]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters=REFUSED), max_size=40), min_size=20)
 )

@@ -117,7 +117,7 @@ def every_pod(namespace: str, addresses: tuple[str, ...], names: bool) -> list[P
     return [Pod(namespace, *choice) for choice in product(labels, addresses, named)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(policies(), min_size=1, max_size=5),
     st.fixed_dictionaries({name: st.sampled_from(["a", "b", ""]) for name in TENANTS}),
