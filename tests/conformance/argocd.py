@@ -74,8 +74,10 @@ def main(arguments: Sequence[str]) -> int:
             record.runs.append(run)
             print(f"{'passed' if run.is_good else 'FAILED'}  {run.title}", flush=True)
             RECORD.write_text(markdown(record), encoding="utf-8")
-    RECORD.write_text(markdown(record), encoding="utf-8")
-    print(f"written to {RECORD.relative_to(ROOT)}", flush=True)
+    for reason in record.not_run:
+        print(f"not run: {reason}", flush=True)
+    if record.runs:  # the record of an earlier run stays where nothing could run
+        print(f"written to {RECORD.relative_to(ROOT)}", flush=True)
     return int(not record.is_good)
 
 
