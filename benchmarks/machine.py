@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import sleep
 
-from compiler.unpack import archives, package_folder, version
+from gpuc.synth.cdk8s import archives, package_folder, version
 
 REFERENCE_FLOOR_MS = 131.0
 """What FLOOR takes where report.md was measured: figures scaled by it compare between machines."""

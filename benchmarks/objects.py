@@ -10,10 +10,9 @@ from typing import Any
 
 import yaml
 
-from compiler.ahead import Reading
-from compiler.manifest import Artifact, Manifest
-from compiler.pipeline import compile_cluster
-from compiler.source import Source
+from gpuc.manifest.manifest import Artifact, Manifest
+from gpuc.pipeline.pipeline import compile_cluster
+from gpuc.source import Source
 
 Document = dict[str, Any]
 
@@ -41,7 +40,7 @@ def emit_objects(root: Path, file: str) -> Objects:
             if isinstance(artifact, Manifest):
                 by_file.setdefault(artifact.file, []).append(artifact.document())
 
-    compiled, _ = compile_cluster(root, file, Reading(root, [file]), take, root)
+    compiled, _ = compile_cluster(root, file, root, take)
     return Objects(by_file, compiled.source.tree["spec"]["kubernetes"])
 
 

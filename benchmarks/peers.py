@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.objects import Objects
 from benchmarks.process import Contestant
-from compiler.catalog.schemas import table
+from gpuc.catalog.schemas import table
 
 _TEMPLATE = "{{ range .Values.objects }}\n---\n{{ toYaml . }}\n{{ end }}\n"
 _SCHEMA_LOCATION = "{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json"

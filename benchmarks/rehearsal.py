@@ -85,7 +85,7 @@ def main() -> int:
 def _rehearsal(name: str, scene: str, crds: Path | None) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = [sys.executable, "-m", "compiler.cli", "rehearse", name, "--output", f"json={report}"]
+        command = [sys.executable, "-m", "gpuc.cli.main", "rehearse", name, "--output", f"json={report}"]
         command += ["--crds", str(crds)] if crds else []
         command += ["--scene", scene] if scene else []
         started, peak = perf_counter(), 0.0

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from compiler.catalog import load
-from compiler.model import Cluster, resolve
-from compiler.source import read
-from compiler.spec.parse import parse
+from gpuc.catalog import load
+from gpuc.model import Cluster, resolve
+from gpuc.source import read
+from gpuc.spec.parse import parse
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ("infer-euw1", "prod-use1", "train-usw2")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.spec.schema import json_schema
+from gpuc.spec.schema import json_schema
 from tests.conftest import ROOT
 
 MODULES = sorted((ROOT / "compiler").rglob("*.py"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from compiler.catalog import load
+from gpuc.catalog import load
 
 SHARED = os.environ.get("GPUC_SHARED", "")
 CATALOG = load()

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from compiler.catalog import load
+from gpuc.catalog import load
 
 CATALOG = load()
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from compiler.catalog import load
-from compiler.catalog.records import MigProfile, MigProfileSet
+from gpuc.catalog import load
+from gpuc.catalog.records import MigProfile, MigProfileSet
 
 Instance = tuple[str, int, int]
 """Profile, first placement unit, placement units."""

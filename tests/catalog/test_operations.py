@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from compiler.catalog import load
+from gpuc.catalog import load
 
 CATALOG = load()
 

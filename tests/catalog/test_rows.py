@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
-from compiler.catalog import FOLDER, load, operations, records
+from gpuc.catalog import FOLDER, load, operations, records
 
 TABLES: dict[tuple[str, str], tuple[type, tuple[str, ...]]] = {
     ("dcgm", "metrics"): (operations.DcgmMetric, ("name",)),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.cli import main
+from gpuc.cli.main import main
 from tests.conftest import ROOT
 
 OVER = ("train-h100: {nodes: 10,", "train-h100: {nodes: 30,")

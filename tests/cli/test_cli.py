@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from compiler import __version__
-from compiler.cli import main
-from compiler.finding import Finding, Mark, Severity
+from gpuc import __version__
+from gpuc.cli.main import main
+from gpuc.diagnostics.finding import Finding, Mark, Severity
 
 ERROR = Finding("ZZZ001", Severity.ERROR, "wrong", (), Mark("specs/prod.yaml", 1, 1), cluster="prod")
 WARNING = Finding("ZZZ002", Severity.WARNING, "odd", (), Mark("specs/prod.yaml", 2, 1), cluster="prod")
@@ -49,10 +49,10 @@ class Pipeline:
 @pytest.fixture
 def pipeline(monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     made = Pipeline()
-    module = ModuleType("compiler.pipeline")
+    module = ModuleType("gpuc.pipeline.pipeline")
     module.__dict__.update(compile_specs=made.run, check_specs=made.run)
-    monkeypatch.setitem(sys.modules, "compiler.pipeline", module)
-    monkeypatch.setattr("compiler.pipeline", module, raising=False)
+    monkeypatch.setitem(sys.modules, "gpuc.pipeline.pipeline", module)
+    monkeypatch.setattr("gpuc.pipeline.pipeline", module, raising=False)
     return made
 
 
@@ -183,7 +183,7 @@ def test_a_run_that_fails_leaves_the_old_report(fleet: Path, pipeline: Pipeline)
     [
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(28, "No space left on device", "out/a"), 3, "cannot go on: No space left on device: out/a"),
-        (RuntimeError("boom\nbang"), 3, "internal error at cli.py:"),
+        (RuntimeError("boom\nbang"), 3, "internal error at cli/main.py:"),
     ],
 )
 @pytest.mark.usefixtures("fleet")

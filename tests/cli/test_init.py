@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from compiler import __version__
-from compiler.cli import main
-from compiler.init import TEMPLATE, template_files
+from gpuc import __version__
+from gpuc.cli.init import TEMPLATE, template_files
+from gpuc.cli.main import main
 
-pytest.importorskip("compiler.spec.schema")
+pytest.importorskip("gpuc.spec.schema")
 
 
 def _files(directory: Path) -> list[str]:
@@ -48,7 +48,7 @@ def test_the_specs_of_a_fleet_name_its_schema() -> None:
 
 
 def test_a_new_fleet_compiles_and_is_fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("compiler.pipeline")
+    pytest.importorskip("gpuc.pipeline.pipeline")
     monkeypatch.chdir(tmp_path)
     assert main(["init", "."]) == 0
     assert main(["compile", "--strict"]) == 0

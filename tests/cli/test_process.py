@@ -12,7 +12,7 @@ import pytest
 
 def gpuc(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        [sys.executable, "-m", "compiler.cli", *arguments],
+        [sys.executable, "-m", "gpuc.cli.main", *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -31,7 +31,7 @@ def test_exit_codes_reach_the_shell(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["check", "--help"]])
 def test_small_questions_load_nothing_heavy(arguments: list[str]) -> None:
     program = (
-        f"import sys; from compiler.cli import main; main({arguments!r});"
+        f"import sys; from gpuc.cli.main import main; main({arguments!r});"
         "heavy = {'pydantic', 'ruamel', 'json', 'dataclasses', 'subprocess', 'jsonschema_rs'};"
         "print(*sorted(heavy & sys.modules.keys()), file=sys.stderr)"
     )
@@ -43,14 +43,14 @@ def test_a_closed_pipe_is_silent() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     ran = subprocess.run(
-        [sys.executable, "-m", "compiler.cli", "--help"], stdout=writing, stderr=subprocess.PIPE, check=False
+        [sys.executable, "-m", "gpuc.cli.main", "--help"], stdout=writing, stderr=subprocess.PIPE, check=False
     )
     os.close(writing)
     assert (ran.returncode, ran.stderr) == (0, b"")
 
 
 def test_closed_streams_are_no_failure() -> None:
-    closed = [sys.executable, "-m", "compiler.cli", "nothing"]
+    closed = [sys.executable, "-m", "gpuc.cli.main", "nothing"]
     ran = subprocess.run(["/bin/sh", "-c", 'exec "$@" >&- 2>&-', "sh", *closed], check=False)
     assert ran.returncode == 2
 
@@ -59,7 +59,7 @@ def test_closed_streams_are_no_failure() -> None:
 def test_a_full_disk_behind_stdout_is_told() -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(
-            [sys.executable, "-m", "compiler.cli", "--help"],
+            [sys.executable, "-m", "gpuc.cli.main", "--help"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compiler.rehearse.argocd.programs import find_argo_programs
-from compiler.rehearse.programs import MissingProgramsError, find_programs
+from gpuc.rehearse.argocd.programs import find_argo_programs
+from gpuc.rehearse.programs import MissingProgramsError, find_programs
 from tests.conftest import EXAMPLES, ROOT
 
 RECORD = ROOT / "benchmarks" / "argocd.md"
@@ -120,7 +120,7 @@ def _rehearse(title: str, root: Path, names: Sequence[str], problem: str = "") -
         options += ["--charts", os.environ[CHARTS]] if os.environ.get(CHARTS) else []
         if shared := os.environ.get("GPUC_SHARED"):
             options += ["--crds", str(Path(shared) / "upstream" / "crds")]
-        command = [sys.executable, "-m", "compiler.cli", "rehearse", *names, *options]
+        command = [sys.executable, "-m", "gpuc.cli.main", "rehearse", *names, *options]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, env=_environment())
         if not report.exists() or not (text := report.read_text(encoding="utf-8")):
             return Run(title, problem=(done.stderr or done.stdout).strip())
@@ -141,7 +141,7 @@ def hub_fleet(root: Path) -> str:
         if "name:" in destination:  # a layer has the server, and one of the two is enough
             lines = f"  delivery:\n    destination: {{server: null, {destination[1:]}\n"
         file.write_text(file.read_text(encoding="utf-8").replace("\nspec:\n", f"\nspec:\n{lines}"), encoding="utf-8")
-    command = [sys.executable, "-m", "compiler.cli", "compile", *HUB]
+    command = [sys.executable, "-m", "gpuc.cli.main", "compile", *HUB]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, env=_environment())
     return done.stdout if done.returncode else ""
 

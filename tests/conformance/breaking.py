@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from compiler.rehearse.client import Object
+from gpuc.rehearse.client import Object
 
 Key = tuple[str, str, str]
 """Kind, namespace and name."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from compiler.compiled import CompiledSpec
+from gpuc.pipeline.stages import CompiledSpec
 from tests.conformance.outcome import Check
 
 NEEDED = "the package kubernetes-validate is not installed: pip install 'gpuc[conformance]'"

@@ -21,17 +21,17 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from compiler.compiled import CompiledSpec
-from compiler.model import ClusterQueue
-from compiler.rehearse.expectation import Request, cluster_queues, expect
-from compiler.rehearse.scenes import Outcome
-from compiler.verify.scheduling import walk
+from gpuc.model import ClusterQueue
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc.rehearse.expectation import Request, cluster_queues, expect
+from gpuc.rehearse.scenes import Outcome
+from gpuc.trace import walk
 from tests.conformance.judged_work import Judged, judge_admission, judge_nodes
 from tests.conformance.lane import Lane, Tree, compiled, lane
 from tests.conformance.outcome import Check
 from tests.conformance.random_requests import requests
 from tests.pipeline.specs import specs
-from tests.verify.scheduling.evaluator import contradiction, site, work_for
+from tests.trace.evaluator import contradiction, site, work_for
 
 CASES = Path(__file__).parent / "cases"
 SPECS, GANGS, SEED = 20, 12, 1

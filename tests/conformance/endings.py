@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from compiler.rehearse.run_folder import run_folder
+from gpuc.rehearse.run_folder import run_folder
 from tests.conformance.outcome import Check
 from tests.conftest import ROOT
 
@@ -19,7 +19,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 MOMENTS_SECONDS = (2, 7, 16)
 """After the start: while the API server starts, while controllers start, while the tree is applied or scenes play."""
 GONE_SECONDS = 15
-COMMAND = (sys.executable, "-m", "compiler.cli", "rehearse", "prod-use1", "--scene", "smallest/*")
+COMMAND = (sys.executable, "-m", "gpuc.cli.main", "rehearse", "prod-use1", "--scene", "smallest/*")
 
 
 def endings() -> Iterator[Check]:
@@ -55,7 +55,7 @@ def _ended(ending: signal.Signals, moment: float, cache: Path) -> Check:
 
 
 def _programs() -> Path:
-    from compiler.rehearse.programs import find_programs
+    from gpuc.rehearse.programs import find_programs
 
     return find_programs().folder
 

@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
-from compiler.compiled import CompiledSpec, compiled_spec
-from compiler.manifest import Manifest
-from compiler.rehearse.apply import apply_tree
-from compiler.rehearse.client import ApiError
-from compiler.rehearse.health import wait_healthy
-from compiler.rehearse.play import Played, play
-from compiler.rehearse.scenes import Scene, all_scenes
-from compiler.rehearse.session import Rehearsal, Timeouts
-from compiler.rehearse.substitute import rehearsed, stand_ins
-from compiler.rehearse.waves import WAVE
+from gpuc.manifest.manifest import Manifest
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.apply import apply_tree
+from gpuc.rehearse.client import ApiError
+from gpuc.rehearse.health import wait_healthy
+from gpuc.rehearse.play import Played, play
+from gpuc.rehearse.scenes import Scene, all_scenes
+from gpuc.rehearse.session import Rehearsal, Timeouts
+from gpuc.rehearse.substitute import rehearsed, stand_ins
+from gpuc.rehearse.waves import WAVE
 from tests.conformance.breaking import Documents
 from tests.conformance.faults import FAULTS, INVISIBLE, Fault
 from tests.conformance.lane import Lane, lane

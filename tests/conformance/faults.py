@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from compiler.emit.queues import KUEUE_API
-from compiler.model.names import POOL_LABEL
-from compiler.rehearse.client import Object
-from compiler.rehearse.plane.settings import Settings
-from compiler.rehearse.scenes import Judge, Scene
+from gpuc.emit.queues import KUEUE_API
+from gpuc.model.names import POOL_LABEL
+from gpuc.rehearse.client import Object
+from gpuc.rehearse.plane.settings import Settings
+from gpuc.rehearse.scenes import Judge, Scene
 from tests.conformance.breaking import (
     Break,
     added,

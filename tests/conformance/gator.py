@@ -11,15 +11,15 @@ from typing import Any
 
 import yaml
 
-from compiler.catalog.policies import PACKAGED, Policy, policies
-from compiler.emit.gatekeeper import gatekeeper
-from compiler.emit.tenants import tenants
-from compiler.emit.workloads import workloads
-from compiler.manifest import Manifest
-from compiler.model import Cluster
-from compiler.rehearse.desk import Desk
-from compiler.rehearse.scenes.policies import emitted_name
-from compiler.rehearse.violations import violations
+from gpuc.emit.gatekeeper import gatekeeper
+from gpuc.emit.tenants import tenants
+from gpuc.emit.workloads import workloads
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster
+from gpuc.policy.library import SOURCES, Policy, policies
+from gpuc.rehearse.desk import Desk
+from gpuc.rehearse.scenes.policies import emitted_name
+from gpuc.rehearse.violations import violations
 from tests.conformance.outcome import Check
 
 Object = dict[str, Any]
@@ -109,7 +109,7 @@ def _name(document: Object) -> str:
 
 
 def _examples(policy: Policy, verdict: str) -> Iterator[Object]:
-    text = (PACKAGED / policy.name / f"{verdict}.yaml").read_text(encoding="utf-8")
+    text = (SOURCES / policy.name / f"{verdict}.yaml").read_text(encoding="utf-8")
     for part in re.split(r"^---\n", text, flags=re.MULTILINE):
         yield yaml.safe_load(part)
 

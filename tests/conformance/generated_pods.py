@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from compiler.catalog.policies import policies
-from compiler.emit.gatekeeper import gatekeeper
-from compiler.manifest import Manifest
+from gpuc.emit.gatekeeper import gatekeeper
+from gpuc.manifest.manifest import Manifest
+from gpuc.policy.library import policies
 from tests.conformance.gator import write_suite
 from tests.conformance.outcome import Check
 from tests.conftest import example

@@ -12,21 +12,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compiler.finding import Path as Place
-from compiler.lint.files import files_below
-from compiler.lint.objects import Reading
-from compiler.lint.own_definitions import imports
-from compiler.lint.own_rules import BROKEN_RULE
-from compiler.lint.own_schemas import own_flaws
-from compiler.lint.text import read
-from compiler.rehearse.client import ApiError, Client, holds
-from compiler.rehearse.plane.etcd import start_etcd
-from compiler.rehearse.plane.kubernetes import start_api_server
-from compiler.rehearse.plane.site import Site
-from compiler.rehearse.process import stop
-from compiler.rehearse.programs import Programs, cache_root
-from compiler.rehearse.run_folder import run_folder
-from compiler.verify.flaw import Flaw
+from gpuc.diagnostics.finding import Path as Place
+from gpuc.lint.crds.definitions import imports
+from gpuc.lint.crds.rules import BROKEN_RULE
+from gpuc.lint.crds.schemas import own_flaws
+from gpuc.lint.load.files import files_below
+from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.text import read
+from gpuc.objects.flaw import Flaw
+from gpuc.rehearse.client import ApiError, Client, holds
+from gpuc.rehearse.plane.etcd import start_etcd
+from gpuc.rehearse.plane.kubernetes import start_api_server
+from gpuc.rehearse.plane.site import Site
+from gpuc.rehearse.process import stop
+from gpuc.rehearse.programs import Programs, cache_root
+from gpuc.rehearse.run_folder import run_folder
 from tests.conformance.outcome import Check
 from tests.lint.definitions import GROUP, definition, fields
 from tests.lint.rule_cases import CASES

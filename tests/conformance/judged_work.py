@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from compiler.model import Cluster, ClusterQueue
-from compiler.rehearse.client import ApiError, Object, WaitError
-from compiler.rehearse.expectation import Request, admission, expect
-from compiler.rehearse.quota import Quota, owner
-from compiler.rehearse.scenes import Outcome, agrees
-from compiler.rehearse.scenes.jobs import Work
-from compiler.rehearse.scenes.observe import answer, placed, submit
-from compiler.rehearse.session import Rehearsal
+from gpuc.model import Cluster, ClusterQueue
+from gpuc.rehearse.client import ApiError, Object, WaitError
+from gpuc.rehearse.expectation import Request, admission, expect
+from gpuc.rehearse.quota import Quota, owner
+from gpuc.rehearse.scenes import Outcome, agrees
+from gpuc.rehearse.scenes.jobs import Work
+from gpuc.rehearse.scenes.observe import answer, placed, submit
+from gpuc.rehearse.session import Rehearsal
 
 Asked = tuple[ClusterQueue, Request]
 WALKED_PODS_MAX = 30

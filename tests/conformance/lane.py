@@ -11,25 +11,25 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from compiler.catalog import load
-from compiler.compiled import CompiledSpec
-from compiler.emit import emit
-from compiler.model import resolve
-from compiler.rehearse.client import Client, Object
-from compiler.rehearse.crds import Definitions, definitions
-from compiler.rehearse.fabric import place_static_nodes
-from compiler.rehearse.health import wait_healthy
-from compiler.rehearse.plane import ControlPlane
-from compiler.rehearse.plane.karpenter import start_karpenter
-from compiler.rehearse.plane.kueue import start_kueue
-from compiler.rehearse.plane.kwok import start_kwok
-from compiler.rehearse.plane.settings import Settings
-from compiler.rehearse.ports import free_ports
-from compiler.rehearse.process import stop
-from compiler.rehearse.programs import find_programs
-from compiler.rehearse.session import Rehearsal
-from compiler.rehearse.substitute import rehearsed, settings, stand_ins
-from compiler.spec.parse import parse
+from gpuc.catalog import load
+from gpuc.emit import emit
+from gpuc.model import resolve
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.crds import Definitions, definitions
+from gpuc.rehearse.fabric import place_static_nodes
+from gpuc.rehearse.health import wait_healthy
+from gpuc.rehearse.plane import ControlPlane
+from gpuc.rehearse.plane.karpenter import start_karpenter
+from gpuc.rehearse.plane.kueue import start_kueue
+from gpuc.rehearse.plane.kwok import start_kwok
+from gpuc.rehearse.plane.settings import Settings
+from gpuc.rehearse.ports import free_ports
+from gpuc.rehearse.process import stop
+from gpuc.rehearse.programs import find_programs
+from gpuc.rehearse.session import Rehearsal
+from gpuc.rehearse.substitute import rehearsed, settings, stand_ins
+from gpuc.spec.parse import parse
 from tests.pipeline.memory import source
 
 Tree = dict[str, object]

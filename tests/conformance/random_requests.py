@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from compiler.model import Cluster, ClusterQueue, Pool
-from compiler.model.names import CPU, EFA, EPHEMERAL_STORAGE, HUGEPAGES, MEMORY
-from compiler.model.vector import MIB, Vector
-from compiler.rehearse.expectation import Request, cluster_queues
+from gpuc.model import Cluster, ClusterQueue, Pool
+from gpuc.model.names import CPU, EFA, EPHEMERAL_STORAGE, HUGEPAGES, MEMORY
+from gpuc.model.vector import MIB, Vector
+from gpuc.rehearse.expectation import Request, cluster_queues
 
 PODS_MAX = 400
 """More pods than this in one gang are not made."""

@@ -17,7 +17,7 @@ def rehearse(name: str, crds: Path | None, folder: Path) -> Iterator[Check]:
     """Runs `gpuc rehearse`; prints what it could not judge."""
     report = folder / f"{name}.json"
     options = ["--crds", str(crds)] if crds else []
-    command = [sys.executable, "-m", "compiler.cli", "rehearse", name, *options, "--output", f"json={report}"]
+    command = [sys.executable, "-m", "gpuc.cli.main", "rehearse", name, *options, "--output", f"json={report}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if not report.exists():
         yield Check(f"rehearsal of {name}", (done.stderr or done.stdout).strip())

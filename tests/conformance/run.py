@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from compiler.compiled import compiled_spec
-from compiler.rehearse.programs import MissingProgramsError, Programs, find_programs
+from gpuc.pipeline.stages import compiled_spec
+from gpuc.rehearse.programs import MissingProgramsError, Programs, find_programs
 from tests.conformance import (
     core_kinds,
     differential,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from compiler.rehearse.expectation import expect
+from gpuc.rehearse.expectation import expect
 from tests.conformance.differential import Case, kept_cases, random_cases
 from tests.conformance.lane import compiled
 

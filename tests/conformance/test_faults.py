@@ -6,9 +6,9 @@ from copy import deepcopy
 
 import pytest
 
-from compiler.compiled import CompiledSpec, compiled_spec
-from compiler.rehearse.scenes import all_scenes
-from compiler.rehearse.substitute import rehearsed
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.scenes import all_scenes
+from gpuc.rehearse.substitute import rehearsed
 from tests.conformance.breaking import Documents
 from tests.conformance.fault_run import EXAMPLE
 from tests.conformance.faults import FAULTS, Fault

@@ -12,15 +12,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from compiler.compiled import CompiledSpec, compiled_spec
-from compiler.rehearse.apply import apply_tree
-from compiler.rehearse.client import ApiError
-from compiler.rehearse.fabric import place_static_nodes
-from compiler.rehearse.health import wait_healthy
-from compiler.rehearse.play import play
-from compiler.rehearse.scenes import Scene, all_scenes
-from compiler.rehearse.session import Rehearsal
-from compiler.rehearse.substitute import rehearsed, stand_ins
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.apply import apply_tree
+from gpuc.rehearse.client import ApiError
+from gpuc.rehearse.fabric import place_static_nodes
+from gpuc.rehearse.health import wait_healthy
+from gpuc.rehearse.play import play
+from gpuc.rehearse.scenes import Scene, all_scenes
+from gpuc.rehearse.session import Rehearsal
+from gpuc.rehearse.substitute import rehearsed, stand_ins
 from tests.conformance.lane import Lane, lane
 from tests.conformance.outcome import Check
 from tests.conftest import EXAMPLES, ROOT

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from compiler.catalog import load
-from compiler.model import Cluster, resolve
-from compiler.source import read
-from compiler.spec.cluster import ClusterSpec
+from gpuc.catalog import load
+from gpuc.model import Cluster, resolve
+from gpuc.source import read
+from gpuc.spec.cluster import ClusterSpec
 
 ROOT = Path(__file__).parents[2]
 FILE = "specs/prod-use1.yaml"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from compiler.emit import emit
-from compiler.manifest import Artifact, Manifest
+from gpuc.emit import emit
+from gpuc.manifest.manifest import Artifact, Manifest
 from tests.conftest import example
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from compiler.catalog.schemas import table
-from compiler.emit.argocd import argocd
-from compiler.emit.project import CHART_CLUSTER_KINDS, CHART_KINDS, OUR_CLUSTER_KINDS, OUR_KINDS
-from compiler.emit.sync import OPTIONS, WAVE
-from compiler.manifest import Manifest, Text, Values
+from gpuc.catalog.schemas import table
+from gpuc.emit.argocd import argocd
+from gpuc.emit.project import CHART_CLUSTER_KINDS, CHART_KINDS, OUR_CLUSTER_KINDS, OUR_KINDS
+from gpuc.emit.sync import OPTIONS, WAVE
+from gpuc.manifest.manifest import Manifest, Text, Values
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from compiler.emit import emit
-from compiler.emit.block import block_yaml
-from compiler.manifest import Values
+from gpuc.emit import emit
+from gpuc.emit.block import block_yaml
+from gpuc.manifest.manifest import Values
 from tests.conftest import EXAMPLES, example
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=12) | st.sampled_from(

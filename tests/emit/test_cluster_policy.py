@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from compiler.catalog import load
-from compiler.manifest import Values
+from gpuc.catalog import load
+from gpuc.manifest.manifest import Values
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.emit.efa import efa
-from compiler.emit.karpenter import karpenter
-from compiler.manifest import Manifest, Values
-from compiler.model import Cluster
-from compiler.verify.values import verify_values
+from gpuc.emit.efa import efa
+from gpuc.emit.karpenter import karpenter
+from gpuc.manifest.manifest import Manifest, Values
+from gpuc.model import Cluster
+from gpuc.verify.values import verify_values
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

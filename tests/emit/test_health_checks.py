@@ -14,7 +14,7 @@ import pytest
 import yaml
 from lupa import lua51
 
-from compiler.manifest import Text
+from gpuc.manifest.manifest import Text
 from tests.conftest import EXAMPLES
 from tests.emit import fleet
 

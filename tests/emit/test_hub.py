@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from compiler.emit.argocd import argocd
-from compiler.manifest import Manifest, Text
-from compiler.model import Cluster
+from gpuc.emit.argocd import argocd
+from gpuc.manifest.manifest import Manifest, Text
+from gpuc.model import Cluster
 from tests.emit.conftest import Change
 
 HUB = {"server": "https://kubernetes.default.svc", "namespace": "argocd"}

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from compiler.catalog import load
-from compiler.emit.karpenter import karpenter
-from compiler.emit.nodes.node_class import efa_interfaces
-from compiler.manifest import Manifest, Values
-from compiler.model import Cluster
-from compiler.quantity import parse_quantity
-from compiler.verify.schema import verify_schemas
-from compiler.verify.values import verify_values
+from gpuc.catalog import load
+from gpuc.emit.karpenter import karpenter
+from gpuc.emit.nodes.node_class import efa_interfaces
+from gpuc.kubernetes.quantity import parse_quantity
+from gpuc.manifest.manifest import Manifest, Values
+from gpuc.model import Cluster
+from gpuc.verify.schema import verify_schemas
+from gpuc.verify.values import verify_values
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

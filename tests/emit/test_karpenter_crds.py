@@ -13,9 +13,9 @@ import yaml
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_strings
 
-from compiler.emit.karpenter import karpenter
-from compiler.manifest import Manifest
-from compiler.model import Cluster
+from gpuc.emit.karpenter import karpenter
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 Schema = dict[str, Any]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from compiler.emit.nodes.al2023 import al2023
-from compiler.model import Cluster, Pool
+from gpuc.emit.nodes.al2023 import al2023
+from gpuc.model import Cluster, Pool
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from compiler.emit.karpenter import karpenter
-from compiler.emit.nodes.template import shell_quoted
-from compiler.manifest import Manifest
-from compiler.model import Cluster
+from gpuc.emit.karpenter import karpenter
+from gpuc.emit.nodes.template import shell_quoted
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

@@ -9,14 +9,14 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
-from compiler.emit.kueue import kueue
-from compiler.emit.tenants import tenants
-from compiler.manifest import Manifest, Values
-from compiler.model import Cluster
-from compiler.model.names import POOL_LABEL, TENANT_KEY
-from compiler.quantity import parse_quantity
-from compiler.verify.schema import verify_schemas
-from compiler.verify.values import verify_values
+from gpuc.emit.kueue import kueue
+from gpuc.emit.tenants import tenants
+from gpuc.kubernetes.quantity import parse_quantity
+from gpuc.manifest.manifest import Manifest, Values
+from gpuc.model import Cluster
+from gpuc.model.names import POOL_LABEL, TENANT_KEY
+from gpuc.verify.schema import verify_schemas
+from gpuc.verify.values import verify_values
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

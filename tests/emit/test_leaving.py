@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from compiler.emit import emit
-from compiler.manifest import Manifest, Values
-from compiler.model import Cluster
+from gpuc.emit import emit
+from gpuc.manifest.manifest import Manifest, Values
+from gpuc.model import Cluster
 from tests.conftest import example
 
 Change = Callable[[dict[str, Any]], object]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from compiler.emit.alerts import EXTRA_XIDS, metric_resource
-from compiler.emit.metrics import metric_list
-from compiler.emit.monitoring import monitoring
-from compiler.manifest import Manifest, Text, Values
+from gpuc.emit.alerts import EXTRA_XIDS, metric_resource
+from gpuc.emit.metrics import metric_list
+from gpuc.emit.monitoring import monitoring
+from gpuc.manifest.manifest import Manifest, Text, Values
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address, ip_network
 from typing import Any
 
-from compiler.emit.tenants import tenants
-from compiler.manifest import Manifest
-from compiler.model import Cluster
-from compiler.model.names import WHY
+from gpuc.emit.tenants import tenants
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster
+from gpuc.model.names import WHY
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

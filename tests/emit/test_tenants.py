@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from compiler.emit.kueue import kueue
-from compiler.emit.tenants import tenants
-from compiler.manifest import Manifest
-from compiler.model import Cluster
-from compiler.quantity import parse_quantity
-from compiler.verify.schema import verify_schemas
+from gpuc.emit.kueue import kueue
+from gpuc.emit.tenants import tenants
+from gpuc.kubernetes.quantity import parse_quantity
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster
+from gpuc.verify.schema import verify_schemas
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

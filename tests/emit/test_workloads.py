@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from compiler.emit.policy_facts import FACTS
-from compiler.manifest import Manifest
-from compiler.model import Namespace, Pool, Tenant
-from compiler.model.names import CPU, EFA, GPU, HUGEPAGES, POOL_LABEL, QUEUE_LABEL, SHARED_GPU
-from compiler.quantity import parse_quantity
+from gpuc.emit.policy_facts import FACTS
+from gpuc.kubernetes.quantity import parse_quantity
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Namespace, Pool, Tenant
+from gpuc.model.names import CPU, EFA, GPU, HUGEPAGES, POOL_LABEL, QUEUE_LABEL, SHARED_GPU
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 

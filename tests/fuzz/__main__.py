@@ -19,10 +19,10 @@ LONGEST_BYTES = 4096
 
 
 def _spec() -> Callable[[bytes], None]:
-    with atheris.instrument_imports(include=["compiler", "ruamel"]):
-        from compiler.finding import Stop
-        from compiler.source.document import compose
-        from compiler.source.encoding import text_of
+    with atheris.instrument_imports(include=["gpuc", "ruamel"]):
+        from gpuc.diagnostics.finding import Stop
+        from gpuc.source.document import compose
+        from gpuc.source.encoding import text_of
     place = Path(tempfile.mkdtemp()) / "f.yaml"
 
     def target(data: bytes) -> None:
@@ -37,12 +37,12 @@ def _spec() -> Callable[[bytes], None]:
 
 
 def _lint() -> Callable[[bytes], None]:
-    with atheris.instrument_imports(include=["compiler"]):
-        from compiler.lint.objects import Reading
-        from compiler.lint.places import Places
-        from compiler.verify import judge
-        from compiler.verify.schema import schema_flaws
-        from compiler.verify.tree import Tree
+    with atheris.instrument_imports(include=["gpuc"]):
+        from gpuc.lint.checks import flaws as flaws_among
+        from gpuc.lint.load.objects import Reading
+        from gpuc.lint.load.places import Places
+        from gpuc.objects.object_set import ObjectSet
+        from gpuc.verify.schema import schema_flaws
 
     def target(data: bytes) -> None:
         try:
@@ -54,7 +54,7 @@ def _lint() -> Callable[[bytes], None]:
         reading.add("f.yaml", text)
         reading.settle()
         flaws = schema_flaws(reading.manifests, "1.35", as_written=True)
-        for flaw in [*flaws, *judge(Tree(reading.manifests, is_whole=False))]:
+        for flaw in [*flaws, *flaws_among(ObjectSet(reading.manifests, is_whole=False))]:
             index, *prefix = flaw.manifest.origin
             assert isinstance(index, int)
             places.line(places.mark("f.yaml", index, (*prefix, *flaw.path), on_key=flaw.on_key))
@@ -63,19 +63,19 @@ def _lint() -> Callable[[bytes], None]:
 
 
 def _trace() -> Callable[[bytes], None]:
-    with atheris.instrument_imports(include=["compiler"]):
-        from compiler.lint.objects import Reading
-        from compiler.lint.trace_report import Traced, render
-        from compiler.verify.scheduling import PodSet, Site, Work, walk, work_of
-        from compiler.verify.scheduling.limits import container_limits
-        from compiler.verify.scheduling.work import requests
-        from compiler.verify.tree import Tree
+    with atheris.instrument_imports(include=["gpuc"]):
+        from gpuc.lint.load.objects import Reading
+        from gpuc.objects.object_set import ObjectSet
+        from gpuc.trace import PodSet, Site, Work, walk, work_of
+        from gpuc.trace.limits import container_limits
+        from gpuc.trace.report import Traced, render
+        from gpuc.trace.work import requests
 
     def target(data: bytes) -> None:
         reading = Reading()
         reading.add("f.yaml", data.decode(errors="ignore"))
         reading.settle()
-        site = Site(Tree(reading.manifests, is_whole=len(data) % 2 == 0))
+        site = Site(ObjectSet(reading.manifests, is_whole=len(data) % 2 == 0))
         several = [work for each in reading.manifests if (work := work_of(each)) is not None]
         asked = {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "8", "cpu": "1"}}}]}
         queues = site.tree.of("kueue.x-k8s.io", "LocalQueue")[:3]
@@ -91,20 +91,20 @@ def _trace() -> Callable[[bytes], None]:
 
 
 def _isolation() -> Callable[[bytes], None]:
-    with atheris.instrument_imports(include=["compiler"]):
-        from compiler.lint.isolation_report import Proof, document, text
-        from compiler.lint.objects import Reading
-        from compiler.verify.isolation.assumptions import assumptions
-        from compiler.verify.isolation.matrix import verdicts
-        from compiler.verify.isolation.policy import GROUP, read_policies
-        from compiler.verify.isolation.proof import Reach
-        from compiler.verify.isolation.tenancy import separate_tenancy
-        from compiler.verify.tree import Tree
+    with atheris.instrument_imports(include=["gpuc"]):
+        from gpuc.isolation.assumptions import assumptions
+        from gpuc.isolation.matrix import verdicts
+        from gpuc.isolation.policy import GROUP, read_policies
+        from gpuc.isolation.proof import Reach
+        from gpuc.isolation.report import Proof, document, text
+        from gpuc.isolation.tenancy import separate_tenancy
+        from gpuc.lint.load.objects import Reading
+        from gpuc.objects.object_set import ObjectSet
 
     def target(data: bytes) -> None:
         reading = Reading()
         reading.add("f.yaml", data.decode(errors="ignore"))
-        tree = Tree(reading.manifests, is_whole=False)
+        tree = ObjectSet(reading.manifests, is_whole=False)
         reach = Reach(read_policies(tree.of(GROUP, "NetworkPolicy")), separate_tenancy(tree))
         proof = Proof("f.yaml", reach, verdicts(reach), assumptions(tree, reach), 0.0)
         text(proof)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.lint.crds_command import run_crds
+from gpuc.cli.crds_command import run_crds
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from functools import cache
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
-from compiler.catalog.schemas.structural import Schema
-from compiler.verify.mismatch import validator
+from gpuc.catalog.schemas.structural import Schema
+from gpuc.verify.mismatch import validator
 
 Steps = tuple[str, ...]
 ANY = "*"

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 import yaml
 
-from compiler.cli import main
-from compiler.lint import own_rules
-from compiler.lint.crds_command import run_crds
-from compiler.lint.objects import Reading
-from compiler.lint.own_definitions import imports
-from compiler.lint.own_schemas import own_flaws, own_table
-from compiler.lint.places import Places
-from compiler.usage import UsageError
+from gpuc.cli.crds_command import run_crds
+from gpuc.cli.main import main
+from gpuc.diagnostics.usage import UsageError
+from gpuc.lint.crds import rules as own_rules
+from gpuc.lint.crds.definitions import imports
+from gpuc.lint.crds.schemas import own_flaws, own_table
+from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.places import Places
 from tests.conftest import ROOT
 from tests.lint.definitions import GROUP, TEXT, definition, rule
 
@@ -277,8 +277,8 @@ import sys
 sys.modules[{missing!r}] = None
 from collections import Counter
 from pathlib import Path
-from compiler.lint.own_schemas import own_flaws
-from compiler.manifest import Manifest
+from gpuc.lint.crds.schemas import own_flaws
+from gpuc.manifest.manifest import Manifest
 unjudged = Counter()
 one = Manifest("a.yaml", (0,), "{GROUP}/v1", "Widget", "w", {{"spec": {{"it": "b"}}}})
 print(list(own_flaws(Path({str(folder)!r}), [one], unjudged)), list(unjudged))

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from compiler.cli import main
-from compiler.lint.files import SIZE_MAX_BYTES, UnreadableError, files_below, text_of
-from compiler.usage import UsageError
+from gpuc.cli.main import main
+from gpuc.diagnostics.usage import UsageError
+from gpuc.lint.load.files import SIZE_MAX_BYTES, UnreadableError, files_below, text_of
 from tests.conftest import ROOT
 
 POD = """apiVersion: v1
@@ -167,7 +167,7 @@ def ran(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
     limit = 2 << 30
     options: dict[str, object] = {"capture_output": True, **more}
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        [sys.executable, "-m", "compiler.cli", *words],
+        [sys.executable, "-m", "gpuc.cli.main", *words],
         text=True,
         check=False,
         timeout=600,
@@ -343,15 +343,15 @@ def tables(into: Path) -> dict[str, str]:
 
 FAULTY = """
     import os, signal, sys
-    from compiler import tree
-    from compiler.cli import main
+    from gpuc.write import filesystem
+    from gpuc.cli.main import main
     left = {left}
     def change(verb, path):
         global left
         left -= 1
         if left == -1:
             {fault}
-    tree.before_change = change
+    filesystem.before_change = change
     sys.exit(main({words!r}))
 """
 
@@ -368,7 +368,7 @@ def test_an_import_that_ends_anywhere_leaves_every_table_whole(left: int, fault:
     file.write_text(definitions(5, "new"))
     words = ["crds", "import", str(file), "--into", str(into)]
     program = textwrap.dedent(FAULTY).format(left=left, fault=fault, words=words)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = dict(os.environ)
     process = subprocess.run(
         [sys.executable, "-c", program], env=environment, check=False, capture_output=True, text=True
     )
@@ -394,7 +394,7 @@ def test_a_disk_that_is_full_leaves_the_old_tables(file: Path) -> None:
     before = tables(into)
     file.write_text(definitions(1, "x" * 200) + "---\n" + CRD.replace("{a:", "{b:"))
     process = subprocess.run(
-        [sys.executable, "-m", "compiler.cli", "crds", "import", str(file), "--into", str(into)],
+        [sys.executable, "-m", "gpuc.cli.main", "crds", "import", str(file), "--into", str(into)],
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)),
         capture_output=True,
@@ -422,8 +422,8 @@ def test_a_target_that_cannot_be_written_is_told(file: Path, capsys: pytest.Capt
 def test_two_imports_at_once_both_succeed(file: Path) -> None:
     into = file.parent / "into"
     file.write_text(definitions(100, "same"))
-    words = [sys.executable, "-m", "compiler.cli", "crds", "import", str(file), "--into", str(into)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "gpuc.cli.main", "crds", "import", str(file), "--into", str(into)]
+    environment = dict(os.environ)
     several = [subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     counted = sorted(each.communicate(timeout=600)[0].partition("/: ")[2].strip() for each in several)
     assert counted == ["0 new, 0 changed", "0 new, 0 changed", "100 new, 0 changed"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from compiler.cli import main
+from gpuc.cli.main import main
 
 APPLICATION = """\
 apiVersion: argoproj.io/v1alpha1
@@ -308,7 +308,7 @@ def test_what_patches_add_is_not_missing(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_what_is_piped_in_is_read(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "compiler.lint.command.text_of", lambda file: {"/dev/stdin": "kind: Pod\napiVersion: v1\n"}[file]
+        "gpuc.cli.lint_command.text_of", lambda file: {"/dev/stdin": "kind: Pod\napiVersion: v1\n"}[file]
     )
     main(["lint", "-", "--format", "json"])
     assert json.loads(capsys.readouterr().out)["findings"][0]["file"] == "-"

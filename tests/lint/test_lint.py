@@ -11,11 +11,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compiler.cli import main
-from compiler.lint.objects import Reading
-from compiler.verify import judge
-from compiler.verify.schema import schema_flaws
-from compiler.verify.tree import Tree
+from gpuc.cli.main import main
+from gpuc.lint.checks import flaws
+from gpuc.lint.load.objects import Reading
+from gpuc.objects.object_set import ObjectSet
+from gpuc.verify.schema import schema_flaws
 from tests.conftest import EXAMPLES, ROOT
 
 POOL = """\
@@ -177,7 +177,7 @@ def test_no_strange_object_breaks_a_judge(objects: list[tuple[tuple[str, str], A
     reading.add("f.json", "\n---\n".join(json.dumps(each, ensure_ascii=False) for each in documents))
     assert len(reading.manifests) == len(objects)
     schema_flaws(reading.manifests, "1.35", as_written=True)
-    list(judge(Tree(reading.manifests, is_whole=False)))
+    list(flaws(ObjectSet(reading.manifests, is_whole=False)))
 
 
 def test_what_stands_twice_in_a_file_or_has_odd_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

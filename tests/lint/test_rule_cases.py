@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from compiler.lint.crds_command import run_crds
-from compiler.lint.objects import Reading
-from compiler.lint.own_engines import engines
-from compiler.lint.own_rules import MISSING_ENGINE
-from compiler.lint.own_schemas import own_flaws
-from compiler.verify.flaw import Flaw
+from gpuc.cli.crds_command import run_crds
+from gpuc.lint.crds.engines import engines
+from gpuc.lint.crds.rules import MISSING_ENGINE
+from gpuc.lint.crds.schemas import own_flaws
+from gpuc.lint.load.objects import Reading
+from gpuc.objects.flaw import Flaw
 from tests.conftest import ROOT
 from tests.lint.definitions import GROUP, TEXT, Case, definition, fields, rule
 from tests.lint.rule_cases import CASES, OF_ERRORS
@@ -102,8 +102,8 @@ def test_messages_are_those_of_the_server(tables: Path, name: str, message: str)
 
 @pytest.mark.parametrize("value", [2**70, -(2**70), float("inf"), float("nan"), "\ud800", [[]] * 3, {"": None}])
 def test_no_value_is_too_strange(tables: Path, value: Any) -> None:
-    from compiler.lint.own_rules import broken_rules
-    from compiler.manifest import Manifest
+    from gpuc.lint.crds.rules import broken_rules
+    from gpuc.manifest.manifest import Manifest
 
     one = Manifest("a.yaml", (0,), f"{GROUP}/v1", "Odd", "w", body={"it": value})
     rules = {"properties": {"it": {"rules": [{"rule": "self == 1 || self.a.b[3] > 'x' || self.find('(') == ''"}]}}}
@@ -125,7 +125,7 @@ def test_nothing_of_it_is_loaded_where_no_tables_are_named(tmp_path: Path) -> No
     (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
     script = f"""
 import sys
-from compiler.cli import main
+from gpuc.cli.main import main
 main(["lint", {str(tmp_path)!r}])
 print(sorted(name for name in sys.modules if name in ("cel", "cel_expr_python") or "lint.own" in name))
 """

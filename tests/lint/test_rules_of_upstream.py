@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from compiler.lint import own_rules
-from compiler.lint.own_answers import Answer, Told
-from compiler.lint.own_engines import engines
-from compiler.lint.own_values import as_rules_see
-from compiler.verify.mismatch import validator
+from gpuc.lint.crds import rules as own_rules
+from gpuc.lint.crds.answers import Answer, Told
+from gpuc.lint.crds.engines import engines
+from gpuc.lint.crds.values import as_rules_see
+from gpuc.verify.mismatch import validator
 from tests.lint.rule_objects import Maker, spots
 
 LEAST, MOST = 4, 24

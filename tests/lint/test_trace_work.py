@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from compiler.cli import main
+from gpuc.cli.main import main
 from tests.conftest import ROOT
 
 QUEUE = "kueue.x-k8s.io/queue-name"

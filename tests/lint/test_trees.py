@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.cli import main
+from gpuc.cli.main import main
 
 TREES = sorted((Path(__file__).parent / "trees").glob("*/*.yaml"))
 MARK = "# <-"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.catalog import load
-from compiler.model.layout import place
+from gpuc.catalog import load
+from gpuc.model.layout import place
 
 PLACED = sorted(gpu for gpu, profiles in load().profile_sets.items() if profiles.placement_units)
 

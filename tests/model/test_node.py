@@ -2,10 +2,10 @@
 
 import pytest
 
-from compiler.catalog import load
-from compiler.catalog.operations import NodeVector
-from compiler.model.node import predicted_allocatable
-from compiler.model.vector import GIB, MIB
+from gpuc.catalog import load
+from gpuc.catalog.operations import NodeVector
+from gpuc.model.node import predicted_allocatable
+from gpuc.model.vector import GIB, MIB
 
 
 @pytest.mark.parametrize("vector", load().kubelet.vectors, ids=lambda vector: vector.type)

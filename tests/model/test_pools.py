@@ -2,8 +2,8 @@
 
 import pytest
 
-from compiler.model import Cluster
-from compiler.model.vector import MIB
+from gpuc.model import Cluster
+from gpuc.model.vector import MIB
 from tests.conftest import EXAMPLES, example
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.duration import format_duration, parse_duration
-from compiler.model.vector import quantity_text, scale, smallest, total
-from compiler.quantity import format_bytes, format_count, format_milli, parse_quantity
+from gpuc.kubernetes.duration import format_duration, parse_duration
+from gpuc.kubernetes.quantity import format_bytes, format_count, format_milli, parse_quantity
+from gpuc.model.vector import quantity_text, scale, smallest, total
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from compiler.pipeline import check_specs
+from gpuc.pipeline.pipeline import check_specs
 from tests.conftest import EXAMPLES, ROOT
 
 FILES = sorted(

@@ -7,16 +7,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from compiler.accept import accepted
-from compiler.catalog import load
-from compiler.emit import emit
-from compiler.finding import Finding, Path, Stop
-from compiler.manifest import Artifact, Manifest, Values
-from compiler.model import resolve
-from compiler.rules import check
-from compiler.source import Source, read
-from compiler.spec.parse import parse
-from compiler.verify import verify
+from gpuc.diagnostics.finding import Finding, Path, Stop
+from gpuc.manifest.manifest import Artifact, Manifest, Values
+from gpuc.pipeline.stages import compile_source
+from gpuc.source import Source, read
 from tests.conftest import ROOT
 
 
@@ -30,14 +24,10 @@ def compile_tree(name: str, tree: dict[str, Any]) -> tuple[list[Finding], list[A
     """Findings and artifacts of a tree in the place of an example's; no artifacts where an error stops the line."""
     changed = replace(source(name), tree=tree, raw={})
     try:
-        cluster = resolve(parse(changed), changed.file, load())
+        done = compile_source(changed, {})
     except Stop as stop:
         return list(stop.findings), []
-    findings = accepted(check(cluster), tree)
-    if any(finding.is_error for finding in findings):
-        return findings, []
-    artifacts = emit(cluster)
-    return findings + verify(artifacts, cluster.spec.kubernetes, cluster.components), artifacts
+    return list(done.findings), list(done.artifacts)
 
 
 def changed(tree: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:

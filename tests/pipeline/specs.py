@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from compiler.catalog import load
-from compiler.model.layout import place
+from gpuc.catalog import load
+from gpuc.model.layout import place
 from tests.pipeline.memory import source
 
 Tree = dict[str, Any]

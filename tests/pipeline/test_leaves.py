@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compiler.finding import Path
+from gpuc.diagnostics.finding import Path
 from tests.pipeline.memory import changed, compile_tree, leaves, read_by_controllers, reasons, source
 
 SPEC = "prod-use1"

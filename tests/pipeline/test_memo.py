@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.pipeline import Outcome, compile_specs
+from gpuc.pipeline.pipeline import Outcome, compile_specs
 from tests.conftest import ROOT
 
 Compile = Callable[[], Outcome]
@@ -31,7 +31,7 @@ def compiled(root: Path) -> Outcome:
 def remembers(root: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether the next compile runs no stage."""
     with monkeypatch.context() as patch:
-        patch.setattr("compiler.pipeline.compile_cluster", None)
+        patch.setattr("gpuc.pipeline.pipeline.compile_cluster", None)
         try:
             return compiled(root).findings == ()
         except TypeError:

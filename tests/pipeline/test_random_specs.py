@@ -8,8 +8,8 @@ from collections import Counter
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compiler.sheet import sheets
-from compiler.synth import Printer
+from gpuc.manifest.output_file import sheets
+from gpuc.synth.printer import Printer
 from tests.pipeline.memory import compile_tree
 from tests.pipeline.specs import Tree, specs
 

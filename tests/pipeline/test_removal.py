@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from compiler.compiled import compiled_spec
-from compiler.finding import Finding
-from compiler.pipeline import Outcome, check_specs, compile_specs
+from gpuc.diagnostics.finding import Finding
+from gpuc.pipeline.pipeline import Outcome, check_specs, compile_specs
+from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
 
 NAME = "infer-euw1"

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from compiler.catalog.policies import Policy
+from gpuc.policy.library import Policy
 
 Object = dict[str, Any]
 SEED = 20261121

@@ -10,17 +10,17 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from compiler.catalog.own_policies import own_policies
-from compiler.catalog.policies import TABLE, policies, table_text
-from compiler.emit.gatekeeper import gatekeeper
-from compiler.emit.kueue import kueue
-from compiler.emit.policy_facts import FACTS
-from compiler.emit.tenants import tenants
-from compiler.finding import Stop
-from compiler.manifest import Manifest, Values
-from compiler.model import Cluster
-from compiler.verify.schema import verify_schemas
-from compiler.verify.values import verify_values
+from gpuc.diagnostics.finding import Stop
+from gpuc.emit.gatekeeper import gatekeeper
+from gpuc.emit.kueue import kueue
+from gpuc.emit.policy_facts import FACTS
+from gpuc.emit.tenants import tenants
+from gpuc.manifest.manifest import Manifest, Values
+from gpuc.model import Cluster
+from gpuc.policy.library import EXAMPLES, TABLE, examples_text, policies, table_text
+from gpuc.policy.own import own_policies
+from gpuc.verify.schema import verify_schemas
+from gpuc.verify.values import verify_values
 
 from .kubernetes_cel import Object, Review, denials
 
@@ -202,7 +202,8 @@ def test_every_fact_that_a_policy_names_exists() -> None:
 
 
 def test_the_table_holds_what_the_folders_say() -> None:
-    assert TABLE.read_text(encoding="utf-8") == table_text(), "run python -m compiler.catalog.policies"
+    assert TABLE.read_text(encoding="utf-8") == table_text(), "run python -m gpuc.policy.library"
+    assert EXAMPLES.read_text(encoding="utf-8") == examples_text(), "run python -m gpuc.policy.library"
 
 
 GOOD = """

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
-from compiler.catalog.policies import PACKAGED, Policy, policies
+from gpuc.policy.library import SOURCES, Policy, policies
 
 from .clauses import without_a_clause
 from .kubernetes_cel import Object, Review, denials
 
 POLICIES = policies()
-SHARED = yaml.safe_load((PACKAGED / "subjects.yaml").read_text(encoding="utf-8"))["pod"]["variables"]
+SHARED = yaml.safe_load((SOURCES / "subjects.yaml").read_text(encoding="utf-8"))["pod"]["variables"]
 LISTS = ("containers", "initContainers", "ephemeralContainers")
 # The others count devices, which ephemeral containers cannot have.
 LOOKING_AT_CONTAINERS = [policy for policy in POLICIES.values() if "containers" in policy.variables]
@@ -27,7 +27,7 @@ every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES
 
 def examples(policy: Policy, verdict: str) -> list[tuple[str, Object]]:
     """(what the comment says, the object) of allowed.yaml or denied.yaml."""
-    text = (PACKAGED / policy.name / f"{verdict}.yaml").read_text(encoding="utf-8")
+    text = (SOURCES / policy.name / f"{verdict}.yaml").read_text(encoding="utf-8")
     found = []
     for part in re.split(r"^---\n", text, flags=re.MULTILINE):
         comment, _, _ = part.partition("\n")

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 import yaml
 
-from compiler.catalog.policies import PACKAGED, Policy, policies
+from gpuc.policy.library import SOURCES, Policy, policies
 
 from .clauses import without_a_clause, without_a_part
 from .generated import Object, objects, spellings, text
 from .kubernetes_cel import Review, denials
 from .quantities import quantity
 
-SHARED = yaml.safe_load((PACKAGED / "subjects.yaml").read_text(encoding="utf-8"))["pod"]["variables"]
+SHARED = yaml.safe_load((SOURCES / "subjects.yaml").read_text(encoding="utf-8"))["pod"]["variables"]
 MANY = 1200
 """So many objects have a case for every word of every list."""
 
@@ -112,7 +112,9 @@ def with_amount(amount: Any) -> Object:
 
 
 @pytest.mark.parametrize("count", [1, 8, 9])
-@pytest.mark.parametrize("name", [name for name, policy in policies().items() if policy.judges_pods])
+@pytest.mark.parametrize(
+    "name", [name for name, policy in policies().items() if any("Pod" in entry["kinds"] for entry in policy.kinds)]
+)
 def test_a_quantity_means_the_same_in_every_spelling(name: str, count: int) -> None:
     found = {tuple(verdict(policies()[name], with_amount(spelling))) for spelling in spellings(count)}
     assert len(found) == 1

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from compiler.catalog.policies import Policy, policies
-from compiler.compiled import CompiledSpec, compiled_spec
-from compiler.manifest import Manifest
+from gpuc.manifest.manifest import Manifest
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.policy.library import Policy, policies
 from tests.conftest import EXAMPLES, ROOT
 
 from .kubernetes_cel import Object, Review, denials

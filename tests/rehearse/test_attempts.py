@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.catalog.policies import policies
-from compiler.model import Cluster
-from compiler.rehearse.client import ApiError, Client
-from compiler.rehearse.desk import Desk, permitted
-from compiler.rehearse.examples import changes, examples
-from compiler.rehearse.scenes import Scene, fences
-from compiler.rehearse.scenes import policies as policy_scenes
-from compiler.rehearse.verdict import SILENCE, judged, refuser
-from compiler.rehearse.violations import violations
+from gpuc.model import Cluster
+from gpuc.policy.library import policies
+from gpuc.rehearse.client import ApiError, Client
+from gpuc.rehearse.desk import Desk, permitted
+from gpuc.rehearse.examples import changes, examples
+from gpuc.rehearse.scenes import Scene, fences
+from gpuc.rehearse.scenes import policies as policy_scenes
+from gpuc.rehearse.verdict import SILENCE, judged, refuser
+from gpuc.rehearse.violations import violations
 
 
 def scene(scenes: list[Scene], *parts: str) -> Scene:

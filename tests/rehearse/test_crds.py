@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from compiler.catalog.schemas import CONSTRAINTS, custom_kinds, table
-from compiler.rehearse.crds import definitions, structural_definition
-from compiler.rehearse.programs import Programs
+from gpuc.catalog.schemas import CONSTRAINTS, custom_kinds, table
+from gpuc.rehearse.crds import definitions, structural_definition
+from gpuc.rehearse.programs import Programs
 
 KINDS = [each for each in custom_kinds() if each[0] != CONSTRAINTS]
 FORBIDDEN = {"$ref", "$defs", "allOf", "anyOf", "oneOf", "not", "uniqueItems", "propertyNames", "const"}

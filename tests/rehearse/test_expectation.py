@@ -8,11 +8,11 @@ from functools import partial
 
 import pytest
 
-from compiler.model import Cluster, ClusterQueue
-from compiler.model.names import EFA, GPU
-from compiler.rehearse.expectation import Request, cluster_queues, expect
-from compiler.rehearse.quota import Quota
-from compiler.rehearse.scenes import Outcome, Scene, agrees, all_scenes
+from gpuc.model import Cluster, ClusterQueue
+from gpuc.model.names import EFA, GPU
+from gpuc.rehearse.expectation import Request, cluster_queues, expect
+from gpuc.rehearse.quota import Quota
+from gpuc.rehearse.scenes import Outcome, Scene, agrees, all_scenes
 
 from .conftest import Change
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.emit import emit
-from compiler.manifest import Manifest
-from compiler.model import Pool
-from compiler.model.names import CPU, POOL_LABEL
-from compiler.quantity import parse_quantity
-from compiler.rehearse.instance_types import OVERHEAD_CPU_MILLI, instance_types, reserves
+from gpuc.emit import emit
+from gpuc.kubernetes.quantity import parse_quantity
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Pool
+from gpuc.model.names import CPU, POOL_LABEL
+from gpuc.rehearse.instance_types import OVERHEAD_CPU_MILLI, instance_types, reserves
 
 from ..conftest import EXAMPLES, example
 

@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from compiler.model import Cluster
-from compiler.rehearse.expectation import cluster_queues, expect
-from compiler.rehearse.programme import programme
-from compiler.rehearse.quota import Quota
-from compiler.rehearse.scenes import all_scenes
+from gpuc.model import Cluster
+from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.programme import programme
+from gpuc.rehearse.quota import Quota
+from gpuc.rehearse.scenes import all_scenes
 
 from ..conftest import EXAMPLES, example
 

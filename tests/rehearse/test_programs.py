@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.rehearse.programs import DATA, NAMES, MissingProgramsError, find_programs
+from gpuc.rehearse.programs import DATA, NAMES, MissingProgramsError, find_programs
 from tests.conftest import ROOT
 
 

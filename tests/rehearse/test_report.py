@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from compiler.finding import Mark
-from compiler.rehearse.command import matches, run_rehearsal
-from compiler.rehearse.play import Played
-from compiler.rehearse.report import LISTED, closing, outcome_text, render
-from compiler.rehearse.result import Result, Tried, Trouble
-from compiler.rehearse.scenes import Outcome, Scene
-from compiler.usage import UsageError
+from gpuc.cli.rehearse_command import matches, run_rehearsal
+from gpuc.diagnostics.finding import Mark
+from gpuc.diagnostics.usage import UsageError
+from gpuc.rehearse.play import Played
+from gpuc.rehearse.report import LISTED, closing, outcome_text, render
+from gpuc.rehearse.result import Result, Tried, Trouble
+from gpuc.rehearse.scenes import Outcome, Scene
 from tests.conftest import ROOT
 
 REFUSED = Outcome("refused", by="Kueue", words="insufficient quota")

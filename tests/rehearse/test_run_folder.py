@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from compiler.rehearse.process import ProgramError, start, stop
-from compiler.rehearse.run_folder import remember, run_folder
+from gpuc.rehearse.process import ProgramError, start, stop
+from gpuc.rehearse.run_folder import remember, run_folder
 
 RUN = """
 import sys, time
 from pathlib import Path
-from compiler.rehearse.process import start
-from compiler.rehearse.run_folder import remember, run_folder
+from gpuc.rehearse.process import start
+from gpuc.rehearse.run_folder import remember, run_folder
 with run_folder(Path(sys.argv[1])) as folder:
     process = start(Path("/bin/sleep"), ["60"], folder / "log", lambda: True, {})
     remember(folder, process.child.pid)

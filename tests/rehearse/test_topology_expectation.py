@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.model import Cluster, ClusterQueue
-from compiler.rehearse.expectation import Request, cluster_queues, expect
+from gpuc.model import Cluster, ClusterQueue
+from gpuc.rehearse.expectation import Request, cluster_queues, expect
 from tests.conftest import example
 
 SMALL = {"cpu": 1000, "memory": 2**30, "nvidia.com/gpu": 1}

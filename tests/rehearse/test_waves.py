@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.compiled import CompiledSpec, compiled_spec
-from compiler.rehearse.waves import namespaces, steps
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.waves import namespaces, steps
 from tests.conftest import EXAMPLES, ROOT
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.finding import FAULTS, Fault, Severity
-from compiler.report import explain
-from compiler.usage import UsageError
+from gpuc.diagnostics.finding import FAULTS, Fault, Severity
+from gpuc.diagnostics.report import explain
+from gpuc.diagnostics.usage import UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -31,9 +31,9 @@ def test_the_listing_has_every_fault_that_the_source_declares() -> None:
     import re
     from pathlib import Path
 
-    import compiler
+    import gpuc
 
-    sources = Path(compiler.__path__[0]).rglob("*.py")
+    sources = Path(gpuc.__path__[0]).rglob("*.py")
     declaration = re.compile(r'\bfault\(\s*"([A-Z]+\d{3})"')
     declared = {found for path in sources for found in declaration.findall(path.read_text("utf-8"))}
     listed = explain.listing().splitlines()

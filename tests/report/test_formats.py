@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.finding import FAULTS, Fault, Finding, Mark, Severity
-from compiler.report import FORMATS, render
-from compiler.report.github import escape_data, escape_property
-from compiler.report.result import Report
+from gpuc.diagnostics.finding import FAULTS, Fault, Finding, Mark, Severity
+from gpuc.diagnostics.report import FORMATS, render
+from gpuc.diagnostics.report.github import escape_data, escape_property
+from gpuc.diagnostics.report.result import Report
 
 OVER = Finding(
     "ZZZ001",

@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from compiler.report.progress import Progress
-from compiler.report.terminal import wants_colour
+from gpuc.diagnostics.report.progress import Progress
+from gpuc.diagnostics.report.terminal import wants_colour
 
 
 class Terminal(io.StringIO):

@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.finding import Finding, Mark, Severity
-from compiler.report import render
-from compiler.report.result import Report
-from compiler.report.terminal import clipped, column_width, visible
+from gpuc.diagnostics.finding import Finding, Mark, Severity
+from gpuc.diagnostics.report import render
+from gpuc.diagnostics.report.result import Report
+from gpuc.diagnostics.report.terminal import clipped, column_width, visible
 
 SPEC = Mark("specs/prod.yaml", 3, 13)
 LAYER = Mark("specs/base/eks.yaml", 7, 3)

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from compiler.accept import accepted
-from compiler.catalog import load
-from compiler.finding import FAULTS, Finding
-from compiler.model import resolve
-from compiler.rules import check, discover
-from compiler.source import Source, cluster_files, read
-from compiler.spec.parse import parse
+from gpuc.catalog import load
+from gpuc.diagnostics.finding import FAULTS, Finding
+from gpuc.diagnostics.suppressions import accepted
+from gpuc.model import resolve
+from gpuc.rules import check, discover
+from gpuc.source import Source, cluster_files, read
+from gpuc.spec.parse import parse
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-RULES = ROOT / "compiler/rules"
+RULES = ROOT / "compiler/gpuc/rules"
 ARCHETYPES = sorted((HERE / "archetypes").glob("*.yaml"))
 CASES = sorted(file for file in HERE.glob("*/*.yaml") if file.parent.name != "archetypes")
 MODULES = sorted(file for file in RULES.glob("*/*.py") if not file.name.startswith("_"))
@@ -82,7 +82,7 @@ def test_every_rule_has_a_case_and_every_case_a_rule() -> None:
 @pytest.mark.parametrize("module", MODULES, ids=lambda file: file.stem)
 def test_a_rule_is_named_told_and_shown(module: Path) -> None:
     """The function is called like its file; its docstring has a title and a reason; its case shows its id alone."""
-    text = importlib.import_module(f"compiler.rules.{module.parent.name}.{module.stem}")
+    text = importlib.import_module(f"gpuc.rules.{module.parent.name}.{module.stem}")
     title, _, why = (getattr(text, module.stem).__doc__ or "").partition("\n")
     assert title.endswith(".")
     assert why.strip().endswith(".")

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from compiler.finding import Stop
-from compiler.source import read
-from compiler.source.events import events
+from gpuc.diagnostics.finding import Stop
+from gpuc.source import read
+from gpuc.source.events import events
 
 ROOT = pathlib.Path(__file__).parents[2]
 REFERENCE = (ROOT / "specs/prod-use1.yaml").read_bytes()

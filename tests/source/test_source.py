@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from compiler.finding import Finding, Mark, Severity, Stop
-from compiler.source import Source, cluster_files, find_root, read
+from gpuc.diagnostics.finding import Finding, Mark, Severity, Stop
+from gpuc.source import Source, cluster_files, read
 
 ROOT = pathlib.Path(__file__).parents[2]
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\n"
@@ -288,11 +288,3 @@ def test_clusters_are_found_also_where_they_do_not_parse(tmp_path: pathlib.Path)
     assert cluster_files(root) == [
         f"specs/{name}.yaml" for name in ("a", "b", "broken", "empty", "flow", "sub/c", "typo")
     ]  # fmt: skip
-
-
-def test_the_root_is_found_upwards(tmp_path: pathlib.Path) -> None:
-    root = fleet(tmp_path / "fleet", sub__a=HEAD)
-    assert find_root(root / "specs" / "sub") == root
-    with pytest.raises(Stop) as stop:
-        find_root(tmp_path)
-    assert stop.value.findings[0].id == "LAY011"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from compiler.finding import Finding, Stop
-from compiler.source import read
-from compiler.spec.parse import parse
+from gpuc.diagnostics.finding import Finding, Stop
+from gpuc.source import read
+from gpuc.spec.parse import parse
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "specs/prod-use1.yaml").read_text(encoding="utf-8")

@@ -19,11 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from compiler import synth
-from compiler.manifest import Artifact, Manifest, Text, Values
-from compiler.sheet import sheets
-from compiler.synth import Printer, PrinterFailed
-from compiler.unpack import package_folder
+from gpuc.manifest.manifest import Artifact, Manifest, Text, Values
+from gpuc.manifest.output_file import sheets
+from gpuc.synth import printer as synth
+from gpuc.synth.cdk8s import package_folder
+from gpuc.synth.printer import Printer, PrinterFailed
 
 SPEC = "specs/prod-use1.yaml"
 HOSTILE = [
@@ -291,9 +291,9 @@ def test_node_starts_where_the_standard_streams_are_closed() -> None:
     code = f"""import os
 for stream in range(3):
     os.close(stream)
-from compiler.manifest import Values
-from compiler.sheet import sheets
-from compiler.synth import Printer
+from gpuc.manifest.manifest import Values
+from gpuc.manifest.output_file import sheets
+from gpuc.synth.printer import Printer
 with Printer.start() as printer:
     printer.send(sheets([Values("v.yaml", (), "c", {{"a": 1}})], "{SPEC}").values())
     os._exit(42 if printer.texts()["v.yaml"].endswith("a: 1\\n") else 1)

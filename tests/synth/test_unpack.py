@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from compiler import unpack
+from gpuc.synth import cdk8s as unpack
 
 PRINT = """
-from compiler.manifest import Manifest
-from compiler.sheet import sheets
-from compiler.synth import Printer
+from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.output_file import sheets
+from gpuc.synth.printer import Printer
 with Printer.start() as printer:
     printer.send(sheets([Manifest("a.yaml", (), "v1", "X", "a", {})], "specs/a.yaml").values())
     print("kind: X" in printer.texts()["a.yaml"], printer._temporary)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.verify.flaw import place
-from compiler.verify.mismatch import Fit, validator
+from gpuc.objects.flaw import place
+from gpuc.verify.mismatch import Fit, validator
 
 _CANDIDATES = (
     "a", "A", "abort", "1", "0", "1Gi", "10s", "1m", "1h", "10m0s", "5%", "0 0 * * *", "a.b/c",

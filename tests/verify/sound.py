@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compiler.finding import FAULTS
-from compiler.manifest import Manifest
-from compiler.verify.flaw import Flaw
+from gpuc.diagnostics.finding import FAULTS
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import Flaw
 
 
 def unsound(found: Iterable[Flaw], tree: Iterable[Manifest]) -> list[str]:

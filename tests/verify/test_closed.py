@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 
-from compiler.emit import emit
-from compiler.manifest import Manifest
-from compiler.model import resolve
-from compiler.source import read
-from compiler.spec.cluster import ClusterSpec
-from compiler.verify import closed, inside, quotas, scheduling
-from compiler.verify.closed import closed_flavors
-from compiler.verify.flaw import Flaw
-from compiler.verify.tree import Tree
+from gpuc.emit import emit
+from gpuc.lint.checks import object_consistency as inside
+from gpuc.lint.checks import quotas
+from gpuc.lint.checks.quotas import closed
+from gpuc.lint.checks.scheduling import unreachable_queues as scheduling
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import resolve
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_set import ObjectSet
+from gpuc.source import read
+from gpuc.spec.cluster import ClusterSpec
+from gpuc.trace.closed_flavors import closed_flavors
 from tests.conftest import ROOT, example
 
 
@@ -30,7 +33,7 @@ def leaving(cluster: str, pool: str) -> tuple[Manifest, ...]:
 
 
 def judged(manifests: list[Manifest] | tuple[Manifest, ...], *, is_whole: bool = True) -> list[Flaw]:
-    tree = Tree(manifests, is_whole=is_whole)
+    tree = ObjectSet(manifests, is_whole=is_whole)
     return [flaw for judge in (inside, quotas, scheduling) for flaw in judge.flaws(tree)]
 
 
@@ -49,13 +52,13 @@ def with_limits(kind: str, name: str, limits: dict[str, Any], manifests: tuple[M
 )
 def test_a_pool_that_leaves_is_no_fault(cluster: str, pool: str, is_whole: bool) -> None:
     manifests = leaving(cluster, pool)
-    assert closed_flavors(Tree(manifests, is_whole=is_whole)) == {pool}
+    assert closed_flavors(ObjectSet(manifests, is_whole=is_whole)) == {pool}
     assert judged(manifests, is_whole=is_whole) == []
 
 
 def test_without_the_limit_the_same_quotas_are_faults() -> None:
     opened = with_limits("NodePool", "general", {"nodes": "10"}, leaving("prod-use1", "general"))
-    assert not closed_flavors(Tree(opened, is_whole=True))
+    assert not closed_flavors(ObjectSet(opened, is_whole=True))
     assert {flaw.fault.id for flaw in judged(opened)} == {"SCD001", "QTA011", "QTA014"}
 
 
@@ -70,7 +73,7 @@ def test_a_second_pool_keeps_a_flavor_open() -> None:
     manifests = deepcopy(list(leaving("prod-use1", "dev-l4")))
     other = next(manifest for manifest in manifests if (manifest.kind, manifest.name) == ("NodePool", "embed-l40s"))
     other.body["spec"]["template"]["metadata"]["labels"]["gpuc.dev/pool"] = "dev-l4"
-    assert closed_flavors(Tree(manifests, is_whole=True)) == frozenset()
+    assert closed_flavors(ObjectSet(manifests, is_whole=True)) == frozenset()
 
 
 def test_fewer_nodes_than_replicas_are_a_fault_and_none_are_not() -> None:
@@ -81,8 +84,8 @@ def test_fewer_nodes_than_replicas_are_a_fault_and_none_are_not() -> None:
 
 def test_a_static_pool_without_nodes_whose_flavor_has_quota_is_a_fault() -> None:
     broken = with_limits("NodePool", "core-h200", {"nodes": "0"}, tuple(whole("train-usw2")))
-    assert [flaw.path for flaw in closed.flaws(Tree(broken, is_whole=True))] == [("spec", "limits", "nodes")]
-    assert list(closed.flaws(Tree(leaving("train-usw2", "core-h200"), is_whole=True))) == []
+    assert [flaw.path for flaw in closed.flaws(ObjectSet(broken, is_whole=True))] == [("spec", "limits", "nodes")]
+    assert list(closed.flaws(ObjectSet(leaving("train-usw2", "core-h200"), is_whole=True))) == []
 
 
 def whole(cluster: str) -> list[Manifest]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from compiler.compiled import compiled_spec
-from compiler.manifest import Manifest
-from compiler.verify import constraints, neighbours, policies
-from compiler.verify.tree import Tree
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import compiled_spec
+from gpuc.verify import constraints
 from tests.conftest import EXAMPLES, ROOT
 
 Change = Callable[[dict[str, Any]], Any]
@@ -24,8 +24,8 @@ def prod() -> tuple[Manifest, ...]:
 
 
 def told(tree: tuple[Manifest, ...], *, is_whole: bool = True) -> list[tuple[str, str]]:
-    found = Tree(tree, is_whole=is_whole)
-    return [(flaw.fault.id, flaw.manifest.name) for judge in (constraints, neighbours) for flaw in judge.flaws(found)]
+    found = ObjectSet(tree, is_whole=is_whole)
+    return [(flaw.fault.id, flaw.manifest.name) for flaw in constraints.flaws(found)]
 
 
 def changed(tree: tuple[Manifest, ...], name: str, change: Change) -> tuple[Manifest, ...]:
@@ -111,7 +111,9 @@ def test_a_constraint_for_nobody_says_who_is_there(prod: tuple[Manifest, ...]) -
         body["spec"]["match"]["namespaceSelector"]["matchLabels"]["gpuc.dev/tenant"] = "reserch"
 
     tree = changed(prod, "gpu-limits-research", misspell)
-    (flaw,) = [each for each in constraints.flaws(Tree(tree, is_whole=True)) if each.manifest.kind == "GpucGpuLimits"]
+    (flaw,) = [
+        each for each in constraints.flaws(ObjectSet(tree, is_whole=True)) if each.manifest.kind == "GpucGpuLimits"
+    ]
     assert (flaw.fault.id, flaw.fix) == ("PLC003", "research")
 
 
@@ -125,34 +127,3 @@ def test_workloads_that_are_not_expanded_are_told(prod: tuple[Manifest, ...]) ->
 
 def test_a_platform_that_nobody_excludes_is_told(prod: tuple[Manifest, ...]) -> None:
     assert [fault for fault, _ in told(without(prod, "Config"))] == ["PLC008"]
-
-
-@pytest.mark.parametrize("kind", ["ResourceQuota", "LimitRange", "RoleBinding", "LocalQueue", "NetworkPolicy"])
-def test_a_namespace_without_its_fence_is_named(prod: tuple[Manifest, ...], kind: str) -> None:
-    assert ("NSP001", "search-train") in told(without(prod, kind, namespace="search-train"))
-    assert told(without(prod, kind, namespace="search-train"), is_whole=False) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "fault"),
-    [
-        ("gpucimages", lambda body: source(body)["validations"].pop(), "PLC009"),
-        ("gpucgpulimits", lambda body: source(body)["variables"][0].update(expression="true"), "PLC009"),
-        ("visible-devices", lambda body: body["spec"]["match"]["kinds"][0]["kinds"].pop(), "PLC009"),
-        ("toleration-fence-research", lambda body: body["spec"]["parameters"]["taints"].pop(), "PLC010"),
-        ("gpu-limits-search", lambda body: limit(body).update(resource="nvidia.com/gpus"), "PLC011"),
-        ("network-policy-fence-search", lambda body: body["spec"]["parameters"].update(tenant="research"), "PLC012"),
-        ("queue-required-search", lambda body: body["spec"]["parameters"]["queues"].append("general"), "PLC013"),
-    ],
-)
-def test_a_changed_policy_is_named(prod: tuple[Manifest, ...], name: str, change: Change, fault: str) -> None:
-    tree = Tree(changed(prod, name, change), is_whole=True)
-    assert (fault, name) in [(flaw.fault.id, flaw.manifest.name) for flaw in policies.flaws(tree)]
-
-
-def source(body: dict[str, Any]) -> Any:
-    return body["spec"]["targets"][0]["code"][0]["source"]
-
-
-def limit(body: dict[str, Any]) -> Any:
-    return body["spec"]["parameters"]["limits"][0]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from compiler.manifest import Manifest
-from compiler.verify.flaw import place
-from compiler.verify.inside import flaws
-from compiler.verify.tree import Tree
+from gpuc.lint.checks.object_consistency import flaws
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import place
+from gpuc.objects.object_set import ObjectSet
 
 GOOD = """
 replicas: 1
@@ -25,7 +25,7 @@ POD = "spec.template.spec"
 
 def told(text: str, kind: str = "Deployment", api: str = "apps/v1") -> list[tuple[str, str]]:
     manifest = Manifest("a.yaml", (), api, kind, "a", {"spec": yaml.safe_load(text)})
-    return [(flaw.fault.id, place(flaw.path)) for flaw in flaws(Tree([manifest], is_whole=False))]
+    return [(flaw.fault.id, place(flaw.path)) for flaw in flaws(ObjectSet([manifest], is_whole=False))]
 
 
 def test_a_good_workload_has_no_flaw() -> None:
@@ -64,7 +64,7 @@ def labelled(labels: str, *, managed: bool) -> list[tuple[str, str, str]]:
         if managed
         else Manifest("a.yaml", (), "v1", "Namespace", "a", {}, labels=read)
     )
-    return [(flaw.fault.id, str(flaw.path[-1]), flaw.fix) for flaw in flaws(Tree([manifest], is_whole=False))]
+    return [(flaw.fault.id, str(flaw.path[-1]), flaw.fix) for flaw in flaws(ObjectSet([manifest], is_whole=False))]
 
 
 @pytest.mark.parametrize("managed", [True, False])

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from compiler.compiled import CompiledSpec, compiled_spec
-from compiler.lint.objects import Reading
-from compiler.manifest import Manifest
-from compiler.verify.flaw import place
-from compiler.verify.monitoring import flaws
-from compiler.verify.tree import Tree
+from gpuc.lint.checks.monitoring import flaws
+from gpuc.lint.load.objects import Reading
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import place
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from tests.conftest import EXAMPLES, ROOT
 
 Told = list[tuple[str, str, str]]
@@ -25,7 +25,7 @@ def prod() -> CompiledSpec:
     return compiled_spec(ROOT, "specs/prod-use1.yaml")
 
 
-def told(tree: Tree) -> Told:
+def told(tree: ObjectSet) -> Told:
     return [(flaw.fault.id, flaw.manifest.name, place(flaw.path)) for flaw in flaws(tree)]
 
 
@@ -41,14 +41,14 @@ def broken(spec: CompiledSpec, name: str, change: Callable[[dict[str, Any]], Any
 
     made = tuple(map(one, spec.objects))
     assert made != spec.objects
-    return told(Tree(made, is_whole=True, values={**spec.charts, **values}))
+    return told(ObjectSet(made, is_whole=True, values={**spec.charts, **values}))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_nothing_is_said_of_our_own_trees(name: str, is_whole: bool) -> None:
     spec = compiled_spec(ROOT, f"specs/{name}.yaml")
-    assert told(Tree(spec.objects, is_whole=is_whole, values=spec.charts)) == []
+    assert told(ObjectSet(spec.objects, is_whole=is_whole, values=spec.charts)) == []
 
 
 KUEUE, GATEKEEPER, QUEUES = "gpuc-prod-use1-kueue", "gpuc-prod-use1-gatekeeper", "gpuc-prod-use1-queues"
@@ -95,31 +95,6 @@ def test_a_chart_whose_values_add_labels_is_not_known(prod: CompiledSpec) -> Non
     assert broken(prod, GATEKEEPER, change, gatekeeper=values) == []
 
 
-def test_one_object_that_prometheus_does_not_choose_is_told(prod: CompiledSpec) -> None:
-    at = "metadata.labels.release"
-    assert broken(prod, KUEUE, lambda made: made["labels"].update(release="prom")) == [("MON003", KUEUE, at)]
-    assert broken(prod, KUEUE, lambda made: made["labels"].clear()) == [("MON003", KUEUE, "metadata")]
-
-
-@pytest.mark.parametrize(("key", "value"), [("team", "search"), ("cluster", "other"), ("severity", "critcal")])
-def test_an_alert_that_goes_astray_is_told(prod: CompiledSpec, key: str, value: str) -> None:
-    def change(made: dict[str, Any]) -> None:
-        made["body"]["spec"]["groups"][0]["rules"][1]["labels"][key] = value
-
-    assert broken(prod, QUEUES, change) == [("MON004", QUEUES, f"spec.groups[0].rules[1].labels.{key}")]
-
-
-def test_an_alert_about_another_resource_is_told(prod: CompiledSpec) -> None:
-    name = "gpuc-prod-use1-gpu"
-
-    def change(made: dict[str, Any]) -> None:
-        rules = made["body"]["spec"]["groups"][0]["rules"]
-        next(each for each in rules if "resource" in each["labels"])["labels"]["resource"] = "nvidia.com/gpus"
-
-    ((fault, where, path),) = broken(prod, name, change)
-    assert (fault, where) == ("MON004", name) and path.endswith(".labels.resource")
-
-
 FILES = """
 apiVersion: v1
 kind: Service
@@ -137,7 +112,7 @@ def lint(text: str) -> Told:
     reading = Reading()
     reading.add("tree.yaml", text)
     assert not reading.findings
-    return told(Tree(reading.manifests, is_whole=False))
+    return told(ObjectSet(reading.manifests, is_whole=False))
 
 
 def test_a_monitor_that_looks_in_its_own_namespace_only_is_told_in_files() -> None:
@@ -172,9 +147,3 @@ kind: PrometheusRule
 metadata: {{name: {name}, namespace: monitoring, labels: {{release: {release}}}}}
 spec: {{}}
 """
-
-
-def test_of_files_only_a_misspelt_release_is_odd() -> None:
-    same = "".join(rule(name, "platform") for name in "abc")
-    assert lint(same + rule("d", "other")) == []
-    assert lint(same + rule("d", "platfrom")) == [("MON003", "d", "metadata.labels.release")]

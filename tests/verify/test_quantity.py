@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.verify.quantity import canonical_quantity, is_canonical_quantity
+from gpuc.kubernetes.canonical import canonical_quantity, is_canonical_quantity
 
 SUFFIXES = {
     "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1), "k": Fraction(10**3),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from compiler.finding import Finding
-from compiler.manifest import Manifest
-from compiler.verify.schema import schema_flaws, verify_schemas
+from gpuc.diagnostics.finding import Finding
+from gpuc.manifest.manifest import Manifest
+from gpuc.verify.schema import schema_flaws, verify_schemas
 
 ORIGIN = ("spec", "pools", "train-h100")
 NODE_CLASS_REF = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "train-h100"}

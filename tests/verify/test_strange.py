@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from compiler.compiled import compiled_spec
-from compiler.finding import Path
-from compiler.verify import constraints, inside, monitoring, neighbours
-from compiler.verify.flaw import Flaw
-from compiler.verify.isolation import resolver
-from compiler.verify.tree import Tree
+from gpuc.diagnostics.finding import Path
+from gpuc.isolation import dns_egress as resolver
+from gpuc.lint.checks import monitoring
+from gpuc.lint.checks import object_consistency as inside
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import compiled_spec
+from gpuc.verify import constraints
 from tests.conftest import ROOT
 from tests.verify.sound import unsound
 
@@ -25,7 +27,7 @@ STRANGE: tuple[Any, ...] = (
 )  # fmt: skip
 KINDS = ("NetworkPolicy", "ServiceMonitor", "PodMonitor", "PrometheusRule", "Role", "ResourceQuota", "LimitRange",
          "Job", "Application", "GpucImages", "GpucGpuQueue")  # fmt: skip
-JUDGES = (resolver, monitoring, neighbours, inside, constraints)
+JUDGES = (resolver, monitoring, inside, constraints)
 
 
 def paths(value: Any, at: Path = ()) -> Iterator[Path]:
@@ -45,7 +47,7 @@ def put(body: Any, path: Path, value: Any) -> Any:
     return made
 
 
-def judged(tree: Tree) -> list[Flaw]:
+def judged(tree: ObjectSet) -> list[Flaw]:
     return [flaw for judge in JUDGES for flaw in judge.flaws(tree)]
 
 
@@ -59,7 +61,7 @@ def test_any_value_may_stand_anywhere(kind: str) -> None:
         for number, path in enumerate(paths(spec.objects[index].body)):
             objects[index] = replace(spec.objects[index], body=put(spec.objects[index].body, path, next(values)))
             if number < 120:
-                assert unsound(judged(Tree(objects, is_whole=bool(number % 2), values=spec.charts)), objects) == []
+                assert unsound(judged(ObjectSet(objects, is_whole=bool(number % 2), values=spec.charts)), objects) == []
 
 
 @pytest.mark.parametrize("value", STRANGE, ids=repr)
@@ -71,4 +73,4 @@ def test_any_value_may_be_a_label_a_spec_or_values(value: Any) -> None:
     for objects in (labelled, filled):
         values = dict.fromkeys(("kueue", "gatekeeper"), value)
         for is_whole in (True, False):
-            assert unsound(judged(Tree(objects, is_whole=is_whole, values=values)), objects) == []
+            assert unsound(judged(ObjectSet(objects, is_whole=is_whole, values=values)), objects) == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compiler.catalog.schemas import (
+from gpuc.catalog.schemas import (
     CONSTRAINTS,
     builtin_kinds,
     cel_source,
@@ -15,11 +15,11 @@ from compiler.catalog.schemas import (
     kueue_configuration,
     table,
 )
-from compiler.finding import Finding
-from compiler.manifest import Manifest
-from compiler.verify.flaw import place
-from compiler.verify.mismatch import Fit, mismatches, validator
-from compiler.verify.schema import verify_schemas
+from gpuc.diagnostics.finding import Finding
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import place
+from gpuc.verify.mismatch import Fit, mismatches, validator
+from gpuc.verify.schema import verify_schemas
 
 from .samples import Sampler, mistakes
 

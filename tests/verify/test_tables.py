@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from compiler.catalog import schemas
-from compiler.catalog.schemas.derive import derived, derived_builtins
+from gpuc.catalog import schemas
+from gpuc.catalog.schemas.derive import derived, derived_builtins
 
 FOLDER = Path(schemas.__file__).parent
 MOST_BYTES = 400_000

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from compiler.manifest import Values
-from compiler.verify.values import verify_values
+from gpuc.manifest.manifest import Values
+from gpuc.verify.values import verify_values
 
 RELEASES = dict.fromkeys(["efa", "gatekeeper", "gpu-operator", "karpenter", "karpenter-crd", "kueue"], "1.0.0")
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
@@ -65,7 +65,7 @@ def test_finding_1_an_empty_value_that_renders_to_a_null_is_refused(
 
 
 def test_what_renders_to_a_null_is_known_for_the_pinned_charts() -> None:
-    from compiler.catalog import load
+    from gpuc.catalog import load
 
     catalog = load()
     for component, rows in catalog.null_fields.items():

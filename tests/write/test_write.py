@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from compiler import journal, tree, write
-from compiler.finding import Stop
-from compiler.fresh import stale
-from compiler.lock import Versions, lock_file, parse, render, unchanged
-from compiler.manifest import Manifest, Text
-from compiler.sheet import sheets
-from compiler.tree import Tree
-from compiler.write import Output, plan
+from gpuc.diagnostics.finding import Stop
+from gpuc.manifest.manifest import Manifest, Text
+from gpuc.manifest.output_file import sheets
+from gpuc.write import filesystem as tree
+from gpuc.write import transaction as journal
+from gpuc.write import writer as write
+from gpuc.write.filesystem import SafeDir
+from gpuc.write.freshness import stale
+from gpuc.write.lockfile import Versions, lock_file, parse, render, unchanged
+from gpuc.write.writer import Output, plan
 
 VERSIONS = Versions(gpuc="0.1.0", cdk8s="2.70.115", catalog="2026-11")
 A = "out/prod/karpenter/pools/a.yaml"
@@ -225,7 +227,7 @@ def test_two_writers_at_once_leave_the_tree_of_one(tmp_path: Path) -> None:
 
 def test_a_writer_that_waits_in_vain_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write, "WAIT_SECONDS", 0.1)
-    with Tree(tmp_path) as held, held.alone("out", 0):
+    with SafeDir(tmp_path) as held, held.alone("out", 0):
         with pytest.raises(Stop) as stop:
             write.write(tmp_path, [OLD])
         assert ids(stop) == ["WRT004"]
@@ -473,7 +475,7 @@ def test_only_an_untouched_file_of_the_same_data_and_versions_needs_no_print(tmp
     write.write(tmp_path, [OLD])
     made = sheets((Text(file, (), text) for file, text in OLD.texts.items()), "specs/prod.yaml")
     lock = parse((tmp_path / lock_file("prod")).read_bytes(), "prod")
-    with Tree(tmp_path) as opened:
+    with SafeDir(tmp_path) as opened:
         assert unchanged(made.values(), lock, VERSIONS, opened.read) == OLD.texts
         (tmp_path / A).write_text("by hand")
         assert unchanged(made.values(), lock, VERSIONS, opened.read).keys() == OLD.texts.keys() - {A}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.compiled import compiled_spec
-from compiler.manifest import Manifest
-from compiler.rehearse.argocd.arrival import Key, delta, has_arrived, key_of
-from compiler.rehearse.argocd.spec_edit import SpecFile
-from compiler.rehearse.substitute import rehearsed
+from gpuc.manifest.manifest import Manifest
+from gpuc.pipeline.stages import compiled_spec
+from gpuc.rehearse.argocd.arrival import Key, delta, has_arrived, key_of
+from gpuc.rehearse.argocd.spec_edit import SpecFile
+from gpuc.rehearse.substitute import rehearsed
 from tests.conftest import ROOT
 
 PROD = "specs/prod-use1.yaml"

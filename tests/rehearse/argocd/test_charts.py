@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from compiler.rehearse.argocd.applications import ChartSource
-from compiler.rehearse.argocd.charts import ChartError, Charts, read_chart
-from compiler.rehearse.argocd.hosts import Request, chart_hosts
+from gpuc.rehearse.argocd.applications import ChartSource
+from gpuc.rehearse.argocd.charts import ChartError, Charts, read_chart
+from gpuc.rehearse.argocd.hosts import Request, chart_hosts
 
 KUEUE = ChartSource("registry.k8s.io/kueue/charts", "kueue", "0.19.2")
 OPERATOR = ChartSource("https://helm.ngc.nvidia.com/nvidia", "gpu-operator", "v26.7.0")

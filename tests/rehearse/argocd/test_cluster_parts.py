@@ -10,16 +10,16 @@ from typing import Any, cast
 
 import pytest
 
-from compiler.compiled import CompiledSpec, compiled_spec
-from compiler.rehearse.argocd.applications import applications, chart_of, missing_namespaces, namespaces_of_charts
-from compiler.rehearse.argocd.kubelet import running_status, succeeded_status
-from compiler.rehearse.argocd.loop import Loop
-from compiler.rehearse.argocd.players import FINALIZER, Players
-from compiler.rehearse.argocd.pods import Mount
-from compiler.rehearse.argocd.prerequisites import namespaces, system_nodes
-from compiler.rehearse.argocd.profiles import PodRun, gatekeeper, karpenter, kueue
-from compiler.rehearse.client import ApiError, Client
-from compiler.rehearse.process import ProgramError
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.argocd.applications import applications, chart_of, missing_namespaces, namespaces_of_charts
+from gpuc.rehearse.argocd.kubelet import running_status, succeeded_status
+from gpuc.rehearse.argocd.loop import Loop
+from gpuc.rehearse.argocd.players import FINALIZER, Players
+from gpuc.rehearse.argocd.pods import Mount
+from gpuc.rehearse.argocd.prerequisites import namespaces, system_nodes
+from gpuc.rehearse.argocd.profiles import PodRun, gatekeeper, karpenter, kueue
+from gpuc.rehearse.client import ApiError, Client
+from gpuc.rehearse.process import ProgramError
 
 FLEET = Path(__file__).parents[3]
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from compiler.compiled import CompiledSpec, compiled_spec
-from compiler.rehearse.argocd import departures, plan
-from compiler.rehearse.argocd.by_hand import hand_edits, play
-from compiler.rehearse.argocd.desk import Desk
-from compiler.rehearse.argocd.edits import Edits
-from compiler.rehearse.argocd.spec_edit import SpecFile
-from compiler.rehearse.argocd.timeline import State
-from compiler.rehearse.argocd.watch import Watch
-from compiler.rehearse.client import ApiError
-from compiler.rehearse.substitute import rehearsed
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.argocd import departures, plan
+from gpuc.rehearse.argocd.by_hand import hand_edits, play
+from gpuc.rehearse.argocd.desk import Desk
+from gpuc.rehearse.argocd.edits import Edits
+from gpuc.rehearse.argocd.spec_edit import SpecFile
+from gpuc.rehearse.argocd.timeline import State
+from gpuc.rehearse.argocd.watch import Watch
+from gpuc.rehearse.client import ApiError
+from gpuc.rehearse.substitute import rehearsed
 
 PROD = "specs/prod-use1.yaml"
 Key = tuple[str, str, str]
@@ -179,7 +179,7 @@ def test_every_edit_of_a_spec_finds_a_candidate_in_the_example_clusters(name: st
 
 
 def test_edits_by_hand_are_healed_or_late(desk: Desk, argo: Argo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compiler.rehearse.argocd.by_hand.HEAL_SECONDS", 0.3)
+    monkeypatch.setattr("gpuc.rehearse.argocd.by_hand.HEAL_SECONDS", 0.3)
     edits = list(hand_edits(desk))
     assert len(edits) == 5
     argo.clusters["prod-use1"].heals = argo.sync
@@ -220,7 +220,7 @@ def test_an_element_leaves_in_two_commits_is_cleared_and_comes_back(
 
 def test_what_holds_work_and_is_pruned_is_a_failure(desk: Desk, argo: Argo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(departures, "hold", lambda *arguments: "nothing runs here")
-    monkeypatch.setattr("compiler.rehearse.argocd.departures.CLEARED_SECONDS", 0.3)
+    monkeypatch.setattr("gpuc.rehearse.argocd.departures.CLEARED_SECONDS", 0.3)
     argo.clusters["prod-use1"].heals = argo.sync
     argo.prunes_all = True
     list(departures.depart(desk, "queue", plan.leaving_queues(desk.spec.cluster)))
@@ -230,7 +230,7 @@ def test_what_holds_work_and_is_pruned_is_a_failure(desk: Desk, argo: Argo, monk
 
 
 def test_a_bad_commit_is_put_right_in_the_same_file(desk: Desk, argo: Argo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compiler.rehearse.argocd.edits.BAD_SECONDS", 0.3)
+    monkeypatch.setattr("gpuc.rehearse.argocd.edits.BAD_SECONDS", 0.3)
     pool = desk.argocd.repository.root / "out/prod-use1/karpenter/pools/general.yaml"
     desk.errors(lambda spec: None)
     refused, mended = Edits(desk)._bad_commit()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.rehearse.argocd.judge import (
+from gpuc.rehearse.argocd.judge import (
     Excuse,
     Holder,
     deleted,
@@ -18,7 +18,7 @@ from compiler.rehearse.argocd.judge import (
     unfinished,
     waits,
 )
-from compiler.rehearse.argocd.timeline import State, Timeline
+from gpuc.rehearse.argocd.timeline import State, Timeline
 
 GOOD = ("Synced", "Healthy", "Succeeded")
 RUNS = ("OutOfSync", "Missing", "Running")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compiler.rehearse.argocd.pods import (
+from gpuc.rehearse.argocd.pods import (
     arguments,
     deployment_of,
     environment,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from compiler.compiled import compiled_spec
-from compiler.rehearse.argocd.command import groups
-from compiler.rehearse.command import run_rehearsal
-from compiler.usage import UsageError
+from gpuc.cli.argocd_command import groups
+from gpuc.cli.rehearse_command import run_rehearsal
+from gpuc.diagnostics.usage import UsageError
+from gpuc.pipeline.stages import compiled_spec
 from tests.conformance import argocd
 from tests.conformance.argocd import HUB, Record, Run, hub_fleet, markdown
 from tests.conftest import ROOT

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from compiler.rehearse.argocd.judge import Failure
-from compiler.rehearse.argocd.report import closing, render
-from compiler.rehearse.argocd.result import EditRun, Row, SyncResult, late, rows
-from compiler.rehearse.argocd.timeline import State, Timeline
+from gpuc.rehearse.argocd.judge import Failure
+from gpuc.rehearse.argocd.report import closing, render
+from gpuc.rehearse.argocd.result import EditRun, Row, SyncResult, late, rows
+from gpuc.rehearse.argocd.timeline import State, Timeline
 
 GROWS = EditRun("a pool grows", "max: 1 -> 2", "NodePool general: limits", 3.46, 60, ("pools: operation runs (2.0 s)",))
 NEVER = EditRun(

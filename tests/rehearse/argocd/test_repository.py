@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from compiler.rehearse.argocd.applications import ChartSource, GitSource
-from compiler.rehearse.argocd.repository import FleetRepository, RepositoryError, fleet_repository, simulated
+from gpuc.rehearse.argocd.applications import ChartSource, GitSource
+from gpuc.rehearse.argocd.repository import FleetRepository, RepositoryError, fleet_repository, simulated
 
 FLEET = Path(__file__).parents[3]
 SOURCE = GitSource("https://git.example.com/platform/gpu-fleet.git", "main", "out/prod-use1/apps")

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from compiler.rehearse.argocd.applications import IN_CLUSTER, Destination
-from compiler.rehearse.argocd.hosts import Answer, Request, cgi_answer
-from compiler.rehearse.argocd.prerequisites import cluster_secret
-from compiler.rehearse.argocd.server import Proxy, read_chunked
-from compiler.rehearse.argocd.visibility import GROUP, discovery
-from compiler.rehearse.certificates import Authority
-from compiler.rehearse.ports import LOOPBACK, free_ports
+from gpuc.rehearse.argocd.applications import IN_CLUSTER, Destination
+from gpuc.rehearse.argocd.hosts import Answer, Request, cgi_answer
+from gpuc.rehearse.argocd.prerequisites import cluster_secret
+from gpuc.rehearse.argocd.server import Proxy, read_chunked
+from gpuc.rehearse.argocd.visibility import GROUP, discovery
+from gpuc.rehearse.certificates import Authority
+from gpuc.rehearse.ports import LOOPBACK, free_ports
 
 HOST = "git.example.com"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.rehearse.argocd.spec_edit import SpecFile
+from gpuc.rehearse.argocd.spec_edit import SpecFile
 
 PROD = "specs/prod-use1.yaml"
 

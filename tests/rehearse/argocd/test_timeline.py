@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.rehearse.argocd.timeline import State, Timeline, state
+from gpuc.rehearse.argocd.timeline import State, Timeline, state
 
 
 def application(**status: Any) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from compiler.manifest import Manifest
-from compiler.verify.access import flaws
-from compiler.verify.access.builtin import BUILTIN, Grant
-from compiler.verify.access.powers import POWERS, held
+from gpuc.isolation.access import flaws
+from gpuc.isolation.access.builtin import BUILTIN, Grant
+from gpuc.isolation.access.powers import POWERS, held
+from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES
-from tests.verify.isolation.cases import namespace, synced, tree, whole
+from tests.isolation.cases import namespace, synced, tree, whole
 from tests.verify.sound import unsound
 
 RBAC = "rbac.authorization.k8s.io"

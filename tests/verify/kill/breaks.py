@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from compiler.finding import Path
-from compiler.manifest import Manifest
-from compiler.verify.tree import group
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import group
 
 AMOUNTS = ("limits", "requests", "hard", "capacity", "default", "defaultRequest")
 QUOTAS = ("nominalQuota", "borrowingLimit", "lendingLimit")

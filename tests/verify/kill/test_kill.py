@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from compiler.compiled import compiled_spec
+from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import EXAMPLES, ROOT
 from tests.verify.kill.unseen import chosen_breaks, flaws, unseen, why_unseen
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compiler.compiled import CompiledSpec
-from compiler.manifest import Manifest
-from compiler.verify import judge
-from compiler.verify.flaw import Flaw
-from compiler.verify.schema import schema_flaws
-from compiler.verify.shape import verify_shape
-from compiler.verify.tree import emitted
+from gpuc.lint import checks
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_set import emitted
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc.verify.nulls_and_duplicates import verify_shape
+from gpuc.verify.schema import schema_flaws
 from tests.verify.kill.breaks import Break, breaks, spread
 
 EACH = 3
@@ -68,4 +68,4 @@ def why_unseen(each: Break) -> str:
 def flaws(tree: Iterable[Manifest], spec: CompiledSpec) -> list[Flaw]:
     """What all judges find in a tree, beside the other files of the spec, as a compile asks them."""
     objects, others = list(tree), [each for each in spec.artifacts if not isinstance(each, Manifest)]
-    return [*schema_flaws(objects, "1.35"), *verify_shape(objects), *judge(emitted([*objects, *others]))]
+    return [*schema_flaws(objects, "1.35"), *verify_shape(objects), *checks.flaws(emitted([*objects, *others]))]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.verify.references.containers import flaws
-from compiler.verify.references.index import Index
+from gpuc.lint.checks.references.containers import flaws
+from gpuc.objects.index import Index
 from tests.verify.references.trees import tree
 
 POD = """

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from compiler.compiled import compiled_spec
-from compiler.finding import Path
-from compiler.lint.objects import Reading
-from compiler.manifest import Manifest
-from compiler.verify.flaw import Flaw
-from compiler.verify.references import delivery, projects
-from compiler.verify.references.index import Index
-from compiler.verify.references.sources import sources
-from compiler.verify.tree import Tree
+from gpuc.diagnostics.finding import Path
+from gpuc.lint.checks.references import delivery, projects
+from gpuc.lint.load.objects import Reading
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.application_sources import sources
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.index import Index
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import EXAMPLES, ROOT
 from tests.verify.references.trees import example_objects, replaced, with_value
 from tests.verify.sound import unsound
@@ -57,15 +57,15 @@ metadata: {name: train, namespace: web}
 }
 
 
-def tree(files: dict[str, str], *, whole: bool = True, values: tuple[str, ...] = ()) -> Tree:
+def tree(files: dict[str, str], *, whole: bool = True, values: tuple[str, ...] = ()) -> ObjectSet:
     reading = Reading()
     for file, text in files.items():
         reading.add(file, text)
     assert reading.findings == []
-    return Tree(reading.manifests, is_whole=whole, value_files=values)
+    return ObjectSet(reading.manifests, is_whole=whole, value_files=values)
 
 
-def flaws(tree: Tree) -> list[Flaw]:
+def flaws(tree: ObjectSet) -> list[Flaw]:
     return list(delivery.flaws(Index(tree)))
 
 
@@ -123,7 +123,7 @@ def test_values_of_a_chart_are_there() -> None:
         assert told(chart(reference="other"), whole=whole, values=("fleet/a/karpenter.yaml",)) == [
             ("DLV003", "karpenter", "")
         ]
-    unknown = Tree(tree(chart()).manifests, is_whole=True)
+    unknown = ObjectSet(tree(chart()).manifests, is_whole=True)
     assert flaws(unknown) == [], "nobody says which files there are"
 
 
@@ -168,8 +168,8 @@ def values_of(name: str) -> list[str]:
     return [f"out/{name}/{each}/values.yaml" for each in compiled_spec(ROOT, f"specs/{name}.yaml").charts]
 
 
-def example(name: str, manifests: Any) -> Tree:
-    return Tree(manifests, is_whole=True, value_files=values_of(name))
+def example(name: str, manifests: Any) -> ObjectSet:
+    return ObjectSet(manifests, is_whole=True, value_files=values_of(name))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -221,5 +221,5 @@ def test_strange_values_are_survived(strange: Any) -> None:
             changed: list[Manifest] = [*objects]
             changed[number] = replace(each, body=body)
             for whole in (True, False):
-                index = Index(Tree(changed, is_whole=whole, value_files=()))
+                index = Index(ObjectSet(changed, is_whole=whole, value_files=()))
                 assert unsound([*delivery.flaws(index), *projects.flaws(index)], changed) == []

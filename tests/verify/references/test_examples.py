@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.lint.command import run_lint
+from gpuc.cli.lint_command import run_lint
 from tests.conftest import EXAMPLES
 from tests.verify.references.trees import example_objects, judged, synced_objects
 
@@ -31,7 +31,6 @@ def test_nothing_is_said_of_a_part_of_what_gpuc_emits(name: str) -> None:
 def test_lint_shows_a_flaw_at_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("compiler.verify.JUDGES", ("references",))
     text = """\
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from compiler.compiled import compiled_spec
-from compiler.verify.flaw import place
-from compiler.verify.references import flaws
-from compiler.verify.tree import Tree
+from gpuc.lint.checks.references import flaws
+from gpuc.objects.flaw import place
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
 from tests.verify.references.trees import replaced, told, tree, with_value
 
@@ -81,7 +81,7 @@ def test_configurations_that_are_elsewhere_or_unreadable_say_nothing() -> None:
 
 def of_values(values: Any, labels: str) -> list[str]:
     """Messages about a pool beside the values of the GPU operator's chart."""
-    made = Tree(tree(pool(labels)).manifests, is_whole=True, values={"gpu-operator": values})
+    made = ObjectSet(tree(pool(labels)).manifests, is_whole=True, values={"gpu-operator": values})
     return [each.message for each in flaws(made) if each.fault.id == "REF026"]
 
 
@@ -119,9 +119,9 @@ def test_a_label_of_an_example_that_names_nothing_is_told_at_its_place(label: st
     pool = next(each for each in spec.objects if each.kind == "NodePool" and each.name == "models-a100")
     path = ("spec", "template", "metadata", "labels", label)
     broken = replaced(spec.objects, pool, with_value(pool, path, "other"))
-    found = list(flaws(Tree(broken, is_whole=True, values=spec.charts)))
+    found = list(flaws(ObjectSet(broken, is_whole=True, values=spec.charts)))
     assert [(each.fault.id, each.manifest.name, each.path) for each in found] == [("REF026", "models-a100", path)]
-    assert list(flaws(Tree(spec.objects, is_whole=True, values=spec.charts))) == []
+    assert list(flaws(ObjectSet(spec.objects, is_whole=True, values=spec.charts))) == []
 
 
 def test_finding_1_a_policy_names_the_config_map_that_the_chart_makes() -> None:
@@ -139,7 +139,7 @@ def test_finding_1_a_policy_names_the_config_map_that_the_chart_makes() -> None:
 
     def found(name: str, default: str) -> list[tuple[str, str]]:
         text = policy.replace("NAME", name).replace("DEFAULT", default)
-        made = Tree(tree(text).manifests, is_whole=True, values={"gpu-operator": values})
+        made = ObjectSet(tree(text).manifests, is_whole=True, values={"gpu-operator": values})
         return [(flaw.fault.id, place(flaw.path)) for flaw in flaws(made)]
 
     assert found("sharing", "exclusive") == []
@@ -159,7 +159,7 @@ def test_an_operator_without_a_policy_is_told() -> None:
     """
 
     def found(values: dict[str, object], *, whole: bool = True) -> list[str]:
-        made = Tree(tree(application).manifests, is_whole=whole, values={"gpu-operator": values})
+        made = ObjectSet(tree(application).manifests, is_whole=whole, values={"gpu-operator": values})
         return [flaw.fault.id for flaw in flaws(made) if flaw.fault.id == "REF014"]
 
     assert found({"clusterPolicy": {"deployCR": False}}) == ["REF014"]

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from compiler.finding import Severity
-from compiler.manifest import Manifest
-from compiler.verify.references.names import REFERENCES
-from compiler.verify.references.paths import EACH, pattern
-from compiler.verify.references.reference import ANY, NOT_IN_THESE_FILES, POD, SAID, Kept, Reference, kept
-from compiler.verify.references.register import CLUSTER_SCOPED, NAMED_BY, Kind, kind_of
-from compiler.verify.tree import Tree
+from gpuc.diagnostics.finding import Severity
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.paths import EACH, pattern
+from gpuc.objects.symbol_table import CLUSTER_SCOPED, NAMED_BY, Kind, kind_of
+from gpuc.verify.references.names import REFERENCES
+from gpuc.verify.references.reference import ANY, NOT_IN_THESE_FILES, POD, SAID, Kept, Reference, kept
 from tests.verify.references.trees import flaws, ids, told
 
 MEANT = {
@@ -77,7 +77,7 @@ def offer(kind: Kind, name: str) -> Manifest:
 def of_row(row: Reference, name: str, *others: str, whole: bool) -> list[Any]:
     """Flaws of one reference to a name, with the fault of the row or that of files."""
     manifests = [source_of(row, name), *(offer(target_of(row), other) for other in others)]
-    found = flaws(Tree(manifests, is_whole=whole))
+    found = flaws(ObjectSet(manifests, is_whole=whole))
     return [each for each in found if each.fault in (row.fault, NOT_IN_THESE_FILES) and each.manifest.name == "source"]
 
 

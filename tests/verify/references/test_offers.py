@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from compiler.compiled import compiled_spec
-from compiler.manifest import Manifest
-from compiler.verify.references import flaws
-from compiler.verify.tree import Tree
+from gpuc.lint.checks.references import flaws
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
 from tests.verify.references.trees import replaced, tree, with_value
 
@@ -51,7 +51,7 @@ def told(config: str, *texts: str, layout: str = "", strategy: str = "") -> list
         "devicePlugin": {"config": {"create": True, "name": "a", "data": {"chosen": config}}},
         "migManager": {"config": {"create": True, "name": "b", "data": layouts}},
     }
-    made = Tree(tree(*texts).manifests, is_whole=True, values={"gpu-operator": values})
+    made = ObjectSet(tree(*texts).manifests, is_whole=True, values={"gpu-operator": values})
     return [each.message for each in flaws(made) if each.fault.id == "REF054"]
 
 
@@ -152,6 +152,6 @@ def test_an_example_in_which_one_of_them_is_another_is_told(
     spec = compiled_spec(ROOT, "specs/infer-euw1.yaml")
     old = of(kind, name, spec.objects)
     broken = replaced(spec.objects, old, with_value(old, path, value))
-    found = [each for each in flaws(Tree(broken, is_whole=True, values=spec.charts)) if each.fault.id == "REF054"]
+    found = [each for each in flaws(ObjectSet(broken, is_whole=True, values=spec.charts)) if each.fault.id == "REF054"]
     assert found
     assert all(each.manifest.kind == "NodeOverlay" and each.manifest.name.startswith(name) for each in found)

@@ -60,7 +60,7 @@ def test_each_type_of_a_pool_is_given_what_another_has() -> None:
 
 
 def test_the_gap_is_told_at_the_list_of_types() -> None:
-    from compiler.verify.references import flaws
+    from gpuc.lint.checks.references import flaws
     from tests.verify.references.trees import tree
 
     flaw = next(each for each in flaws(tree(pool(SMALL, LARGE), overlay(SMALL, SHARED))) if each.fault.id == "REF053")

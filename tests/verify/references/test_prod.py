@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.manifest import Manifest
-from compiler.verify.references.index import Index
-from compiler.verify.references.names import uses
-from compiler.verify.references.reference import Use
-from compiler.verify.references.register import NAMED_BY, kind_of
-from compiler.verify.tree import Tree
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.index import Index
+from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.symbol_table import NAMED_BY, kind_of
+from gpuc.verify.references.names import uses
+from gpuc.verify.references.reference import Use
 from tests.verify.references.trees import example_objects, judged, replaced, with_value
 
 PROD = example_objects("prod-use1")
@@ -20,7 +20,7 @@ PROD = example_objects("prod-use1")
 def each_kind_of_use() -> dict[str, Use]:
     """One use of every row and kind of object in the production tree."""
     found: dict[str, Use] = {}
-    for seen in uses(Index(Tree(PROD, is_whole=True))):
+    for seen in uses(Index(ObjectSet(PROD, is_whole=True))):
         found.setdefault(f"{seen.manifest.kind} {seen.reference.path} {seen.kind[1]}", seen)
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.finding import Path
+from gpuc.diagnostics.finding import Path
 from tests.conftest import EXAMPLES
 from tests.verify.references.trees import example_objects, ids, judged, replaced, told, with_value
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from compiler.finding import Path
-from compiler.manifest import Manifest
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES
 from tests.verify.references.test_names import REFERENCES, offer, source_of, target_of
 from tests.verify.references.trees import example_objects, judged, replaced, with_value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.verify.references.devices import meant
-from compiler.verify.references.spelling import misspelt
+from gpuc.lint.checks.references.devices import meant
+from gpuc.objects.spelling import misspelt
 from tests.verify.references.trees import ids, told
 
 

@@ -9,23 +9,23 @@ from functools import cache
 from textwrap import dedent
 from typing import Any
 
-from compiler.compiled import compiled_spec
-from compiler.finding import Path
-from compiler.lint.objects import Reading
-from compiler.manifest import Manifest
-from compiler.verify.flaw import Flaw
-from compiler.verify.references import flaws
-from compiler.verify.tree import Tree
+from gpuc.diagnostics.finding import Path
+from gpuc.lint.checks.references import flaws
+from gpuc.lint.load.objects import Reading
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
 
 
-def tree(*texts: str, whole: bool = False) -> Tree:
+def tree(*texts: str, whole: bool = False) -> ObjectSet:
     """The objects of YAML texts."""
     reading = Reading()
     for number, text in enumerate(texts):
         reading.add(f"{number}.yaml", dedent(text))
     assert reading.findings == []
-    return Tree(reading.manifests, is_whole=whole)
+    return ObjectSet(reading.manifests, is_whole=whole)
 
 
 def told(*texts: str, whole: bool = False) -> list[tuple[str, str, str]]:
@@ -59,7 +59,7 @@ def example_charts(name: str) -> Mapping[str, Any]:
 def judged(manifests: Iterable[Manifest], *, whole: bool, charts_of: str = "") -> list[Flaw]:
     """The flaws of a tree of these objects, beside the charts of an example."""
     values = example_charts(charts_of) if charts_of else None
-    return list(flaws(Tree(manifests, is_whole=whole, values=values)))
+    return list(flaws(ObjectSet(manifests, is_whole=whole, values=values)))
 
 
 def replaced(manifests: Iterable[Manifest], old: Manifest, new: Manifest) -> list[Manifest]:

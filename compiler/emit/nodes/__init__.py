@@ -1,5 +1,0 @@
-"""How a node of a pool is made: its EC2NodeClass and the user data that it boots with."""
-
-from compiler.emit.nodes.node_class import node_class
-
-__all__ = ["node_class"]

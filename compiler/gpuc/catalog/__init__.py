@@ -1,0 +1,180 @@
+"""Facts as rows: `load()` gives the catalog, whose tables are read when they are first asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gpuc.catalog.records import (
+    Component,
+    Daemonset,
+    Gpu,
+    Image,
+    InstanceType,
+    MigProfile,
+    MigProfileSet,
+    NullField,
+    Operand,
+    UnsupportedInstance,
+)
+
+if TYPE_CHECKING:
+    from gpuc.catalog.operations import DcgmMetric, DriverBranch, Kubelet, KubernetesVersion, Nccl, Xid
+
+FOLDER = Path(__file__).parent
+
+Record = TypeVar("Record")
+
+
+def typed(kind: type[Record], rows: Iterable[dict[str, Any]]) -> list[Record]:
+    """The rows as records of the kind, JSON arrays as tuples.
+
+    Raises:
+        TypeError: when a row lacks a field, or has one that the kind does not know.
+    """
+    return [
+        kind(**{key: tuple(value) if value.__class__ is list else value for key, value in row.items()}) for row in rows
+    ]
+
+
+class Catalog:
+    """The tables, each read and typed once, when it is first asked for."""
+
+    @cached_property
+    def instances(self) -> dict[str, InstanceType]:
+        """EC2 instance type by its name."""
+        return {row.type: row for row in typed(InstanceType, _read("instances")["instances"])}
+
+    @cached_property
+    def unsupported_instances(self) -> dict[str, UnsupportedInstance]:
+        """EC2 instance type that cannot be used, by its name."""
+        return {row.type: row for row in typed(UnsupportedInstance, _read("instances")["unsupported"])}
+
+    @cached_property
+    def gpus(self) -> dict[str, Gpu]:
+        """GPU by id."""
+        return {row.id: row for row in typed(Gpu, _read("gpus")["gpus"])}
+
+    @cached_property
+    def profile_sets(self) -> dict[str, MigProfileSet]:
+        """MIG profiles by GPU id; a GPU without MIG has none."""
+        sets = typed(MigProfileSet, _read("mig")["sets"])
+        by_id = {row.id: row for row in sets}
+        for profile in typed(MigProfile, _read("mig")["profiles"]):
+            by_id[profile.set].profiles[profile.profile] = profile
+        return {gpu: row for row in sets for gpu in row.gpus}
+
+    @cached_property
+    def images(self) -> dict[str, Image]:
+        """Family of node images by id: al2, al2023, bottlerocket, ubuntu."""
+        return {row.id: row for row in typed(Image, _read("images")["images"])}
+
+    @cached_property
+    def releases(self) -> dict[str, dict[str, Component]]:
+        """Component by name, by release set."""
+        sets: dict[str, dict[str, Component]] = {}
+        for row in typed(Component, _read("releases")["components"]):
+            sets.setdefault(row.set, {})[row.component] = row
+        return sets
+
+    @cached_property
+    def null_fields(self) -> dict[str, tuple[NullField, ...]]:
+        """Fields that a chart renders as null where a value is empty, by component."""
+        found: dict[str, list[NullField]] = {}
+        for row in typed(NullField, _read("nulls")["nulls"]):
+            found.setdefault(row.component, []).append(row)
+        return {component: tuple(rows) for component, rows in found.items()}
+
+    @cached_property
+    def operands(self) -> dict[str, dict[str, Operand]]:
+        """Image of the GPU Operator's operand by its place in the ClusterPolicy, by the operator's version."""
+        versions: dict[str, dict[str, Operand]] = {}
+        for row in typed(Operand, _read("releases")["operands"]):
+            versions.setdefault(row.operator, {})[row.operand] = row
+        return versions
+
+    @cached_property
+    def daemonsets(self) -> tuple[Daemonset, ...]:
+        """What lands on nodes beside the pods of tenants, by name."""
+        return tuple(typed(Daemonset, _read("releases")["daemonsets"]))
+
+    @cached_property
+    def kubernetes(self) -> dict[str, KubernetesVersion]:
+        """What goes with a Kubernetes version, by version."""
+        from gpuc.catalog.operations import KubernetesVersion
+
+        return {row.version: row for row in typed(KubernetesVersion, _read("versions")["kubernetes"])}
+
+    @cached_property
+    def driver_branches(self) -> dict[int, DriverBranch]:
+        """Driver branch by number."""
+        from gpuc.catalog.operations import DriverBranch
+
+        return {row.branch: row for row in typed(DriverBranch, _read("versions")["driver_branches"])}
+
+    @cached_property
+    def nccl(self) -> Nccl:
+        """Variables of NCCL and of its EFA plugin, verdicts on settings, defaults by instance type."""
+        from gpuc.catalog.operations import EfaDefaults, EfaPod, Nccl, NcclVariable, NcclVerdict
+
+        tables = _read("nccl")
+        return Nccl(
+            verdicts=tuple(typed(NcclVerdict, tables["verdicts"])),
+            variables={row.name: row for row in typed(NcclVariable, tables["variables"])},
+            efa={row.type: row for row in typed(EfaDefaults, map(_pairs, tables["efa"]))},
+            pod=typed(EfaPod, tables["pod"])[0],
+        )
+
+    @cached_property
+    def xids(self) -> dict[int, Xid]:
+        """Error code of the GPU driver by number."""
+        from gpuc.catalog.operations import Xid
+
+        return {row.xid: row for row in typed(Xid, _read("xids")["xids"])}
+
+    @cached_property
+    def dcgm_metrics(self) -> dict[str, DcgmMetric]:
+        """Field of the DCGM exporter by name."""
+        from gpuc.catalog.operations import DcgmMetric
+
+        return {row.name: row for row in typed(DcgmMetric, _read("dcgm")["metrics"])}
+
+    @cached_property
+    def kubelet(self) -> Kubelet:
+        """What a node keeps for itself, and the vectors that prove the formula."""
+        from gpuc.catalog.operations import Kubelet, NodeVector
+
+        tables = _read("kubelet")
+        (row,) = tables["kubelet"]
+        (kubelet,) = typed(Kubelet, [{**row, "vectors": typed(NodeVector, tables["vectors"])}])
+        return kubelet
+
+    @cached_property
+    def version(self) -> str:
+        """Digest of the data: the first twelve hex digits over the bytes of all tables."""
+        from hashlib import sha256
+
+        digest = sha256()
+        for file in sorted(FOLDER.glob("*.json")):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+        return digest.hexdigest()[:12]
+
+
+@cache
+def load() -> Catalog:
+    """The catalog of this installation, one per process."""
+    return Catalog()
+
+
+@cache
+def _read(table: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((FOLDER / f"{table}.json").read_bytes())
+    return data
+
+
+def _pairs(row: dict[str, Any]) -> dict[str, Any]:
+    """The row of EFA defaults, its `sets` in the order of the file."""
+    return {**row, "sets": tuple(row.get("sets", {}).items())}

@@ -1,0 +1,132 @@
+"""The schemas of every kind and every chart that gpuc writes, as compact strict tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpuc.catalog.schemas.structural import Schema
+
+_TABLES = Path(__file__).parent
+CONSTRAINTS = "constraints.gatekeeper.sh/v1beta1"
+"""The group and version of all constraints; their kinds come from ConstraintTemplates."""
+_ANY_CONSTRAINT = "Constraint"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is known of one kind in one version."""
+
+    group: str
+    """Empty for the core group."""
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    schema: Schema
+    """JSON Schema (draft 2020-12), closed, of everything beside apiVersion, kind, metadata and status."""
+
+    @property
+    def api(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+def table(api: str, kind: str, kubernetes: str) -> Table | None:
+    """The table of a kind, core kinds as of that Kubernetes version; None where there is none.
+
+    Args:
+        api: apiVersion, for example "karpenter.sh/v1".
+        kubernetes: minor version, for example "1.35".
+    """
+    if api == CONSTRAINTS:
+        return _custom(api, _ANY_CONSTRAINT)
+    return _builtin(api, kind, kubernetes) or _custom(api, kind)
+
+
+@cache
+def chart(component: str) -> Schema | None:
+    """The schema of a chart's values by the component's key, for example "gpu-operator"; None where there is none."""
+    path = _TABLES / "charts" / f"{component}.json"
+    return _read(path) if path.is_file() else None
+
+
+@cache
+def kueue_configuration() -> Schema:
+    """The schema of config.kueue.x-k8s.io/v1beta2 Configuration, the text that Kueue's chart takes."""
+    return _read(_TABLES / "kueue" / "Configuration_v1beta2.json")
+
+
+@cache
+def cel_source() -> Schema:
+    """The schema of a ConstraintTemplate's `source` for the engine K8sNativeValidation."""
+    return _read(_TABLES / "gatekeeper" / "K8sNativeValidation.json")
+
+
+def custom_kinds() -> list[tuple[str, str]]:
+    """(apiVersion, kind) of every custom kind with a table, sorted."""
+    files = sorted(_TABLES.glob("crds/*/*.json"))
+    parts = [(path.parent.name, *path.stem.rsplit("_", 1)) for path in files]
+    return [(f"{group}/{version}", kind) for group, kind, version in parts]
+
+
+def builtin_kinds(kubernetes: str) -> list[tuple[str, str]]:
+    """(apiVersion, kind) of every core kind that gpuc writes, sorted; empty for an unknown Kubernetes version."""
+    kinds = _builtins("kubernetes")["kinds"].get(kubernetes, {})
+    return sorted((key.rpartition("/")[0], key.rpartition("/")[2]) for key in kinds)
+
+
+def builtin_versions() -> list[str]:
+    """The minor versions of Kubernetes whose kinds are known, in their order."""
+    return sorted(_builtins("kubernetes")["kinds"])
+
+
+@cache
+def _custom(api: str, kind: str) -> Table | None:
+    group, _, version = api.rpartition("/")
+    path = _TABLES / "crds" / group / f"{kind}_{version}.json"
+    if not group or not path.is_file():
+        return None
+    read = _read(path)
+    return Table(group, version, kind, read["plural"], read["namespaced"], read["schema"])
+
+
+@cache
+def _builtin(api: str, kind: str, kubernetes: str) -> Table | None:
+    for file in ("kubernetes", "kubernetes-often"):  # the first has what gpuc writes: the second is seldom read
+        read = _builtins(file)
+        found = read["kinds"].get(kubernetes, {}).get(f"{api}/{kind}")
+        if found is not None:
+            group, _, version = api.rpartition("/")
+            schema = {**found["schema"], "$defs": _reached(found["schema"], read["$defs"])}
+            return Table(group, version, kind, found["plural"], found["namespaced"], schema)
+    return None
+
+
+@cache
+def _builtins(file: str) -> Schema:
+    return _read(_TABLES / f"{file}.json")
+
+
+def _reached(schema: Any, definitions: Schema) -> Schema:
+    """The definitions that a schema refers to, directly or through others."""
+    found: Schema = {}
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting.extend(part)
+        elif isinstance(part, dict):
+            waiting.extend(part.values())
+            name = part["$ref"].rpartition("/")[2] if isinstance(part.get("$ref"), str) else ""
+            if name and name not in found:
+                found[name] = definitions[name]
+                waiting.append(definitions[name])
+    return found
+
+
+def _read(path: Path) -> Schema:
+    read: Schema = json.loads(path.read_text(encoding="utf-8"))
+    return read

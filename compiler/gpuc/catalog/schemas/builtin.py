@@ -1,0 +1,172 @@
+"""Tables of the kinds that Kubernetes itself serves, from the schemas in the package kubernetes-validate."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from gpuc.catalog.schemas.sharing import Pool
+from gpuc.catalog.schemas.structural import Schema, strict
+
+VERSIONS = ("1.33", "1.34", "1.35", "1.36")
+EMITTED = {
+    "v1": {
+        "ConfigMap": "configmaps", "LimitRange": "limitranges", "Namespace": "namespaces", "Pod": "pods",
+        "ResourceQuota": "resourcequotas", "Service": "services", "ServiceAccount": "serviceaccounts",
+    },
+    "apps/v1": {"DaemonSet": "daemonsets", "Deployment": "deployments"},
+    "batch/v1": {"Job": "jobs"},
+    "networking.k8s.io/v1": {"NetworkPolicy": "networkpolicies"},
+    "policy/v1": {"PodDisruptionBudget": "poddisruptionbudgets"},
+    "rbac.authorization.k8s.io/v1": {
+        "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
+        "Role": "roles", "RoleBinding": "rolebindings",
+    },
+    "scheduling.k8s.io/v1": {"PriorityClass": "priorityclasses"},
+}  # fmt: skip
+"""Kinds that gpuc writes."""
+OFTEN = {
+    "v1": {
+        "PersistentVolume": "persistentvolumes", "PersistentVolumeClaim": "persistentvolumeclaims", "Secret": "secrets",
+    },
+    "admissionregistration.k8s.io/v1": {
+        "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
+        "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+        "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+        "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+    },
+    "apps/v1": {"ReplicaSet": "replicasets", "StatefulSet": "statefulsets"},
+    "autoscaling/v2": {"HorizontalPodAutoscaler": "horizontalpodautoscalers"},
+    "batch/v1": {"CronJob": "cronjobs"},
+    "networking.k8s.io/v1": {"Ingress": "ingresses", "IngressClass": "ingressclasses"},
+    "node.k8s.io/v1": {"RuntimeClass": "runtimeclasses"},
+    "storage.k8s.io/v1": {"StorageClass": "storageclasses"},
+}  # fmt: skip
+"""Kinds that people write beside them: only lint reads their tables."""
+_CLUSTER_SCOPED = {
+    "Namespace", "ClusterRole", "ClusterRoleBinding", "PriorityClass", "PersistentVolume", "IngressClass",
+    "RuntimeClass", "StorageClass", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
+}  # fmt: skip
+
+_PROTOCOL = ["TCP", "UDP", "SCTP"]
+_EFFECT = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
+_PREEMPTION = ["PreemptLowerPriority", "Never"]
+_SET_OPERATOR = ["In", "NotIn", "Exists", "DoesNotExist"]
+_TRAFFIC = ["Cluster", "Local"]
+_RBAC = ["rbac.authorization.k8s.io"]
+_ENUMS: dict[str, list[str]] = {
+    "Container.imagePullPolicy": ["Always", "IfNotPresent", "Never"],
+    "ContainerPort.protocol": _PROTOCOL,
+    "DaemonSetUpdateStrategy.type": ["OnDelete", "RollingUpdate"],
+    "DeploymentStrategy.type": ["Recreate", "RollingUpdate"],
+    "JobSpec.completionMode": ["NonIndexed", "Indexed"],
+    "JobSpec.podReplacementPolicy": ["TerminatingOrFailed", "Failed"],
+    "LabelSelectorRequirement.operator": _SET_OPERATOR,
+    "LimitRangeItem.type": ["Container", "Pod", "PersistentVolumeClaim"],
+    "NetworkPolicyPort.protocol": _PROTOCOL,
+    "NetworkPolicySpec.policyTypes.[]": ["Ingress", "Egress"],
+    "NodeSelectorRequirement.operator": [*_SET_OPERATOR, "Gt", "Lt"],
+    "PodFailurePolicyRule.action": ["FailJob", "FailIndex", "Ignore", "Count"],
+    "PodSpec.dnsPolicy": ["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"],
+    "PodSpec.preemptionPolicy": _PREEMPTION,
+    "PodSpec.restartPolicy": ["Always", "OnFailure", "Never"],
+    "PriorityClass.preemptionPolicy": _PREEMPTION,
+    "ResourceQuotaSpec.scopes.[]": [
+        "BestEffort", "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating", "PriorityClass",
+        "Terminating",
+    ],
+    "RoleRef.apiGroup": _RBAC,
+    "RoleRef.kind": ["Role", "ClusterRole"],
+    "SeccompProfile.type": ["Localhost", "RuntimeDefault", "Unconfined"],
+    "ServicePort.protocol": _PROTOCOL,
+    "ServiceSpec.externalTrafficPolicy": _TRAFFIC,
+    "ServiceSpec.internalTrafficPolicy": _TRAFFIC,
+    "ServiceSpec.type": ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"],
+    "Subject.kind": ["User", "Group", "ServiceAccount"],
+    "Toleration.effect": _EFFECT,
+    "Toleration.operator": ["Exists", "Equal"],
+    "TopologySpreadConstraint.whenUnsatisfiable": ["DoNotSchedule", "ScheduleAnyway"],
+}  # fmt: skip
+"""Values that Kubernetes validates in code; its published schemas name them in prose only."""
+_PREFIX = r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?"
+_PATTERNS = {
+    "ConfigMap.data": r"^[-._a-zA-Z0-9]{1,253}$",
+    "LabelSelector.matchLabels": rf"^{_PREFIX}[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?$",
+}
+"""What the keys of a map look like."""
+
+
+def builtin_tables(folder: Path, chosen: dict[str, dict[str, str]]) -> Schema:
+    """Core kinds of all versions in one table, its definitions shared between kinds and versions.
+
+    Args:
+        chosen: their plurals by apiVersion and kind.
+        folder: the package's kubernetes-json-schema, with v<version>.0-local-strict/_definitions.json.
+    """
+    pool, numbers = Pool(), {}
+    for version in VERSIONS:
+        path = folder / f"v{version}.0-local-strict" / "_definitions.json"
+        resolver = _Resolver(json.loads(path.read_text(encoding="utf-8"))["$defs"])
+        for api, kinds in chosen.items():
+            for kind in kinds:
+                numbers[version, api, kind] = pool.add(strict(resolver.body(api, kind)), kind)
+    made: Schema = {"kinds": {version: {} for version in VERSIONS}}
+    for (version, api, kind), number in numbers.items():
+        made["kinds"][version][f"{api}/{kind}"] = {
+            "plural": chosen[api][kind],
+            "namespaced": kind not in _CLUSTER_SCOPED,
+            "schema": pool.whole(number),
+        }
+    return {**made, "$defs": pool.definitions}
+
+
+class _Resolver:
+    """Schemas of one Kubernetes version with every reference replaced by what it refers to."""
+
+    def __init__(self, definitions: Schema) -> None:
+        self._definitions = definitions
+        self._kinds = {
+            (f"{served['group']}/{served['version']}".lstrip("/"), served["kind"]): name
+            for name, schema in definitions.items()
+            for served in schema.get("x-kubernetes-group-version-kind", [])
+        }
+
+    def body(self, api: str, kind: str) -> Schema:
+        schema = self._definition(self._kinds[api, kind])
+        dropped = {"apiVersion", "kind", "metadata", "status"}
+        kept = {name: child for name, child in schema["properties"].items() if name not in dropped}
+        return {**schema, "properties": kept}
+
+    def _definition(self, name: str) -> Schema:
+        short = name.rpartition(".")[2]
+        if short == "Quantity":
+            return {"type": "string", "format": "quantity"}
+        if short == "IntOrString":
+            return {"x-kubernetes-int-or-string": True}
+        return self._refined(short, self._resolved(self._definitions[name]))
+
+    def _resolved(self, schema: Schema) -> Schema:
+        if "$ref" in schema:
+            return self._definition(schema["$ref"].rpartition("/")[2])
+        made: dict[str, Any] = dict(schema)
+        if "properties" in schema:
+            made["properties"] = {name: self._resolved(child) for name, child in schema["properties"].items()}
+        for word in ("items", "additionalProperties"):
+            if isinstance(schema.get(word), dict):
+                made[word] = self._resolved(schema[word])
+        return made
+
+    @staticmethod
+    def _refined(short: str, schema: Schema) -> Schema:
+        for place, values in _ENUMS.items():
+            owner, name, *rest = place.split(".")
+            if owner == short:
+                target = schema["properties"][name]
+                (target["items"] if rest else target)["enum"] = values
+        for place, pattern in _PATTERNS.items():
+            owner, name = place.split(".")
+            if owner == short:
+                schema["properties"][name]["propertyNames"] = {"pattern": pattern}
+        return schema

@@ -1,0 +1,197 @@
+"""Schemas of chart values: the keys of values.yaml, typed by their defaults and the kinds behind them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpuc.catalog.schemas.crds import custom_resource
+from gpuc.catalog.schemas.sharing import shared
+from gpuc.catalog.schemas.structural import Schema, strict
+
+_FOLDERS = {
+    "efa": "aws-efa-k8s-device-plugin",
+    "gatekeeper": "gatekeeper",
+    "gpu-operator": "gpu-operator",
+    "karpenter": "karpenter",
+    "karpenter-crd": "karpenter-crd",
+    "kueue": "kueue",
+}
+"""Folder of a chart by the component's key in the release set."""
+
+_TEXT: Schema = {"type": "string"}
+_SWITCH: Schema = {"type": "boolean"}
+_TEXTS: Schema = {"type": "array", "items": _TEXT}
+_TEXT_MAP: Schema = {"type": "object", "additionalProperties": _TEXT}
+_COUNT: Schema = {"type": ["integer", "string"]}
+_FAILURE: Schema = {"type": "string", "enum": ["Ignore", "Fail"]}
+
+_BY_PATH: dict[str, dict[str, Schema]] = {
+    "efa": {"supportedInstanceLabels.keys": _TEXTS, "supportedInstanceLabels.values": _TEXTS},
+    "gatekeeper": {
+        "controllerManager.exemptNamespaces": _TEXTS,
+        "controllerManager.exemptNamespacePrefixes": _TEXTS,
+        "controllerManager.tlsMinVersion": {"enum": [1.2, 1.3, "1.2", "1.3"]},
+        "disabledBuiltins": _TEXTS,
+        "logLevel": {"type": "string", "enum": ["DEBUG", "INFO", "WARNING", "ERROR"]},
+        "mutatingWebhookFailurePolicy": _FAILURE,
+        "postInstall.labelNamespace.extraNamespaces": _TEXTS,
+        "validatingWebhookCheckIgnoreFailurePolicy": _FAILURE,
+        "validatingWebhookFailurePolicy": _FAILURE,
+    },
+    "gpu-operator": {
+        "dcgmExporter.config": {
+            "type": "object",
+            "properties": {"create": _SWITCH, "data": _TEXT, "name": _TEXT},
+            "additionalProperties": False,
+        },
+        "dcgmExporter.podLabelAllowlistRegex": _TEXTS,
+        "devicePlugin.config.data": _TEXT_MAP,
+        "migManager.config.data": _TEXT_MAP,
+        "mig.strategy": {"type": "string", "enum": ["", "mixed", "none", "single"]},
+    },
+    "karpenter": {
+        "settings.minValuesPolicy": {"type": "string", "enum": ["BestEffort", "Strict"]},
+        "settings.preferencePolicy": {"type": "string", "enum": ["Ignore", "Respect"]},
+    },
+    "kueue": {
+        "controllerManager.featureGates": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"enabled": _SWITCH, "name": _TEXT},
+                "required": ["enabled", "name"],
+                "additionalProperties": False,
+            },
+        },
+    },
+}
+"""What values.yaml does not tell: types of empty defaults, words that a chart or its program compares with,
+and the two keys of dcgmExporter that stand in comments and are read."""
+
+_REFUSED = {
+    "gpu-operator": (
+        "cdi.default", "dcgm.hostPort", "driver.useOpenKernelModules", "kataManager", "operator.defaultRuntime",
+    ),
+}  # fmt: skip
+"""Keys without an effect, refused even if a values.yaml lists them.
+
+Source: NVIDIA/gpu-operator v26.7.0, deployments/gpu-operator rendered leaf by leaf
+"""
+
+_TEXT_MAPS = {
+    "additionalAnnotations", "additionalLabels", "additionalPodAnnotations", "additionalPodLabels",
+    "annotations", "commonAnnotations", "labels", "nodeSelector", "podAnnotations", "podLabels",
+}  # fmt: skip
+_COUNTS = {"maxUnavailable", "minAvailable"}
+
+
+def chart_tables(charts: Path, crds: Path) -> dict[str, Schema]:
+    """The values schema of every chart of the release set, by component.
+
+    Args:
+        charts: holds <chart>/<version>/values.yaml, sub-charts beneath in charts/.
+        crds: holds the CRDs of jobset, whose pod template types the pod fields, and of gpu-operator.
+    """
+    pod = _pod_fields(custom_resource(crds, "jobset", "JobSet"))
+    policy = custom_resource(crds, "gpu-operator", "ClusterPolicy")["properties"]["spec"]
+    made = {}
+    for component, folder in _FOLDERS.items():
+        path = next(iter(sorted(charts.glob(f"{folder}/*/values.yaml"))))
+        values = _read(path)
+        for part in sorted(path.parent.glob("charts/*/values.yaml")):
+            values[part.parent.name] = _merged(_read(part), values.get(part.parent.name, {}))
+        schema = _Tree(component, pod, policy if component == "gpu-operator" else {}).of(values, "")
+        for place, override in _BY_PATH.get(component, {}).items():
+            _put(schema, place, override)
+        for place in _REFUSED.get(component, ()):
+            _drop(schema, place)
+        made[component] = shared(schema)
+    return made
+
+
+class _Tree:
+    """Turns defaults of one chart into the schema of what may stand in their place."""
+
+    def __init__(self, component: str, pod: dict[str, Schema], policy: Schema) -> None:
+        self._component = component
+        self._pod = pod
+        self._policy = policy
+
+    def of(self, default: Any, path: str) -> Schema:
+        known = self._known(default, path)
+        if known is not None:
+            return known
+        if isinstance(default, dict) and default:
+            children = {key: self.of(value, f"{path}.{key}".lstrip(".")) for key, value in default.items()}
+            return {"type": "object", "properties": children, "additionalProperties": False}
+        if isinstance(default, list):
+            kinds = [self.of(value, path) for value in default if not isinstance(value, (dict, list))]
+            same = kinds and len(kinds) == len(default) and all(kind == kinds[0] for kind in kinds)
+            return {"type": "array", "items": kinds[0]} if same else {"type": "array"}
+        return _scalar(default)
+
+    def _known(self, default: Any, path: str) -> Schema | None:
+        name = path.rpartition(".")[2]
+        if path in _BY_PATH.get(self._component, {}):
+            return _BY_PATH[self._component][path]
+        if name in _TEXT_MAPS and isinstance(default, dict):
+            return _TEXT_MAP
+        if name in self._pod and (not default or self._pod[name]["type"] == _scalar(default).get("type")):
+            return self._pod[name]
+        found = self._in_policy(path)
+        if found and (default in ({}, []) or not isinstance(default, (dict, list))):
+            return found
+        return _COUNT if name in _COUNTS else None
+
+    def _in_policy(self, path: str) -> Schema | None:
+        """What the ClusterPolicy says of the field that a value is rendered into."""
+        schema = self._policy
+        for step in path.split("."):
+            if step not in schema.get("properties", {}):
+                return None
+            schema = schema["properties"][step]
+        return {word: value for word, value in strict(schema).items() if word != "default"}
+
+
+def _pod_fields(jobset: Schema) -> dict[str, Schema]:
+    """The fields of pods and containers that charts pass through, by the names that values give them."""
+    job = jobset["properties"]["spec"]["properties"]["replicatedJobs"]["items"]["properties"]["template"]
+    pod = job["properties"]["spec"]["properties"]["template"]["properties"]["spec"]["properties"]
+    container = pod["containers"]["items"]["properties"]
+    named = {name: pod[name] for name in ("affinity", "dnsConfig", "tolerations", "topologySpreadConstraints")}
+    named |= {name: container[name] for name in ("env", "envFrom", "resources")}
+    named["podSecurityContext"] = pod["securityContext"]
+    named["securityContext"] = named["containerSecurityContext"] = container["securityContext"]
+    return {name: strict(schema) for name, schema in named.items()}
+
+
+def _scalar(default: Any) -> Schema:
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+    return {"type": names[type(default)]} if type(default) in names else {}
+
+
+def _merged(beneath: Any, above: Any) -> Any:
+    if not (isinstance(beneath, dict) and isinstance(above, dict)):
+        return above
+    return {**beneath, **{key: _merged(beneath.get(key), value) for key, value in above.items()}}
+
+
+def _put(schema: Schema, place: str, override: Schema) -> None:
+    *parents, name = place.split(".")
+    for step in parents:
+        schema = schema["properties"][step]
+    schema["properties"][name] = override
+
+
+def _drop(schema: Schema, place: str) -> None:
+    *parents, name = place.split(".")
+    for step in parents:
+        schema = schema["properties"].get(step, {"properties": {}})
+    schema["properties"].pop(name, None)
+
+
+def _read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -1,0 +1,60 @@
+"""Writes the tables of this folder anew: `python -m gpuc.catalog.schemas.derive --help`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from gpuc.catalog.schemas.builtin import EMITTED, OFTEN, builtin_tables
+from gpuc.catalog.schemas.charts import chart_tables
+from gpuc.catalog.schemas.crds import custom_tables
+
+_HERE = Path(__file__).parent
+
+
+def derived(crds: Path, charts: Path) -> dict[str, str]:
+    """The text of every table that comes from CRDs and charts, by its path in this folder."""
+    tables = {f"crds/{file}": table for file, table in custom_tables(crds).items()}
+    tables |= {f"charts/{component}.json": table for component, table in chart_tables(charts, crds).items()}
+    return {file: _text(table) for file, table in tables.items()}
+
+
+def derived_builtins() -> dict[str, str]:
+    """The texts of the core kinds' tables, by their paths in this folder.
+
+    Raises:
+        ModuleNotFoundError: when kubernetes-validate is not installed.
+    """
+    found = find_spec("kubernetes_validate")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("the core kinds come from the package kubernetes-validate, install it")
+    folder = Path(found.origin).parent / "kubernetes-json-schema"
+    chosen = {"kubernetes.json": EMITTED, "kubernetes-often.json": OFTEN}
+    return {file: _text(builtin_tables(folder, kinds)) for file, kinds in chosen.items()}
+
+
+def main() -> None:
+    """Writes what the arguments name; the same sources give the same bytes."""
+    parser = argparse.ArgumentParser(description="derive the schema tables from upstream's files")
+    parser.add_argument("--crds", type=Path, required=True, help="folder of <project>/<version>/*.yaml")
+    parser.add_argument("--charts", type=Path, required=True, help="folder of <chart>/<version>/values.yaml")
+    parser.add_argument("--kubernetes-validate", action="store_true", help="the core kinds as well")
+    chosen = parser.parse_args()
+    texts = derived(chosen.crds, chosen.charts)
+    if chosen.kubernetes_validate:
+        texts |= derived_builtins()
+    for file, text in texts.items():
+        path = _HERE / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def _text(table: Any) -> str:
+    return json.dumps(table, sort_keys=True, separators=(",", ":")) + "\n"
+
+
+if __name__ == "__main__":
+    main()

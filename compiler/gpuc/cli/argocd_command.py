@@ -1,0 +1,115 @@
+"""`gpuc rehearse --argocd`: from specs to runs of Argo CD, and their reports."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuc.cli.options import RehearsalOptions
+from gpuc.diagnostics.report.console import put
+from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.usage import UsageError
+from gpuc.rehearse.argocd.report import render
+from gpuc.rehearse.argocd.result import SyncResult
+
+if TYPE_CHECKING:
+    from gpuc.diagnostics.report.output import OutputFile
+    from gpuc.pipeline.stages import CompiledSpec
+    from gpuc.rehearse.argocd.programs import ArgoPrograms
+    from gpuc.rehearse.programs import Programs
+
+Progress = Callable[[str], None]
+
+
+def require_no_scenes(options: RehearsalOptions) -> None:
+    """Raises: UsageError for options that do not go together."""
+    if options.charts and not options.argocd:
+        raise UsageError("--charts is for --argocd: nothing else renders charts")
+    if options.argocd and options.scene:
+        raise UsageError("--argocd plays edits and no scenes: leave out --scene")
+
+
+def run_argocd(
+    root: Path,
+    files: Sequence[str],
+    programs: Programs,
+    options: RehearsalOptions,
+    outputs: Sequence[OutputFile],
+    progress: Progress,
+) -> int:
+    """Runs Argo CD over specs, writes the reports, and returns the exit code.
+
+    Clusters that Argo CD runs in have a run each; those that are not Argo CD's own share one run.
+
+    Raises:
+        UsageError: for missing programs, charts that are no charts, and destinations that no run can have.
+        ProgramError: when a program fails.
+    """
+    from gpuc.pipeline.stages import compiled_spec
+    from gpuc.rehearse.argocd.programs import find_argo_programs
+    from gpuc.rehearse.programs import MissingProgramsError
+
+    try:
+        argo = find_argo_programs()
+    except MissingProgramsError as error:
+        raise UsageError(str(error)) from None
+    results: list[SyncResult] = []
+    for group in groups([compiled_spec(root, file) for file in files]):
+        with _running(root, group, programs, argo, options, progress) as found:
+            results += found
+            if options.format == "text":
+                put(render("text", found, colour=wants_colour(sys.stdout, os.environ)))
+            if options.keep:
+                _wait(found)
+    if options.format != "text":
+        put(render(options.format, results))
+    for output in outputs:
+        output.write(render(output.format, results))
+    return int(not all(result.is_good for result in results))
+
+
+def groups(specs: Sequence[CompiledSpec]) -> list[list[CompiledSpec]]:
+    """The specs of each run: one alone where Argo CD runs in the cluster, all others together."""
+    from gpuc.rehearse.argocd.hub import workload_destination
+
+    own = [[spec] for spec in specs if workload_destination(spec.synced).is_own]
+    others = [spec for spec in specs if not workload_destination(spec.synced).is_own]
+    return [*own, others] if others else own
+
+
+@contextmanager
+def _running(
+    root: Path,
+    group: Sequence[CompiledSpec],
+    programs: Programs,
+    argo: ArgoPrograms,
+    options: RehearsalOptions,
+    progress: Progress,
+) -> Iterator[list[SyncResult]]:
+    """The results of a run; its control planes are up as long as the block runs."""
+    from gpuc.rehearse.argocd.charts import ChartError
+    from gpuc.rehearse.argocd.hub import ArgoCD
+    from gpuc.rehearse.argocd.repository import RepositoryError
+    from gpuc.rehearse.argocd.run import run
+
+    names = ", ".join(spec.cluster.name for spec in group)
+    try:
+        argocd = ArgoCD(programs, argo, root, group, options.charts, options.crds, progress)
+        progress(f"{names}: starting Argo CD and its control plane")
+        with argocd:
+            yield run(argocd, [(spec.cluster.name, spec.cluster.file) for spec in group], progress)
+    except (ChartError, RepositoryError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _wait(results: Sequence[SyncResult]) -> None:
+    put(f"export KUBECONFIG={results[0].kubeconfig}\nArgo CD and its clusters run until Ctrl-C.\n")
+    try:
+        signal.pause()
+    except KeyboardInterrupt:
+        return

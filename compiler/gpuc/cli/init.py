@@ -1,0 +1,50 @@
+"""The fleet repository that `gpuc init` writes: the files of template/ as they are, and the spec's schema."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from gpuc.diagnostics.usage import UsageError
+
+TEMPLATE = Path(__file__).parent / "template"
+SCHEMA_FILE = "gpuc.schema.json"
+
+
+def write_fleet(directory: Path) -> list[str]:
+    """Writes the fleet repository into the directory and returns its files, relative to it.
+
+    Raises:
+        UsageError: when a file exists already; then nothing is written.
+    """
+    texts = {file: (TEMPLATE / file).read_text("utf-8") for file in template_files()}
+    texts[SCHEMA_FILE] = schema_text()
+    taken = [file for file in sorted(texts) if (directory / file).exists() or (directory / file).is_symlink()]
+    if taken:
+        raise UsageError(f"{directory} holds {', '.join(taken)} already: nothing was written")
+    for file, text in sorted(texts.items()):
+        _create(directory, file, text)
+    return sorted(texts)
+
+
+def template_files() -> list[str]:
+    """The files of the template, relative to it."""
+    found = (path for path in TEMPLATE.rglob("*") if path.is_file())
+    return sorted(path.relative_to(TEMPLATE).as_posix() for path in found)
+
+
+def schema_text() -> str:
+    """The JSON Schema of the spec language as `gpuc schema` prints it."""
+    from gpuc.spec.schema import json_schema
+
+    return json.dumps(json_schema(), indent=2) + "\n"
+
+
+def _create(directory: Path, file: str, text: str) -> None:
+    path = directory / file
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="") as stream:
+            stream.write(text)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,191 @@
+"""`gpuc isolation`: specs, or anybody's files, to a proof per tree that tenants do not reach each other."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from gpuc.cli.arguments import Parser
+from gpuc.diagnostics.report.console import complain, put
+from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.usage import UsageError
+from gpuc.isolation.addresses import Ranges, read_ranges
+from gpuc.isolation.assumptions import Assumption, Basis, assumptions
+from gpuc.isolation.matrix import verdicts
+from gpuc.isolation.policy import GROUP, read_policies
+from gpuc.isolation.proof import Reach
+from gpuc.isolation.report import Locate, Proof, document, text
+from gpuc.isolation.selector import Refused
+from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
+from gpuc.lint.load.gather import Gathered, gather
+from gpuc.objects.object_set import ObjectSet
+
+if TYPE_CHECKING:
+    from gpuc.model import Cluster
+    from gpuc.pipeline.stages import CompiledSpec
+
+_EXIT_CODES = """exit codes:
+  0  no pod of a tenant reaches a pod of another, but for what is declared
+  1  some pair is open, or something that the proof rests on is false
+  2  the command line cannot be carried out
+  3  gpuc itself failed"""
+
+
+class IsolationOptions:
+    """The options of isolation, with what holds where one is not given."""
+
+    trees: list[str]
+    """Specs, clusters, files and folders; none stand for all of specs/."""
+    format: str = "text"
+    tenant_label: str | None = None
+    pod_cidrs: str = ""
+    """Where the pods of files have their addresses: ranges with commas between."""
+
+
+def run_isolation(words: list[str]) -> int:
+    """Proves and returns the exit code.
+
+    Raises:
+        UsageError: for words that it does not take, and for files in which no tenants are told apart.
+    """
+    parser = _parser()
+    if {"-h", "--help"} & set(words):
+        put(parser.format_help())
+        return 0
+    options: IsolationOptions = parser.parse(words, IsolationOptions())
+    proofs = []
+    for proof in _proofs(options):
+        proofs.append(proof)
+        if options.format == "text":
+            put(("\n" if len(proofs) > 1 else "") + text(proof, colour=wants_colour(sys.stdout, os.environ)))
+    if options.format == "json":
+        put(document(proofs))
+    return int(not all(proof.holds for proof in proofs))
+
+
+def _parser() -> Parser:
+    parser = Parser("isolation", _EXIT_CODES)
+    parser.add_argument(
+        "trees", nargs="*", metavar="SPEC|PATH", help="a spec, its cluster, or YAML files and folders (default: specs/)"
+    )
+    parser.add_argument("--format", choices=("text", "json"), help="what to print (default: text)")
+    parser.add_argument(
+        "--tenant-label", metavar="KEY", help=f"the label of namespaces that names tenants (default: {TENANT_LABEL})"
+    )
+    parser.add_argument(
+        "--pod-cidrs", metavar="CIDR,...", help="where pods of files have their addresses; a spec says so itself"
+    )
+    return parser
+
+
+def _proofs(options: IsolationOptions) -> Iterator[Proof]:
+    """Specs one by one, then all other paths together."""
+    paths = [word for word in options.trees if _is_tree(word)]
+    specs = [word for word in options.trees if word not in paths]
+    if specs or not paths:
+        yield from _of_specs(specs, options.tenant_label)
+    if paths:
+        yield _of_files(paths, options.tenant_label, _ranges(options.pod_cidrs))
+
+
+def _ranges(text: str) -> Ranges | None:
+    """The ranges of an option.
+
+    Raises:
+        UsageError: for a text that is no range.
+    """
+    try:
+        return read_ranges(each.strip() for each in text.split(",")) if text else None
+    except Refused:
+        raise UsageError(f"--pod-cidrs takes ranges such as 10.0.0.0/16, with commas between, not {text}") from None
+
+
+def _is_tree(word: str) -> bool:
+    """Whether a word means Kubernetes objects: a folder, or a file that is not among the specs."""
+    path = Path(word)
+    if path.is_dir():
+        return True
+    if not path.is_file():
+        return False
+    from gpuc.cli.specs import find_root
+
+    try:
+        specs = find_root(Path.cwd()) / "specs"
+    except UsageError:
+        return True
+    return not Path(os.path.normpath(Path.cwd() / path)).is_relative_to(specs)
+
+
+def _of_specs(specs: list[str], label: str | None) -> Iterator[Proof]:
+    from gpuc.cli.specs import find_root, select
+    from gpuc.diagnostics.finding import Stop
+    from gpuc.pipeline.stages import compiled_spec
+    from gpuc.source import cluster_files
+
+    root = find_root(Path.cwd())
+    for file in select(root, Path.cwd(), specs) or cluster_files(root):
+        try:
+            spec = compiled_spec(root, file)
+        except Stop as stop:
+            raise UsageError(f"{file} has {len(stop.findings)} findings; `gpuc check` tells them") from None
+        tree = ObjectSet(spec.synced, is_whole=True)
+        proof = _proof(spec.cluster.name, tree, labelled_tenancy(tree, label or TENANT_LABEL), spec.cluster)
+        yield replace(proof, locate=_locator(spec))
+
+
+def _locator(spec: CompiledSpec) -> Locate:
+    """Where the spec says what an object comes from."""
+    return lambda manifest, path: spec.source.locate(manifest.origin)
+
+
+def _of_files(paths: list[str], label: str | None, pods: Ranges | None) -> Proof:
+    gathered = gather(paths)
+    for sentence in gathered.told:
+        complain(sentence)
+    tree = ObjectSet(gathered.manifests, is_whole=False)
+    proof = _proof(", ".join(paths), tree, _tenancy(tree, label, paths), pods=pods)
+    return replace(proof, assumptions=[*_readable(gathered), *proof.assumptions], locate=gathered.locate)
+
+
+def _readable(gathered: Gathered) -> Iterator[Assumption]:
+    """Policies add up: one more in a part that nobody could read may open what all others leave closed."""
+    if gathered.missing:
+        count = f"{len(gathered.missing)} places" if len(gathered.missing) > 1 else "one place"
+        because = f"not so at {count}: {gathered.missing[0]}"
+        yield Assumption("every file of the tree can be read", Basis.BROKEN, because)
+    if gathered.others:
+        yield Assumption("what is no object yet has no NetworkPolicy", Basis.ASSUMED, "; ".join(gathered.others))
+
+
+def _tenancy(tree: ObjectSet, label: str | None, paths: list[str]) -> Tenancy:
+    """By the label; where nobody has named one and no namespace has gpuc's, each namespace is a tenant."""
+    tenancy = labelled_tenancy(tree, label or TENANT_LABEL)
+    if not tenancy.tenants and label is None and tree.has(GROUP, "NetworkPolicy"):
+        tenancy = separate_tenancy(tree)
+    if not tenancy.tenants:
+        where = ", ".join(paths)
+        raise UsageError(f"no Namespace in {where} has the label {label or TENANT_LABEL}; --tenant-label names another")
+    return tenancy
+
+
+def _proof(
+    name: str, tree: ObjectSet, tenancy: Tenancy, cluster: Cluster | None = None, pods: Ranges | None = None
+) -> Proof:
+    """The proof of one tree; of a spec's cluster its declared facts count."""
+    unfenced, engine = frozenset[str](), ""
+    if cluster is not None:
+        engine = cluster.aws.network_policy_engine
+        unfenced = frozenset(tenant.name for tenant in cluster.tenants if not tenant.isolates_network)
+        try:
+            pods = read_ranges(cluster.aws.pod_cidrs) or None
+        except Refused:
+            pods = None
+    started = perf_counter()
+    reach = Reach(read_policies(tree.of(GROUP, "NetworkPolicy")), tenancy, pods)
+    found = verdicts(reach, unfenced)
+    return Proof(name, reach, found, assumptions(tree, reach, engine), perf_counter() - started)

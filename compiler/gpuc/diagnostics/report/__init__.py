@@ -1,0 +1,36 @@
+"""What the user reads about a run, in the format asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpuc.diagnostics.report.result import Report
+
+FORMATS = ("text", "json", "github", "sarif")
+
+
+def render(form: str, report: Report, *, colour: bool = False) -> str:
+    """The report in one of FORMATS, ending in a line break; only text has colour.
+
+    Raises:
+        KeyError: for an unknown format.
+    """
+    match form:
+        case "text":
+            from gpuc.diagnostics.report import text
+
+            return text.render(report, colour)
+        case "json":
+            from gpuc.diagnostics.report import json_report
+
+            return json_report.render(report)
+        case "github":
+            from gpuc.diagnostics.report import github
+
+            return github.render(report)
+        case "sarif":
+            from gpuc.diagnostics.report import sarif
+
+            return sarif.render(report)
+    raise KeyError(form)

@@ -1,0 +1,58 @@
+"""Files that a report goes to: refused before the work starts, whole when they appear."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from stat import S_ISREG
+
+from gpuc.diagnostics.usage import UsageError
+
+
+class OutputFile:
+    """A file that will hold a report: old or new, never half.
+
+    Raises:
+        UsageError: when the file cannot be written.
+    """
+
+    def __init__(self, format: str, file: str) -> None:  # noqa: A002
+        self.format = format
+        self.target = Path(os.path.realpath(file))
+        self._draft: Path | None = None
+        self._descriptor: int | None = None
+        try:
+            self._descriptor = self._open()
+        except OSError as error:
+            raise UsageError(f"cannot write {file}: {error.strerror}") from None
+
+    def write(self, text: str) -> None:
+        """Puts the text into the file, in one step for every reader of it."""
+        assert self._descriptor is not None, "a report is written once"
+        descriptor, self._descriptor = self._descriptor, None
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            file.write(text)
+        if self._draft is not None:
+            self._draft.replace(self.target)
+            self._draft = None
+
+    def discard(self) -> None:
+        """Removes what was prepared for a report that never came."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        if self._draft is not None:
+            self._draft.unlink(missing_ok=True)
+            self._draft = None
+
+    def _open(self) -> int:
+        """A draft beside the target; a pipe or device cannot be replaced and is opened itself."""
+        if self.target.exists():
+            if not S_ISREG(self.target.stat().st_mode):
+                return os.open(self.target, os.O_WRONLY)
+            os.close(os.open(self.target, os.O_WRONLY))
+        draft = self.target.with_name(f".{self.target.name}.{os.getpid()}.tmp")
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        self._draft = draft
+        return descriptor

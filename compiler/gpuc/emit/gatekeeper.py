@@ -1,0 +1,196 @@
+"""Gatekeeper: its values, what it leaves alone, and the policies as templates and staged constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.diagnostics.finding import Path
+from gpuc.emit.policy_facts import FACTS
+from gpuc.emit.sync import OPTIONS, wave
+from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
+from gpuc.model import Cluster, Tenant
+from gpuc.model.names import TENANT_KEY, WHY
+from gpuc.policy.library import Policy
+
+TEMPLATE_WAVE = 0
+CONSTRAINT_WAVE = 5
+
+# Where the pod template lies in what tenants write. Gatekeeper follows maps only: with a path into a list, as a JobSet
+# would need, it refuses every object of the kind. The Jobs that a JobSet makes are judged instead.
+_GENERATORS = (
+    ("apps", "v1", "Deployment", "spec.template"),
+    ("apps", "v1", "StatefulSet", "spec.template"),
+    ("batch", "v1", "Job", "spec.template"),
+    ("batch", "v1", "CronJob", "spec.jobTemplate.spec.template"),
+)
+
+
+def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
+    """The policy engine's values and Config, and per policy a template and constraints that match tenants only."""
+    yield _values(cluster)
+    yield _config(cluster)
+    yield from _expansions(cluster)
+    for policy in cluster.policies.values():
+        if policy.settings.keys() <= cluster.policy_settings(policy.name).keys():
+            yield _template(cluster, policy)
+            yield from _constraints(cluster, policy)
+
+
+def _values(cluster: Cluster) -> Values:
+    # Nodes of Karpenter come and go, and could not be made while the webhook that judges them waits for one.
+    lasting = {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"}]}
+                ]
+            }
+        }
+    }
+    body: Body = {
+        "replicas": 3,
+        "validatingWebhookFailurePolicy": "Ignore",
+        "validatingWebhookTimeoutSeconds": 3,
+        "enableK8sNativeValidation": True,
+        "enableGeneratorResourceExpansion": True,
+        # No policy changes objects.
+        "disableMutation": True,
+        # Its hook would run as PreSync at every sync; the chart's CRDs come with the chart's own folder.
+        "upgradeCRDs": {"enabled": False},
+        "postInstall": {"labelNamespace": {"enabled": True}},
+        "controllerManager": {"exemptNamespaces": list(cluster.platform_namespaces), "affinity": lasting},
+        "audit": {"affinity": lasting},
+    }
+    return Values(cluster.out("gatekeeper/values.yaml"), _origin(cluster), "gatekeeper", body)
+
+
+def _config(cluster: Cluster) -> Manifest:
+    # Gatekeeper writes what its webhook excludes into every ValidatingAdmissionPolicy, in an order of chance: with more
+    # than one entry it rewrites them all, again and again. The platform's other namespaces carry its label instead.
+    # Source: gatekeeper v3.23.0 pkg/controller/config/process/excluder.go, GetExcludedNamespaces
+    match = [
+        {"processes": ["audit"], "excludedNamespaces": list(cluster.platform_namespaces)},
+        {"processes": ["webhook"], "excludedNamespaces": ["kube-system"]},
+    ]
+    return Manifest(
+        file=cluster.out("policies/templates/config.yaml"),
+        origin=_origin(cluster),
+        api="config.gatekeeper.sh/v1alpha1",
+        kind="Config",
+        name="config",
+        namespace=cluster.components["gatekeeper"].namespace,
+        annotations=wave(TEMPLATE_WAVE),
+        body={"spec": {"match": match}},
+    )
+
+
+def _expansions(cluster: Cluster) -> Iterator[Manifest]:
+    """What makes the author of a workload, not only the log of its controller, see that its pods are refused."""
+    for group, version, kind, source in _GENERATORS:
+        body = {
+            "applyTo": [{"groups": [group], "versions": [version], "kinds": [kind]}],
+            "templateSource": source,
+            "generatedGVK": {"group": "", "version": "v1", "kind": "Pod"},
+        }
+        yield Manifest(
+            file=cluster.out("policies/templates/expansion.yaml"),
+            origin=_origin(cluster),
+            api="expansion.gatekeeper.sh/v1beta1",
+            kind="ExpansionTemplate",
+            name=f"gpuc-{kind.lower()}",
+            annotations=wave(TEMPLATE_WAVE),
+            body={"spec": body},
+        )
+
+
+def _template(cluster: Cluster, policy: Policy) -> Manifest:
+    parameters = {parameter.name: parameter.schema for parameter in policy.parameters}
+    source = {
+        "failurePolicy": "Fail",
+        "variables": [{"name": name, "expression": text} for name, text in policy.variables.items()],
+        "validations": list(policy.validations),
+    }
+    return Manifest(
+        file=cluster.out(f"policies/templates/{policy.name}.yaml"),
+        origin=_origin(cluster, policy),
+        api="templates.gatekeeper.sh/v1",
+        kind="ConstraintTemplate",
+        name=policy.kind.lower(),
+        annotations=wave(TEMPLATE_WAVE) | {"metadata.gatekeeper.sh/title": policy.title, "description": policy.why},
+        body={
+            "spec": {
+                "crd": {
+                    "spec": {
+                        "names": {"kind": policy.kind},
+                        "validation": {"openAPIV3Schema": {"type": "object", "properties": parameters}},
+                    }
+                },
+                # Without operations they are the webhook's, CREATE and UPDATE. Two that a template names itself come in
+                # an order of chance, and Gatekeeper rewrites its ValidatingAdmissionPolicy for as long as they do.
+                # Source: gatekeeper v3.23.0 pkg/drivers/k8scel/transform/make_vap_objects.go, UnsortedList
+                "targets": [
+                    {
+                        "target": "admission.k8s.gatekeeper.sh",
+                        "code": [{"engine": "K8sNativeValidation", "source": source}],
+                    }
+                ],
+            }
+        },
+    )
+
+
+def _constraints(cluster: Cluster, policy: Policy) -> Iterator[Manifest]:
+    if policy.is_per_tenant:
+        for tenant in cluster.tenants:
+            selector: Body = {"matchLabels": {TENANT_KEY: tenant.name}}
+            parameters = _parameters(cluster, policy, tenant)
+            yield _constraint(cluster, policy, f"{policy.name}-{tenant.name}", selector, parameters)
+    elif cluster.tenants:
+        selector = {"matchExpressions": [{"key": TENANT_KEY, "operator": "Exists"}]}
+        yield _constraint(cluster, policy, policy.name, selector, _parameters(cluster, policy, cluster.tenants[0]))
+
+
+def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, parameters: Body) -> Manifest:
+    # The kind exists only once Gatekeeper has read the template.
+    skip = {OPTIONS: "SkipDryRunOnMissingResource=true"}
+    spec: Body = {"enforcementAction": cluster.policy_stage(policy.name), "match": matched(policy, selector)}
+    if parameters:
+        spec["parameters"] = parameters
+    return Manifest(
+        file=cluster.out(f"policies/constraints/{policy.name}.yaml"),
+        origin=_origin(cluster, policy),
+        api="constraints.gatekeeper.sh/v1beta1",
+        kind=policy.kind,
+        name=name,
+        annotations=wave(CONSTRAINT_WAVE) | skip | {WHY: policy.why},
+        body={"spec": spec},
+    )
+
+
+def matched(policy: Policy, selector: Body) -> Body:
+    """What a constraint of a policy judges in the namespaces that a selector finds."""
+    match: Body = {"scope": "Namespaced", "kinds": list(policy.kinds), "namespaceSelector": selector}
+    kinds = {kind for entry in policy.kinds for kind in entry["kinds"]}
+    if {"Pod", "Job"} <= kinds:
+        # It reads pod templates itself, and there knows what was before; an expanded pod always counts as new.
+        match["source"] = "Original"
+    return match
+
+
+def _parameters(cluster: Cluster, policy: Policy, tenant: Tenant) -> Body:
+    """Every parameter, also empty ones: without them `params` is null, on which CEL engines disagree."""
+    settings = cluster.policy_settings(policy.name)
+    return {parameter.name: _value(parameter.fact, cluster, tenant, settings) for parameter in policy.parameters}
+
+
+def _value(fact: str, cluster: Cluster, tenant: Tenant, settings: dict[str, Any]) -> Any:
+    source, _, key = fact.partition(".")
+    return settings[key] if source == "settings" else FACTS[fact](cluster, tenant)
+
+
+def _origin(cluster: Cluster, policy: Policy | None = None) -> Path:
+    """Where the spec speaks of the policy, or of policies at all."""
+    if policy and policy.name in cluster.spec.policies:
+        return ("spec", "policies", policy.name)
+    return ("spec", "policies", "default") if "default" in cluster.spec.policies else ("spec", "policies")

@@ -1,0 +1,178 @@
+"""Kueue: its Helm values, and what its queues refer to: flavors, topologies, cohorts and priorities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.emit.block import block_yaml
+from gpuc.emit.queues import KUEUE_API, fair_share, queue_objects
+from gpuc.emit.sync import kept, wave
+from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
+from gpuc.model import Cluster, Cohort, Pool
+from gpuc.model.names import POOL_LABEL, TENANT_KEY
+
+LEVEL_LABELS = {
+    "zone": "topology.kubernetes.io/zone",
+    "block": "topology.k8s.aws/network-node-layer-3",
+    "host": "kubernetes.io/hostname",
+}
+"""Node label by topology level, widest first.
+
+EC2 numbers the layers of its network from the top; the third is the lowest that all of its networks have, a few have a
+fourth beneath. The cloud controller manager labels nodes after they joined, hence only where nodes exist before work.
+
+Source: EC2 user guide, how instance topology works
+"""
+
+RETENTION = "168h"
+"""How long Kueue keeps finished Workloads; without a limit they fill etcd."""
+
+
+def kueue(cluster: Cluster) -> Iterator[Artifact]:
+    """Kueue's values and all cluster-wide objects that it admits work by."""
+    pools = queued_pools(cluster)
+    yield _values(cluster, pools)
+    yield from _topologies(cluster, pools)
+    yield from (_flavor(cluster, pool) for pool in pools)
+    yield from _priorities(cluster)
+    yield from (_cohort(cluster, cohort) for cohort in cluster.cohorts)
+    for queue in cluster.queues:
+        yield from queue_objects(cluster, queue)
+
+
+def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
+    """The pools that a queue names; the others are not Kueue's business and have no flavor."""
+    return tuple(pool for pool in cluster.pools if cluster.queues_of(pool))
+
+
+def pods_ready_minutes(pools: tuple[Pool, ...]) -> int:
+    """How long admitted work may take to start: half as long again as the slowest pool's node takes, rounded up.
+
+    Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/configuration_types.go
+    """
+    slowest = max((pool.boot_minutes for pool in pools), default=10)
+    return -(-slowest * 3 // 2)
+
+
+def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Values:
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"control-plane": "controller-manager"}},
+    }
+    configuration = _configuration(cluster, pools)
+    text = block_yaml(configuration)
+    body: Body = {
+        # Its ServiceMonitor takes no labels, so Prometheus would not select it: the monitoring folder has ours.
+        "enablePrometheus": False,
+        # The visibility server reads the API server's CA through this binding, which lies in kube-system, and does
+        # not start without.
+        "enableVisibilityAuthReaderRoleBinding": True,
+        "controllerManager": {
+            "replicas": 2,
+            "manager": {"priorityClassName": "system-cluster-critical"},
+            "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
+            "topologySpreadConstraints": [spread],
+        },
+        "managerConfig": {"controllerManagerConfigYaml": text},
+    }
+    return Values(cluster.out("kueue/values.yaml"), ("spec", "kueue"), "kueue", body, {text: configuration})
+
+
+def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
+    """The controller's whole configuration: the chart's own is replaced by it, so its defaults are repeated."""
+    fair: Body = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
+    return {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": ":8081"},
+        "metrics": {"bindAddress": ":8443", "enableClusterQueueResources": True},
+        "webhook": {"port": 9443},
+        "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
+        "controller": {
+            "groupKindConcurrency": {
+                "Job.batch": 5,
+                "Pod": 5,
+                "Workload.kueue.x-k8s.io": 10,
+                "LocalQueue.kueue.x-k8s.io": 5,
+                "ClusterQueue.kueue.x-k8s.io": 5,
+                "ResourceFlavor.kueue.x-k8s.io": 1,
+            }
+        },
+        "clientConnection": {"qps": 300, "burst": 500},
+        "waitForPodsReady": _wait_for_pods_ready(pools),
+        # Work of tenants cannot go around its queue; without the selector Kueue would suspend the platform itself.
+        "manageJobsWithoutQueueName": True,
+        "managedJobsNamespaceSelector": {"matchExpressions": [{"key": TENANT_KEY, "operator": "Exists"}]},
+        "integrations": {"frameworks": list(cluster.spec.kueue.frameworks)},
+        **({"fairSharing": fair} if cluster.spec.queueing.fair_sharing else {}),
+        "objectRetentionPolicies": {"workloads": {"afterFinished": RETENTION}},
+    }
+
+
+def _wait_for_pods_ready(pools: tuple[Pool, ...]) -> Body:
+    """Without backoffLimitCount: work that waits for nodes is put back in the queue, never deactivated."""
+    minutes = f"{pods_ready_minutes(pools)}m"
+    return {
+        "timeout": minutes,
+        # A pod that lost its node needs a new one, which boots as long as the first.
+        "recoveryTimeout": minutes,
+        "blockAdmission": False,
+        "requeuingStrategy": {"timestamp": "Eviction", "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800},
+    }
+
+
+def _topology_levels(pool: Pool) -> list[str]:
+    """The levels that a pool names, widest first: Kueue refuses a host that is not the last."""
+    return [level for level in LEVEL_LABELS if level in (pool.spec.topology or ())]
+
+
+def topology_name(pool: Pool) -> str:
+    """The name says the levels, because levels are immutable: other levels are another object."""
+    return "-".join(_topology_levels(pool))
+
+
+def _topologies(cluster: Cluster, pools: tuple[Pool, ...]) -> Iterator[Manifest]:
+    """One per combination of levels, whichever pools use it.
+
+    Kept, because Kueue's finalizer holds it until no flavor names it.
+    """
+    for name, pool in sorted({topology_name(pool): pool for pool in reversed(pools) if pool.spec.topology}.items()):
+        file = cluster.out(f"kueue/config/topologies/{name}.yaml")
+        levels = [{"nodeLabel": LEVEL_LABELS[level]} for level in _topology_levels(pool)]
+        body: Body = {"spec": {"levels": levels}}
+        yield Manifest(file, (*pool.path, "topology"), KUEUE_API, "Topology", name, body, annotations=kept(cluster, 0))
+
+
+def _flavor(cluster: Cluster, pool: Pool) -> Manifest:
+    """Binds admitted pods to the pool's nodes and lets them onto these: its taints, but never its startup taints.
+
+    Kept, because Kueue's finalizer holds it until no ClusterQueue names it, one that left the spec included.
+    """
+    spec: Body = {"nodeLabels": {POOL_LABEL: pool.name}}
+    if pool.taints:
+        spec["tolerations"] = [taint.toleration() for taint in pool.taints]
+    if pool.spec.topology:
+        spec["topologyName"] = topology_name(pool)
+    file = cluster.out(f"kueue/config/flavors/{pool.name}.yaml")
+    return Manifest(
+        file, pool.path, KUEUE_API, "ResourceFlavor", pool.name, {"spec": spec}, annotations=kept(cluster, 0)
+    )
+
+
+def _priorities(cluster: Cluster) -> Iterator[Manifest]:
+    """Classes of Kueue's own: those of pods would preempt around it."""
+    file = cluster.out("kueue/config/priorities.yaml")
+    for name, value in cluster.spec.priorities.items():
+        origin = ("spec", "priorities", name)
+        yield Manifest(file, origin, KUEUE_API, "WorkloadPriorityClass", name, {"value": value}, annotations=wave(1))
+
+
+def _cohort(cluster: Cluster, cohort: Cohort) -> Manifest:
+    spec: Body = {"parentName": cohort.spec.parent} if cohort.spec.parent else {}
+    spec |= fair_share(cluster, cohort.spec.weight)
+    file = cluster.out(f"kueue/config/cohorts/{cohort.name}.yaml")
+    return Manifest(
+        file, cohort.path, KUEUE_API, "Cohort", cohort.name, {"spec": spec} if spec else {}, annotations=wave(1)
+    )

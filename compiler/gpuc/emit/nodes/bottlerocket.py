@@ -1,0 +1,18 @@
+"""User data of Bottlerocket: settings that Karpenter joins with its own."""
+
+from __future__ import annotations
+
+from gpuc.emit.nodes.kubelet import TOPOLOGY_POLICY
+from gpuc.emit.nodes.template import render
+from gpuc.model import Cluster, Pool
+
+
+def bottlerocket(cluster: Cluster, pool: Pool) -> str:
+    """Settings in TOML for whole and time-sliced GPUs; empty for pools that need none.
+
+    Source: bottlerocket-os/bottlerocket-settings-sdk, kubelet-device-plugins and kubernetes models
+    """
+    if not pool.is_gpu:
+        return ""
+    replicas = pool.sharing.replicas if pool.sharing and pool.sharing.kind == "timeSlicing" else 0
+    return render("bottlerocket.j2", replicas=replicas, pins_cpus=pool.pins_cpus, topology_policy=TOPOLOGY_POLICY)

@@ -1,0 +1,27 @@
+"""User data of Ubuntu: Karpenter adds nothing to images of the family Custom, so the node joins by itself."""
+
+from __future__ import annotations
+
+from gpuc.emit.nodes.kubelet import TOPOLOGY_POLICY
+from gpuc.emit.nodes.template import render
+from gpuc.model import Cluster, Pool
+from gpuc.model.names import CPU
+from gpuc.model.pool import SYSTEM_CPU_MILLI
+from gpuc.model.vector import quantity_text
+
+
+def ubuntu(cluster: Cluster, pool: Pool) -> str:
+    """A shell script that joins the cluster with the taint that Karpenter takes away once it knows the node.
+
+    Labels and the pool's own taints are set by Karpenter at that moment.
+
+    Source: aws/karpenter-provider-aws v1.14.1, concepts/nodeclasses, amiFamily Custom
+    """
+    arguments = ["--register-with-taints=karpenter.sh/unregistered:NoExecute"]
+    if pool.pins_cpus:
+        arguments += [
+            "--cpu-manager-policy=static",
+            f"--topology-manager-policy={TOPOLOGY_POLICY}",
+            f"--system-reserved=cpu={quantity_text(CPU, SYSTEM_CPU_MILLI)}",
+        ]
+    return render("ubuntu.j2", eks_cluster=cluster.aws.eks_cluster, kubelet_arguments=" ".join(arguments))

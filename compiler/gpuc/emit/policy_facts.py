@@ -1,0 +1,100 @@
+"""Facts of the cluster that policies may name as `from` of a parameter: a closed table, each a plain value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpuc.emit.network import NODE_LOCAL_DNS, POD_IDENTITY_AGENT
+from gpuc.model import Cluster, ClusterQueue, Pool, Tenant
+from gpuc.model.names import SHARED_GPU
+
+
+def _resources(_: Cluster, tenant: Tenant) -> list[str]:
+    return sorted({name for pool in tenant.pools for name in _devices(pool)})
+
+
+def _limits(cluster: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
+    """The most pieces that one pod can have: on any node, and on each pool where several offer the resource."""
+    limits: list[dict[str, Any]] = []
+    for resource in _resources(cluster, tenant):
+        most = {pool.name: _most(pool, resource) for pool in tenant.pools if resource in _devices(pool)}
+        limits.append({"resource": resource, "pool": "", "most": max(most.values())})
+        if len(most) > 1:
+            limits += [{"resource": resource, "pool": pool, "most": count} for pool, count in most.items()]
+    return limits
+
+
+def _choices(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
+    """GPU resources that several pools of one queue offer, with all pools of the tenant that offer them."""
+    queues = [queue for wait in tenant.queues for queue in wait.cluster_queues]
+    names = sorted({name for pool in tenant.pools for name in pool.gpu_resource_names})
+    return [
+        {"resource": name, "pools": [pool.name for pool in tenant.pools if name in pool.gpu_resource_names]}
+        for name in names
+        if any(sum(name in pool.gpu_resource_names for pool in queue.pools) > 1 for queue in queues)
+    ]
+
+
+def _taints(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:
+    taints = dict.fromkeys((taint.key, taint.value) for pool in tenant.pools for taint in pool.taints)
+    return [{"key": key, "value": value} for key, value in taints]
+
+
+def _profiles(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:
+    return [
+        {"namespace": namespace.name, "configMap": namespace.nccl.config_map}
+        for namespace in tenant.namespaces
+        if namespace.nccl
+    ]
+
+
+def _egress_cidrs(cluster: Cluster, tenant: Tenant) -> list[str]:
+    """What its NetworkPolicies open: declared networks, cloud endpoints, the API server, services on the node."""
+    declared = [egress.cidr for egress in tenant.spec.network.egress]
+    cloud = [*cluster.aws.endpoint_cidrs, *cluster.aws.api_server_cidrs]
+    return list(dict.fromkeys([*declared, *cloud, NODE_LOCAL_DNS, POD_IDENTITY_AGENT]))
+
+
+def _ingress_namespaces(cluster: Cluster, tenant: Tenant) -> list[str]:
+    declared = [ingress.namespace for ingress in tenant.spec.network.ingress]
+    return list(dict.fromkeys([*declared, cluster.spec.observability.namespace]))
+
+
+def _queues(tenant: Tenant, *, gpu: bool) -> list[str]:
+    return [queue.name for wait in tenant.queues for queue in wait.cluster_queues if _has_gpus(queue) == gpu]
+
+
+def _has_gpus(queue: ClusterQueue) -> bool:
+    return any(pool.is_gpu for pool in queue.pools)
+
+
+def _devices(pool: Pool) -> list[str]:
+    """Extended resources of its nodes; huge pages are memory."""
+    return [name for name in pool.advertised_names if "/" in name]
+
+
+def _most(pool: Pool, resource: str) -> int:
+    if resource == SHARED_GPU:
+        return 1  # a second share is no more compute, and the device plugin refuses it
+    return max(pool.advertised(instance)[resource] for instance in pool.instances)
+
+
+FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
+    "cluster.priorities": lambda cluster, _: list(cluster.spec.priorities),
+    "tenant.name": lambda _, tenant: tenant.name,
+    "tenant.cost_centre": lambda _, tenant: tenant.spec.cost_centre,
+    "tenant.local_queues": lambda _, tenant: list(tenant.local_queues),
+    "tenant.gpu_queues": lambda _, tenant: _queues(tenant, gpu=True),
+    "tenant.cpu_queues": lambda _, tenant: _queues(tenant, gpu=False),
+    "tenant.resources": _resources,
+    "tenant.limits": _limits,
+    "tenant.choices": _choices,
+    "tenant.pools": lambda _, tenant: [pool.name for pool in tenant.pools],
+    "tenant.taints": _taints,
+    "tenant.nccl_profiles": _profiles,
+    "tenant.ingress_namespaces": _ingress_namespaces,
+    "tenant.egress_namespaces": lambda _, __: ["kube-system"],
+    "tenant.egress_cidrs": _egress_cidrs,
+}
+"""Value of a fact for one tenant, by the fact's name."""

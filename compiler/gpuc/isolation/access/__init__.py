@@ -1,0 +1,134 @@
+"""RBAC checks: tenants must not have too many permissions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpuc.diagnostics.finding import Fault, Path
+from gpuc.isolation.access.powers import ELSEWHERE, NETWORK, TWO_TENANTS, WILDCARD, Held, Scope, held, is_wild
+from gpuc.isolation.access.subjects import Access, Bound, RoleRule
+from gpuc.isolation.fences import NETWORK_POLICY, Fences
+from gpuc.isolation.policy import GROUP
+from gpuc.isolation.summarize import few
+from gpuc.isolation.tenancy import Tenancy, labelled_tenancy
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_set import ObjectSet
+
+
+class Excess(NamedTuple):
+    """Powers of one kind that a rule gives to a subject through a binding."""
+
+    fault: Fault
+    bound: Bound
+    rule: RoleRule
+    powers: tuple[Held, ...]
+
+
+def flaws(tree: ObjectSet) -> Iterator[Flaw]:
+    """What tenants have too much, by the label gpuc.dev/tenant of their namespaces."""
+    tenancy = labelled_tenancy(tree)
+    if not tenancy.tenants:
+        return
+    access = Access(tree, tenancy)
+    told: dict[tuple[Fault, int, Path], list[Excess]] = defaultdict(list)
+    for excess in excesses(tree, tenancy, access):
+        manifest, path = _place(excess)
+        told[excess.fault, id(manifest), path].append(excess)
+    for (fault, _, path), group in told.items():
+        yield Flaw(fault, _place(group[0])[0], path, _message(group))
+    if tree.is_whole:
+        yield from _two_tenants(access)
+
+
+def excesses(tree: ObjectSet, tenancy: Tenancy, access: Access) -> Iterator[Excess]:
+    """Every rule that gives a tenant a power that it must not have."""
+    fences = Fences(tree)
+    for bound in access.bound:
+        for rule in access.rules(bound):
+            found: dict[Fault, list[Held]] = defaultdict(list)
+            for each in held(rule.grant):
+                is_loose = not _is_fenced(each, bound, tree, tenancy, fences)
+                if _counts(each, bound, tenancy) and is_loose and _exists(rule.grant.names, each, bound, tree):
+                    found[each.power.fault].append(each)
+            if is_wild(rule.grant) and found:
+                everything = tuple(each for group in found.values() for each in group)
+                yield Excess(WILDCARD, bound, rule, everything)
+                continue
+            for fault, group in found.items():
+                yield Excess(fault, bound, rule, tuple(group))
+
+
+def _counts(power: Held, bound: Bound, tenancy: Tenancy) -> bool:
+    """Whether a power is too much where the binding holds."""
+    if not bound.namespace:
+        return True
+    if power.power.scope is Scope.CLUSTER:
+        return False
+    is_home = tenancy.tenants.get(bound.namespace) in bound.tenants and not bound.is_everybody
+    return not is_home or power.power.scope is Scope.ANYWHERE
+
+
+def _is_fenced(power: Held, bound: Bound, tree: ObjectSet, tenancy: Tenancy, fences: Fences) -> bool:
+    """A constraint on the peers of NetworkPolicies takes the harm from new ones: they can only add allowed peers.
+
+    One that is changed or deleted isolates fewer pods, which no look at its peers finds out.
+    """
+    if power.power.fault is not NETWORK or power.verbs != {"create"} or not bound.namespace:
+        return False
+    labels = tenancy.namespaces.get(bound.namespace, {})
+    is_denied = fences.judging(NETWORK_POLICY, GROUP, "NetworkPolicy", bound.namespace, labels) is not None
+    return is_denied or not tree.is_whole
+
+
+_KINDS = {
+    ("", "resourcequotas"): "ResourceQuota",
+    ("", "limitranges"): "LimitRange",
+    ("networking.k8s.io", "networkpolicies"): "NetworkPolicy",
+    ("kueue.x-k8s.io", "localqueues"): "LocalQueue",
+}
+"""Kinds whose objects a whole tree lists, so that names of others are of no matter."""
+
+
+def _exists(names: tuple[str, ...], power: Held, bound: Bound, tree: ObjectSet) -> bool:
+    """Whether a rule about named objects is about any that fence the tenant in."""
+    kind = _KINDS.get((power.group, power.resource))
+    if not names or kind is None or not tree.has(power.group, kind):
+        return True
+    return any(tree.find(power.group, kind, name, bound.namespace) for name in names) or not bound.namespace
+
+
+def _place(excess: Excess) -> tuple[Manifest, Path]:
+    """The rule, where it stands in the tree and is wrong for whoever is bound to it; else the binding."""
+    bound, rule = excess.bound, excess.rule
+    is_misbound = excess.fault is ELSEWHERE or not bound.namespace or bound.is_everybody
+    if rule.role is None or is_misbound:
+        return bound.binding, ("roleRef", "name") if rule.role is None and not is_misbound else (
+            "subjects",
+            bound.number,
+        )
+    return rule.role, ("rules", rule.number)
+
+
+def _message(group: list[Excess]) -> str:
+    first = group[0].bound
+    what = {
+        f"{', '.join(sorted(held.verbs))} {held.resource}{f'.{held.group}' if held.group else ''}"
+        for excess in group
+        for held in excess.powers
+    }
+    where = few({excess.bound.namespace for excess in group}) if first.namespace else "every namespace"
+    whose = "every tenant" if first.is_everybody else f"tenant {' and '.join(sorted(first.tenants))}"
+    role = group[0].rule.role
+    through = f" through {role.kind if role else 'ClusterRole'} {role.name if role else first.role_name}"
+    return f"{first.subject}, who works for {whose}, may {few(what)} in {where}{through}"
+
+
+def _two_tenants(access: Access) -> Iterator[Flaw]:
+    for (kind, name), tenants in access.members.items():
+        for tenant, (binding, index) in tenants.items() if len(tenants) > 1 else ():
+            others = few(set(tenants) - {tenant})
+            message = f"{kind.lower()} {name} works for tenant {tenant} and for {others}"
+            yield Flaw(TWO_TENANTS, binding, ("subjects", index, "name"), message)

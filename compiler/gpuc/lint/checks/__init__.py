@@ -1,0 +1,32 @@
+"""What can be wrong among objects, by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc import isolation
+from gpuc.isolation import access, dns_egress
+from gpuc.lint.checks import monitoring, object_consistency, quotas, references
+from gpuc.lint.checks.scheduling import unreachable_queues
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_set import ObjectSet
+from gpuc.verify import constraints
+
+TOPICS = (
+    object_consistency,
+    references,
+    quotas,
+    unreachable_queues,
+    constraints,
+    isolation,
+    dns_egress,
+    access,
+    monitoring,
+)
+"""In the order in which their findings are reported."""
+
+
+def flaws(tree: ObjectSet) -> Iterator[Flaw]:
+    """What every check finds in a set of objects that their schemas accept."""
+    for topic in TOPICS:
+        yield from topic.flaws(tree)

@@ -1,0 +1,58 @@
+"""Labels of Pod Security: on namespaces, and on those that Argo CD makes for an Application."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+
+from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_set import dig, group, pairs
+
+NO_LEVEL = fault(
+    "OBJ005", Severity.ERROR, "A label of Pod Security has a value that it does not know.",
+    "The API server refuses the namespace. Where the label was there before, it takes the most restrictive level for "
+    "what it cannot read, and refuses pods.",
+    "k8s.io/pod-security-admission v0.35 admission/admission.go (ValidateNamespace), api/helpers.go (ParseLevel)",
+)  # fmt: skip
+NO_MODE = fault(
+    "OBJ008", Severity.WARNING, "A label has the prefix of Pod Security, and Pod Security does not know it.",
+    "Nobody reads it: what it was to enforce is not enforced.",
+    "k8s.io/pod-security-admission v0.35 api/constants.go",
+)  # fmt: skip
+_PREFIX = "pod-security.kubernetes.io/"
+_LEVELS = ("privileged", "baseline", "restricted")
+_MODES = ("enforce", "audit", "warn")
+_KEYS = tuple(f"{_PREFIX}{mode}{part}" for mode in _MODES for part in ("", "-version"))
+_VERSION = re.compile(r"latest|v1\.(?:0|[1-9][0-9]*)")
+_MANAGED: Path = ("spec", "syncPolicy", "managedNamespaceMetadata", "labels")
+
+
+def pod_security(manifest: Manifest) -> Iterator[Flaw]:
+    """What Pod Security does not understand of the labels that an object gives a namespace."""
+    if manifest.kind == "Namespace":
+        yield from _labels(manifest, ("metadata", "labels"), manifest.labels)
+    elif manifest.kind == "Application" and group(manifest) == "argoproj.io":
+        yield from _labels(manifest, _MANAGED, dig(manifest.body, *_MANAGED))
+
+
+def _labels(manifest: Manifest, path: Path, labels: Any) -> Iterator[Flaw]:
+    for key, value in pairs(labels):
+        if not isinstance(key, str) or not key.startswith(_PREFIX):
+            continue
+        place = (*path, key)
+        if key not in _KEYS:
+            near = next(iter(get_close_matches(key, _KEYS, n=1, cutoff=0.9)), "")
+            hint = f', did you mean "{near}"' if near else f"; there are {', '.join(_KEYS)}"
+            fix = f"write {near}" if near else ""
+            yield Flaw(NO_MODE, manifest, place, f'"{key}" is none of its labels{hint}', fix, on_key=True)
+        elif key.endswith("-version"):
+            if not _VERSION.fullmatch(str(value)):
+                yield Flaw(NO_LEVEL, manifest, place, f'"{value}" is neither latest nor like v1.35')
+        elif value not in _LEVELS:
+            near = next(iter(get_close_matches(str(value), _LEVELS, n=1)), "")
+            fix = f"write {near}" if near else ""
+            yield Flaw(NO_LEVEL, manifest, place, f'"{value}" is none of {", ".join(_LEVELS)}', fix)

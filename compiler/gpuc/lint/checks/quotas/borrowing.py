@@ -1,0 +1,143 @@
+"""Borrowing that cannot happen, limits that Kueue refuses, and quota that is nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.kubernetes.amount import amount, told
+from gpuc.lint.checks.quotas.kueue import Family, Key, Member, Quota
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.trace.closed_flavors import closed_flavors
+
+NOBODY_LENDS = fault(
+    "QTA005",
+    Severity.WARNING,
+    "A queue or cohort may borrow what nobody lends.",
+    "The limit has no effect: nothing can ever be borrowed.",
+    "kueue v0.19.2 pkg/cache/scheduler/resource_node.go (potentialAvailable)",
+)
+LIMIT_WITHOUT_COHORT = fault(
+    "QTA006",
+    Severity.ERROR,
+    "A quota outside of any cohort has a borrowing or lending limit.",
+    "Kueue's webhook refuses the object.",
+    "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go (validateLimit)",
+)
+LENDS_MORE_THAN_IT_HAS = fault(
+    "QTA007",
+    Severity.ERROR,
+    "A queue lends more than its nominal quota.",
+    "Kueue's webhook refuses the object.",
+    "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go (validateLendingLimit)",
+)
+BELOW_ZERO = fault(
+    "QTA008",
+    Severity.ERROR,
+    "A quota or a weight is negative, or a weight is too small to count.",
+    "Kueue's webhook refuses the object.",
+    "kueue v0.19.2 pkg/webhooks: clusterqueue_webhook.go (validateResourceQuantity), common.go (validateFairSharing)",
+)
+COHORT_SHARES_NOTHING = fault(
+    "QTA009",
+    Severity.WARNING,
+    "The queues of a cohort can borrow nothing from one another.",
+    "Nothing is lent that another queue has a flavor for; the cohort has no effect.",
+    "kueue v0.19.2 pkg/cache/scheduler/resource_node.go (potentialAvailable)",
+)
+WEIGHT_OF_ZERO = fault(
+    "QTA010",
+    Severity.WARNING,
+    "A weight of fair sharing is zero.",
+    "Whatever it borrows counts as an infinite share: it is served last, and it is the first that gives way.",
+    "kueue v0.19.2 apis/kueue/v1beta2/fairsharing_types.go",
+)
+NO_QUOTA_ANYWHERE = fault(
+    "QTA011",
+    Severity.WARNING,
+    "A queue covers a resource of which no flavor has any quota, of its own or borrowed.",
+    "Work that asks for it is never admitted.",
+    "kueue v0.19.2 pkg/scheduler/flavorassigner",
+)
+_TOO_SMALL = 1
+"""A billionth: the largest weight above zero that Kueue refuses."""
+
+
+def borrowing(tree: ObjectSet, family: Family) -> Iterator[Flaw]:
+    """All that is wrong with limits and weights of one family."""
+    knows_lenders = tree.is_whole or len(family.queues) > 1
+    for member in family.members:
+        yield from _weight(member)
+        for key, quota in member.quotas.items():
+            yield from _refused(member, key, quota)
+            if knows_lenders and quota.borrowing and member.above is not None:
+                yield from _nobody_lends(member, key, quota)
+    closed = closed_flavors(tree)
+    if not any(flavor in closed for queue in family.queues for flavor, _ in queue.quotas):
+        yield from _shares_nothing(family)
+    if tree.is_whole or family.root.is_queue:
+        for queue in family.queues:
+            yield from _no_quota(queue, closed)
+
+
+def _refused(member: Member, key: Key, quota: Quota) -> Iterator[Flaw]:
+    assert member.manifest is not None, "what has quotas has an object"
+    limits = (("borrowingLimit", quota.borrowing), ("lendingLimit", quota.lending))
+    for field, value in (("nominalQuota", quota.nominal), *limits):
+        if value is not None and value < 0:
+            yield Flaw(BELOW_ZERO, member.manifest, (*quota.path, field), f"{told(key[1], value)} is below zero")
+    if member.above is None:
+        for field, value in limits:
+            if value is not None:
+                what = "cohortName" if member.is_queue else "parentName"
+                text = f"set, but spec.{what} is not: there is nobody to share {key[1]} of flavor {key[0]} with"
+                yield Flaw(LIMIT_WITHOUT_COHORT, member.manifest, (*quota.path, field), text, on_key=True)
+    elif member.is_queue and quota.lending is not None and quota.lending > quota.nominal:
+        text = f"lends {told(key[1], quota.lending)}, the nominal quota is {told(key[1], quota.nominal)}"
+        yield Flaw(LENDS_MORE_THAN_IT_HAS, member.manifest, (*quota.path, "lendingLimit"), text)
+
+
+def _nobody_lends(member: Member, key: Key, quota: Quota) -> Iterator[Flaw]:
+    assert member.manifest is not None, "what has quotas has an object"
+    assert quota.borrowing is not None
+    if member.potential.get(key, 0) <= member.subtree.get(key, 0):
+        text = f"up to {told(key[1], quota.borrowing)} may be borrowed of flavor {key[0]}, and nobody lends any of it"
+        yield Flaw(NOBODY_LENDS, member.manifest, (*quota.path, "borrowingLimit"), text)
+
+
+def _shares_nothing(family: Family) -> Iterator[Flaw]:
+    queues = family.queues
+    if len(queues) < 2 or not any(queue.quotas for queue in queues):
+        return
+    if any(queue.potential[key] > quota.nominal for queue in queues for key, quota in queue.quotas.items()):
+        return
+    at, path = family.root.manifest, ()
+    if at is None:
+        at, path = queues[0].manifest, ("spec", "cohortName")  # type: ignore[assignment]
+    assert at is not None, "a queue has an object"
+    names = ", ".join(sorted(queue.name for queue in queues))
+    yield Flaw(COHORT_SHARES_NOTHING, at, path, f"no queue of cohort {family.root.name} can borrow anything: {names}")
+
+
+def _weight(member: Member) -> Iterator[Flaw]:
+    if member.manifest is None:
+        return
+    path: Path = ("spec", "fairSharing", "weight")
+    weight = amount(dig(member.manifest.body, *path))
+    if weight is not None and (weight < 0 or 0 < weight <= _TOO_SMALL):
+        yield Flaw(BELOW_ZERO, member.manifest, path, "a weight is 0 or more than 1n")
+    elif weight == 0 and member.above is not None:
+        text = "whatever it borrows beside others of its cohort counts as an infinite share"
+        yield Flaw(WEIGHT_OF_ZERO, member.manifest, path, text)
+
+
+def _no_quota(queue: Member, closed: frozenset[str]) -> Iterator[Flaw]:
+    assert queue.manifest is not None, "a queue has an object"
+    reachable = {resource for (_, resource), value in queue.potential.items() if value > 0}
+    reachable |= {resource for flavor, resource in queue.quotas if flavor in closed}
+    for number, group in items(dig(queue.manifest.body, "spec", "resourceGroups")):
+        for index, name in items(dig(group, "coveredResources")):
+            if isinstance(name, str) and name not in reachable and any(name == key[1] for key in queue.quotas):
+                path = ("spec", "resourceGroups", number, "coveredResources", index)
+                yield Flaw(NO_QUOTA_ANYWHERE, queue.manifest, path, f"no flavor has any quota of {name}")

@@ -1,0 +1,27 @@
+"""Static node pools that may start no node although a queue has quota of their flavor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.kubernetes.amount import amount
+from gpuc.lint.checks.object_consistency import TOO_FEW_NODES
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_set import ObjectSet, dig, pairs
+from gpuc.trace.closed_flavors import NODEPOOL, promised_flavors
+
+
+def flaws(tree: ObjectSet) -> Iterator[Flaw]:
+    """Static node pools that may start no node, though queues have quota of their flavor."""
+    closed = [
+        (pool, {**dict(pairs(dig(pool.body, "spec", "template", "metadata", "labels"))), NODEPOOL: pool.name})
+        for pool in tree.of("karpenter.sh", "NodePool")
+        if amount(dig(pool.body, "spec", "limits", "nodes")) == 0 and dig(pool.body, "spec", "replicas")
+    ]
+    promised = promised_flavors(tree) if closed else set()
+    for pool, labels in closed:
+        for flavor in tree.of("kueue.x-k8s.io", "ResourceFlavor"):
+            wanted = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
+            if wanted and flavor.name in promised and wanted.items() <= labels.items():
+                message = f"at most 0, and queues have quota of flavor {flavor.name}"
+                yield Flaw(TOO_FEW_NODES, pool, ("spec", "limits", "nodes"), message)

@@ -1,0 +1,41 @@
+"""Cohorts: any name makes one, so only a name that is another one misspelt is a flaw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.index import Index
+from gpuc.objects.object_set import dig
+from gpuc.objects.spelling import missing, misspelt, write
+
+LONELY_COHORT = fault(
+    "REF011",
+    Severity.WARNING,
+    "A cohort that only one queue names is nearly another cohort.",
+    "Kueue makes a cohort of any name: the queue is alone in its own, lends nothing and borrows nothing.",
+    "Kueue v0.19.2, apis/kueue/v1beta2/cohort_types.go (parentName), clusterqueue_types.go (cohortName)",
+)
+_KUEUE = "kueue.x-k8s.io"
+_FIELDS = (("ClusterQueue", "cohortName"), ("ClusterQueue", "cohort"), ("Cohort", "parentName"), ("Cohort", "parent"))
+"""With the names that the fields had in v1beta1 and v1alpha1."""
+
+
+def flaws(index: Index) -> Iterator[Flaw]:
+    """Names of cohorts that have one member, no object, and nearly the name of another cohort."""
+    members: dict[str, list[tuple[Manifest, Path]]] = {}
+    for kind, key in _FIELDS:
+        for manifest in index.tree.of(_KUEUE, kind):
+            name: Any = dig(manifest.body, "spec", key)
+            if isinstance(name, str) and name:
+                members.setdefault(name, []).append((manifest, ("spec", key)))
+    objects = {each.name for each in index.tree.of(_KUEUE, "Cohort")}
+    for name, uses in members.items():
+        if len(uses) == 1 and name not in objects and (near := misspelt(name, {*members, *objects})):
+            manifest, path = uses[0]
+            is_only_one_too = near not in objects and len(members[near]) == 1
+            if not is_only_one_too:
+                yield Flaw(LONELY_COHORT, manifest, path, missing("the Cohort", name, (), near), write(near))

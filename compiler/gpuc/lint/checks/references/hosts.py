@@ -1,0 +1,42 @@
+"""Names of pods in DNS: the Service that pods with a subdomain need to find one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.diagnostics.finding import Severity, fault
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.index import Index
+from gpuc.objects.object_set import dig, group
+from gpuc.objects.pods import Pods
+from gpuc.objects.spelling import missing, misspelt, write
+from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
+
+NO_SUBDOMAIN = fault(
+    "REF033",
+    Severity.ERROR,
+    "Pods have a subdomain of which there is no Service.",
+    "No name of such a pod resolves: ranks that meet at pod-0.subdomain wait for one another until they give up.",
+    "kubernetes v1.35, staging/src/k8s.io/endpointslice/util/controller_utils.go (ShouldSetHostname)",
+)
+_WITH_OWN_SERVICE = ("jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "kubeflow.org", "ray.io", "serving.knative.dev")
+"""API groups whose controllers make the Services of their pods."""
+
+
+def flaws(index: Index) -> Iterator[Flaw]:
+    """Pods whose subdomain is the name of no Service of their namespace."""
+    for each in index.pods:
+        name = dig(each.spec, "subdomain")
+        if is_name(name) and group(each.manifest) not in _WITH_OWN_SERVICE:
+            yield from _subdomain(each, name, index)
+
+
+def _subdomain(each: Pods, name: str, index: Index) -> Iterator[Flaw]:
+    kind, home = ("", "Service"), each.manifest.namespace
+    here = index.register.within(kind, home)
+    if index.register.has(kind, name, home) or not (index.tree.is_whole or here):
+        return
+    near = misspelt(name, here)
+    found = NO_SUBDOMAIN if index.tree.is_whole or near else NOT_IN_THESE_FILES
+    message = missing("the Service", name, here, near) + ", so no name of these pods resolves"
+    yield Flaw(found, each.manifest, (*each.path, "spec", "subdomain"), message, write(near))

@@ -1,0 +1,137 @@
+"""Node labels: what flavors and pods select, against what the node pools can give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.index import Index
+from gpuc.objects.node_pools import WELL_KNOWN, Nodes, normal
+from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.pods import Pods
+from gpuc.objects.spelling import instead, misspelt, write
+from gpuc.verify.references.reference import NOT_IN_THESE_FILES
+
+FLAVOR_WITHOUT_NODES = fault(
+    "REF020",
+    Severity.ERROR,
+    "A ResourceFlavor selects nodes by a label that no node pool gives.",
+    "Kueue admits work by the flavor's quota and its pods then wait for a node that Karpenter cannot start, holding "
+    "the quota. Labels that appear after boot, such as those of GPU feature discovery, do not count.",
+    "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
+)
+PODS_WITHOUT_NODES = fault(
+    "REF021",
+    Severity.ERROR,
+    "Pods select nodes by a label that no node pool gives.",
+    "Karpenter starts no node for them, and they stay Pending without end.",
+    "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
+)
+_QUEUE = "kueue.x-k8s.io/queue-name"
+
+
+def flaws(index: Index) -> Iterator[Flaw]:
+    """Selectors of flavors, then of pods, that no node can meet; nothing where the tree has no node pools."""
+    if not index.nodes.pools:
+        return
+    for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
+        yield from _flavor(flavor, index)
+    for each in index.pods:
+        if each.manifest.kind != "DaemonSet" and isinstance(each.spec, dict):
+            yield from _selector(each, index)
+            yield from _affinity(each, index)
+
+
+def _flavor(flavor: Manifest, index: Index) -> Iterator[Flaw]:
+    nodes, is_whole = index.nodes, index.tree.is_whole
+    labels = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
+    path: Path = ("spec", "nodeLabels")
+    if nodes.matching(labels):
+        return
+    is_told = False
+    for key, value in labels.items():
+        if isinstance(value, str) and not nodes.giving(key, value):
+            is_told = True
+            message, near, on_key = _nothing_gives(key, [value], nodes)
+            if near or nodes.are_all:
+                found = FLAVOR_WITHOUT_NODES if is_whole or near else NOT_IN_THESE_FILES
+                yield Flaw(found, flavor, (*path, key), message, write(near), on_key)
+    if not is_told and nodes.are_all:
+        found = FLAVOR_WITHOUT_NODES if is_whole else NOT_IN_THESE_FILES
+        yield Flaw(found, flavor, path, "node pools give each of these labels, and none gives all of them")
+
+
+def _selector(each: Pods, index: Index) -> Iterator[Flaw]:
+    nodes = index.nodes
+    labels = dict(pairs(dig(each.spec, "nodeSelector")))
+    path: Path = (*each.path, "spec", "nodeSelector")
+    if not labels or nodes.matching(labels):
+        return
+    is_told = False
+    for key, value in labels.items():
+        if isinstance(value, str) and not nodes.giving(key, value):
+            is_told = True
+            yield from _pods_flaw(each, (*path, key), key, [value], index)
+    if not is_told and _is_for_pools(each, index):
+        found = PODS_WITHOUT_NODES if index.tree.is_whole else NOT_IN_THESE_FILES
+        yield Flaw(found, each.manifest, path, "node pools give each of these labels, and none gives all of them")
+
+
+def _affinity(each: Pods, index: Index) -> Iterator[Flaw]:
+    where = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+    unmet: list[tuple[Path, Any]] = []
+    for number, term in items(dig(each.spec, *where)):
+        path: Path = (*each.path, "spec", *where, number, "matchExpressions")
+        failing = next(((place, one) for place, one in _expressions(term, path) if not _is_met(one, index)), None)
+        if failing is None:
+            return
+        unmet.append(failing)
+    for path, one in unmet:
+        values = [value for _, value in items(dig(one, "values")) if isinstance(value, str)]
+        yield from _pods_flaw(each, path, str(dig(one, "key")), values, index)
+
+
+def _expressions(term: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    for number, one in items(dig(term, "matchExpressions")):
+        yield (*path, number), one
+
+
+def _is_met(expression: Any, index: Index) -> bool:
+    key, operator, values = (dig(expression, part) for part in ("key", "operator", "values"))
+    if not isinstance(key, str):
+        return True
+    texts = [value for _, value in items(values) if isinstance(value, str)]
+    if operator == "In" and len(texts) == len(values or ()):
+        return not texts or any(index.nodes.giving(key, value) for value in texts)
+    return any(pool.fits(key, operator, values) for pool in index.nodes.pools)
+
+
+def _pods_flaw(each: Pods, path: Path, key: str, values: list[str], index: Index) -> Iterator[Flaw]:
+    message, near, on_key = _nothing_gives(key, values, index.nodes)
+    if not near and not _is_for_pools(each, index):
+        return
+    found = PODS_WITHOUT_NODES if index.tree.is_whole or near else NOT_IN_THESE_FILES
+    is_key = on_key and path[-1] == key
+    yield Flaw(found, each.manifest, path, message, write(near) if is_key or not on_key else "", is_key)
+
+
+def _is_for_pools(each: Pods, index: Index) -> bool:
+    """Whether the pods are meant for nodes of the tree: of a part of a cluster, other nodes may carry other labels."""
+    if index.tree.is_whole:
+        return True
+    return index.nodes.are_all and (_QUEUE in each.manifest.labels or each.wants_devices)
+
+
+def _nothing_gives(key: str, values: list[str], nodes: Nodes) -> tuple[str, str, bool]:
+    """What to say of a label that no pool gives, what was meant, and whether that is the key."""
+    known = {*nodes.values.get(normal(key), ()), *WELL_KNOWN.get(normal(key), ())}
+    if known or normal(key) in nodes.keys:
+        value = values[0] if len(values) == 1 else ""
+        near = misspelt(value, known)
+        shown = value or " or ".join(values) or key
+        return f'no node pool has {key}: "{shown}"{instead(known, near)}', near, False
+    near = misspelt(key, nodes.keys)
+    return f'no node pool has the label "{key}"{instead((), near)}', near, True

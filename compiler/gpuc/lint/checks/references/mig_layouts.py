@@ -1,0 +1,52 @@
+"""Layouts of MIG that fit on no GPU, whatever its model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.diagnostics.finding import Severity, fault
+from gpuc.objects.embedded import document
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.index import Index
+from gpuc.objects.object_set import dig, items, pairs
+
+NO_ROOM = fault(
+    "REF035",
+    Severity.ERROR,
+    "A MIG layout asks more of one GPU than any GPU has.",
+    "The MIG manager fails on every node that chooses it, and the node keeps the layout that it had.",
+    "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html",
+)
+_PROFILE = re.compile(r"([12347])g\.\d+gb(?:\+[a-z.]+)?")
+_COMPUTE, _MEMORY = 7, 8
+"""Slices of a GPU; models with fewer have fewer profiles too."""
+_SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
+"""Slices of memory that a profile takes at least, by its slices of compute."""
+
+
+def flaws(index: Index) -> Iterator[Flaw]:
+    """Entries of mig-parted's configuration with more slices than a GPU has."""
+    for manifest in index.tree.of("", "ConfigMap"):
+        for key, text in pairs(dig(manifest.body, "data")):
+            if not isinstance(text, str) or "mig-configs" not in text or "mig-devices" not in text:
+                continue
+            for name, entries in pairs(dig(document(index.tree, text), "mig-configs")):
+                for number, entry in items(entries):
+                    if message := _too_much(dig(entry, "mig-devices")):
+                        path = ("data", key, "mig-configs", str(name), number, "mig-devices")
+                        yield Flaw(NO_ROOM, manifest, path, message)
+
+
+def _too_much(devices: Any) -> str:
+    compute = memory = 0
+    for profile, count in pairs(devices):
+        found = _PROFILE.fullmatch(str(profile))
+        if found is None or isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            return ""
+        compute += count * int(found[1])
+        memory += count * _SLICES[int(found[1])]
+    if compute <= _COMPUTE and memory <= _MEMORY:
+        return ""
+    return f"{compute} slices of compute and {memory} of memory, and a GPU has {_COMPUTE} and {_MEMORY}"

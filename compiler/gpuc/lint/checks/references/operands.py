@@ -1,0 +1,46 @@
+"""Pods of the GPU operator, whose tolerations the ClusterPolicy gives, against the taints of node pools with GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.lint.checks.references.overlays import types_of
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.index import Index
+from gpuc.objects.node_pools import Pool, tolerated
+from gpuc.objects.object_set import dig
+
+KEPT_OFF = fault(
+    "REF015",
+    Severity.ERROR,
+    "The pods of the GPU operator do not tolerate a taint of a node pool with GPUs.",
+    "The device plugin never runs there: its nodes offer no GPU, and work that waits for one stays Pending.",
+    "NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (applyCommonDaemonsetConfig)",
+)
+_TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
+_WITHOUT: Final = "nvidia.com/gpu.deploy.operands"
+"""Label of nodes that the operator leaves alone when its value is false."""
+
+
+def flaws(index: Index) -> Iterator[Flaw]:
+    """Taints that the only ClusterPolicy of a tree does not tolerate, the first one of each pool."""
+    policies = index.tree.of("nvidia.com", "ClusterPolicy")
+    tolerations = dig(policies[0].body, *_TOLERATIONS) if len(policies) == 1 else None
+    if not isinstance(tolerations, list):
+        return
+    for pool in index.nodes.pools:
+        closed = [taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, tolerations)]
+        if closed and _serves_gpus(pool):
+            message = f"nodes of NodePool {pool.name} have the taint {closed[0]}, which nothing here tolerates"
+            yield Flaw(KEPT_OFF, policies[0], _TOLERATIONS, message)
+
+
+def _serves_gpus(pool: Pool) -> bool:
+    """Whether the pool's nodes have GPUs that the operator serves."""
+    from gpuc.catalog import load
+
+    labels = dig(pool.manifest.body, "spec", "template", "metadata", "labels")
+    instances = [load().instances.get(name) for name in types_of(pool)]
+    return dig(labels, _WITHOUT) != "false" and any(instance is not None and instance.gpu for instance in instances)

@@ -1,0 +1,238 @@
+"""Label selectors over namespaces, services and pods that can find nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.index import Index
+from gpuc.objects.namespace_labels import ALWAYS, NAME, matches
+from gpuc.objects.object_set import dig, group, items, pairs
+from gpuc.objects.paths import pattern, places
+from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
+from gpuc.objects.spelling import instead, missing, misspelt, write
+from gpuc.verify.references.reference import NOT_IN_THESE_FILES
+
+NO_NAMESPACE = fault(
+    "REF030",
+    Severity.ERROR,
+    "A selector finds no namespace.",
+    "The policy holds nowhere, the rule lets nobody in, or the queue takes work from no namespace; nothing says so.",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
+)
+CLOSED_QUEUE = fault(
+    "REF031",
+    Severity.ERROR,
+    "A LocalQueue's namespace is none that its ClusterQueue takes work from.",
+    "Kueue holds all work of the LocalQueue as inadmissible. A ClusterQueue without a namespaceSelector takes none.",
+    "Kueue v0.19.2, apis/kueue/v1beta2/clusterqueue_types.go (namespaceSelector)",
+)
+NO_PODS = fault(
+    "REF032",
+    Severity.WARNING,
+    "A selector finds none of the pods or services of its namespace, where its labels have other values.",
+    "The service has no endpoints, the disruption budget or network policy guards nothing, nothing is scraped.",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
+)
+
+NAMESPACE_SELECTORS: tuple[tuple[str, str], ...] = (
+    ("kueue.x-k8s.io/ClusterQueue", "spec.namespaceSelector"),
+    ("networking.k8s.io/NetworkPolicy", "spec.ingress[].from[].namespaceSelector"),
+    ("networking.k8s.io/NetworkPolicy", "spec.egress[].to[].namespaceSelector"),
+    ("constraints.gatekeeper.sh/*", "spec.match.namespaceSelector"),
+    ("mutations.gatekeeper.sh/*", "spec.match.namespaceSelector"),
+    ("admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding", "spec.matchResources.namespaceSelector"),
+)
+"""Kinds and places of label selectors over namespaces."""
+
+POD_SELECTORS: tuple[tuple[str, str], ...] = (
+    ("Service", "spec.selector"),
+    ("policy/PodDisruptionBudget", "spec.selector"),
+    ("networking.k8s.io/NetworkPolicy", "spec.podSelector"),
+)
+"""Kinds and places of label selectors over pods of the object's own namespace; a Service has a bare map of labels."""
+_ADDED = (
+    "apps.kubernetes.io/",
+    "batch.kubernetes.io/",
+    "controller-",
+    "job-name",
+    "jobset.sigs.k8s.io/",
+    "leaderworkerset.sigs.k8s.io/",
+    "pod-template-hash",
+    "ray.io/",
+    "statefulset.kubernetes.io/",
+    "training.kubeflow.org/",
+)
+"""What labels begin with that controllers give pods."""
+_OF_JOBS = frozenset(JOB_NAME)
+_OF_JOBSETS = frozenset((JOBSET_NAME, REPLICATED_JOB))
+
+
+def flaws(index: Index) -> Iterator[Flaw]:
+    """Selectors that find nothing: over namespaces, of queues, over pods, of monitors."""
+    if index.namespaces.has_objects:
+        for manifest in index.tree.manifests:
+            for kind, where in NAMESPACE_SELECTORS:
+                if _is(manifest, kind):
+                    for path, selector in places(manifest.body, pattern(where)):
+                        yield from _namespaces(manifest, path, selector, index)
+        yield from _queues(index)
+    yield from _pods(index)
+    yield from _monitors(index)
+
+
+def _is(manifest: Manifest, kind: str) -> bool:
+    api_group, _, name = kind.rpartition("/")
+    return group(manifest) == api_group and name in ("*", manifest.kind)
+
+
+def _namespaces(manifest: Manifest, path: Path, selector: Any, index: Index) -> Iterator[Flaw]:
+    known = index.namespaces
+    if not isinstance(selector, dict) or not selector or known.selected(selector):
+        return
+    for place, key, values in _wanted(selector, path):
+        there = known.values(key)
+        if any(value in there for value in values):
+            continue
+        if not there and (near := misspelt(key, known.keys)):
+            is_key = place[-1] == key
+            message = f'no namespace has the label "{key}"{instead((), near)}'
+            yield Flaw(NO_NAMESPACE, manifest, place, message, write(near) if is_key else "", is_key)
+            continue
+        near = misspelt(values[0], there) if len(values) == 1 else ""
+        if near or (key != NAME and (there or index.tree.is_whole)):  # others may make namespaces with a name
+            found = NO_NAMESPACE if index.tree.is_whole or near else NOT_IN_THESE_FILES
+            message = f'no namespace has {key}: "{" or ".join(values)}"{instead(there, near)}'
+            yield Flaw(found, manifest, place, message, write(near))
+
+
+def _wanted(selector: Any, path: Path) -> Iterator[tuple[Path, str, list[str]]]:
+    """Place, key and values of everything that a selector asks labels to have."""
+    for key, value in pairs(dig(selector, "matchLabels")):
+        yield (*path, "matchLabels", key), key, [str(value)]
+    for number, each in items(dig(selector, "matchExpressions")):
+        values = [value for _, value in items(dig(each, "values")) if isinstance(value, str)]
+        if dig(each, "operator") == "In" and isinstance(key := dig(each, "key"), str) and values:
+            yield (*path, "matchExpressions", number, "values"), key, values
+
+
+def _queues(index: Index) -> Iterator[Flaw]:
+    for local in index.tree.of("kueue.x-k8s.io", "LocalQueue"):
+        name = dig(local.body, "spec", "clusterQueue")
+        queue = index.tree.find("kueue.x-k8s.io", "ClusterQueue", name) if isinstance(name, str) else None
+        labels = index.tree.namespaces.get(local.namespace)
+        if queue is None or labels is None:
+            continue
+        selector = dig(queue.body, "spec", "namespaceSelector")
+        reason = "has no namespaceSelector, and so takes work from no namespace"
+        if isinstance(selector, dict):
+            if matches(selector, labels):
+                continue
+            reason = f"does not select namespace {local.namespace}"
+        yield Flaw(CLOSED_QUEUE, local, ("spec", "clusterQueue"), f"ClusterQueue {name} {reason}")
+
+
+class _There(NamedTuple):
+    """What a selector looks among."""
+
+    what: str
+    labels: list[dict[str, Any]]
+    closed: frozenset[str] = frozenset()
+    """Labels of controllers whose values all follow from the objects; others of theirs are not judged."""
+    is_whole: bool = False
+    """Whether nobody makes further ones by hand."""
+
+
+def _pods(index: Index) -> Iterator[Flaw]:
+    by_namespace: dict[str, list[dict[str, Any]]] = {}
+    for each in index.pods:
+        by_namespace.setdefault(each.manifest.namespace, []).append(each.given | each.labels)
+    kinds: dict[str, set[tuple[str, str]]] = {}
+    for manifest in index.tree.manifests:
+        kinds.setdefault(manifest.namespace, set()).add((group(manifest), manifest.kind))
+    for kind, where in POD_SELECTORS:
+        for manifest in index.tree.of(*_kind(kind)):
+            home = manifest.namespace
+            is_shared = home in ALWAYS - {"default"} and not index.tree.is_whole
+            there = by_namespace.get(home, []) if not is_shared else []  # programs of others run there
+            among = _There("pods", there, _closed(kinds[home]), index.tree.is_whole)
+            for path, selector in places(manifest.body, pattern(where)):
+                shaped = {"matchLabels": selector} if kind == "Service" else selector
+                yield from _labelled(manifest, path, shaped, among, shift=1 if kind == "Service" else 0)
+
+
+def _closed(kinds: set[tuple[str, str]]) -> frozenset[str]:
+    """The labels of Jobs and JobSets, where no controller makes any under a name of its own choice."""
+    if any(api_group != "batch" and kind.endswith(("Job", "Workflow")) for api_group, kind in kinds):
+        return frozenset()
+    if ("batch", "CronJob") in kinds or ("jobset.x-k8s.io", "JobSet") in kinds:
+        return _OF_JOBSETS
+    return _OF_JOBSETS | _OF_JOBS
+
+
+def _kind(text: str) -> tuple[str, str]:
+    api_group, _, kind = text.rpartition("/")
+    return api_group, kind
+
+
+def _labelled(manifest: Manifest, path: Path, selector: Any, there: _There, shift: int = 0) -> Iterator[Flaw]:
+    """The flaw of a selector none of whose wanted values is there, while its keys are.
+
+    Args:
+        shift: how many steps less the places have than the selector's own shape says.
+    """
+    wanted = [each for each in _wanted(selector, path) if each[1] in there.closed or not each[1].startswith(_ADDED)]
+    if not wanted or any(matches(selector, labels) for labels in there.labels):
+        return
+    values = {key: {str(labels[key]) for labels in there.labels if key in labels} for _, key, _ in wanted}
+    if not all(known or (there.is_whole and key in there.closed) for key, known in values.items()):
+        yield from _nearly(manifest, path, wanted, there, shift)
+        return
+    for place, key, seen in wanted:
+        if not values[key] & set(seen):
+            near = misspelt(seen[0], values[key]) if len(seen) == 1 else ""
+            if key in there.closed and not (near or there.is_whole):
+                continue  # people make Jobs by hand, whose names stand in no file
+            message = f'no {there.what} here have {key}: "{" or ".join(seen)}"{instead(values[key], near)}'
+            where = (*path, key) if shift else place
+            yield Flaw(NO_PODS, manifest, where, message, write(near))
+
+
+def _nearly(
+    manifest: Manifest, path: Path, wanted: list[tuple[Path, str, list[str]]], there: _There, shift: int
+) -> Iterator[Flaw]:
+    """Keys that nothing has, where something has the wanted value by nearly that key."""
+    keys = {key for labels in there.labels for key in labels}
+    for place, key, seen in wanted:
+        near = misspelt(key, keys) if key not in keys else ""
+        if near and any(labels.get(near) in seen for labels in there.labels):
+            is_key = place[-1] == key
+            where = (*path, key) if shift else place
+            message = f'no {there.what} here have the label "{key}"{instead((), near)}'
+            yield Flaw(NO_PODS, manifest, where, message, write(near) if is_key else "", is_key)
+
+
+def _monitors(index: Index) -> Iterator[Flaw]:
+    services = [(each.namespace, each.labels) for each in index.tree.of("", "Service")]
+    templates = [(each.manifest.namespace, each.labels) for each in index.pods]
+    for kind, what, known in (("ServiceMonitor", "services", services), ("PodMonitor", "pods", templates)):
+        for monitor in index.tree.of("monitoring.coreos.com", kind):
+            chosen = dig(monitor.body, "spec", "namespaceSelector")
+            names = {name for _, name in items(dig(chosen, "matchNames")) if isinstance(name, str)}
+            names = names or {monitor.namespace}
+            is_any = dig(chosen, "any") is True
+            there = _There(what, [labels for namespace, labels in known if is_any or namespace in names])
+            yield from _labelled(monitor, ("spec", "selector"), dig(monitor.body, "spec", "selector"), there)
+            yield from _match_names(monitor, chosen, index)
+
+
+def _match_names(monitor: Manifest, chosen: Any, index: Index) -> Iterator[Flaw]:
+    for number, name in items(dig(chosen, "matchNames")):
+        known = index.namespaces.mentioned
+        near = misspelt(name, known) if isinstance(name, str) and name not in known else ""
+        if near:
+            message = missing("the namespace", name, (), near)
+            yield Flaw(NO_NAMESPACE, monitor, ("spec", "namespaceSelector", "matchNames", number), message, write(near))

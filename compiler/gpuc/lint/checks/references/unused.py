@@ -1,0 +1,140 @@
+"""Unused: what no object of the tree refers to, of kinds that do nothing alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpuc.diagnostics.finding import Fault, Severity, fault
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.index import Index
+from gpuc.objects.object_set import dig, group, items, pairs
+from gpuc.objects.symbol_table import Kind, kind_of
+from gpuc.verify.references.names import uses
+
+UNUSED_CAPACITY = fault(
+    "REF060",
+    Severity.WARNING,
+    "Nothing uses an object that gives work its place: a flavor, a queue, a cohort.",
+    "No work reaches it. Most often its user names something else.",
+)
+UNUSED = fault(
+    "REF061",
+    Severity.INFO,
+    "Nothing uses an object that does nothing alone.",
+    "It may wait for work that names it, or be left over.",
+)
+UNQUEUED_POOL = fault(
+    "REF062",
+    Severity.INFO,
+    "No flavor of Kueue selects a node pool.",
+    "Its nodes serve only work without a queue, which no quota bounds.",
+)
+
+
+class Unused(NamedTuple):
+    """That objects of a kind are there for others."""
+
+    kind: Kind
+    user: str
+    """A kind of which the tree has to have objects; without any, the users live elsewhere."""
+    fault: Fault
+    message: str
+
+
+_KUEUE = "kueue.x-k8s.io"
+KINDS: tuple[Unused, ...] = tuple(
+    Unused(kind_of(kind), user, fault, message)
+    for kind, user, fault, message in (
+        (f"{_KUEUE}/ResourceFlavor", f"{_KUEUE}/ClusterQueue", UNUSED_CAPACITY, "no ClusterQueue names this flavor"),
+        (f"{_KUEUE}/ClusterQueue", f"{_KUEUE}/LocalQueue", UNUSED_CAPACITY, "no LocalQueue leads to this ClusterQueue"),
+        (f"{_KUEUE}/Topology", f"{_KUEUE}/ResourceFlavor", UNUSED, "no ResourceFlavor names this topology"),
+        (f"{_KUEUE}/AdmissionCheck", f"{_KUEUE}/ClusterQueue", UNUSED, "no ClusterQueue names this check"),
+        (
+            "karpenter.k8s.aws/EC2NodeClass",
+            "karpenter.sh/NodePool",
+            UNUSED_CAPACITY,
+            "no NodePool names this node class",
+        ),
+        (
+            "templates.gatekeeper.sh/ConstraintTemplate",
+            "constraints.gatekeeper.sh/*",
+            UNUSED,
+            "no constraint is of its kind",
+        ),
+    )
+)
+
+
+def flaws(index: Index) -> Iterator[Flaw]:
+    """Objects that nothing names, then cohorts without members, priorities, pools and ConfigMaps."""
+    tree, used = index.tree, {(seen.kind, seen.name) for seen in uses(index)}
+    groups = {group(manifest) for manifest in tree.manifests}
+    for row in KINDS:
+        api_group, user = kind_of(row.user)
+        if (user == "*" and api_group in groups) or tree.has(api_group, user):
+            for manifest in tree.of(*row.kind):
+                name = index.register.name_of(manifest)
+                if (row.kind, name) not in used:
+                    yield Flaw(row.fault, manifest, (), row.message)
+    yield from _cohorts(index)
+    yield from _priorities(index, used)
+    yield from _pools(index)
+    yield from _config_maps(index, used)
+
+
+def _cohorts(index: Index) -> Iterator[Flaw]:
+    named: set[object] = set()
+    for kind, keys in (("ClusterQueue", ("cohortName", "cohort")), ("Cohort", ("parentName", "parent"))):
+        for manifest in index.tree.of(_KUEUE, kind):
+            named |= {name for key in keys if isinstance(name := dig(manifest.body, "spec", key), str)}
+    if index.tree.has(_KUEUE, "ClusterQueue"):
+        for cohort in index.tree.of(_KUEUE, "Cohort"):
+            if cohort.name not in named:
+                yield Flaw(UNUSED_CAPACITY, cohort, (), "no ClusterQueue and no Cohort is in this cohort")
+
+
+def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[Flaw]:
+    """Priority classes that no work names; where the tree has queues, users name them in what they submit."""
+    kind = (_KUEUE, "WorkloadPriorityClass")
+    if index.tree.has(_KUEUE, "LocalQueue") or not any(seen == kind for seen, _ in used):
+        return
+    for manifest in index.tree.of(*kind):
+        if (kind, manifest.name) not in used:
+            yield Flaw(UNUSED, manifest, (), "no work of these files names this priority class")
+
+
+def _pools(index: Index) -> Iterator[Flaw]:
+    flavors = index.tree.of(_KUEUE, "ResourceFlavor")
+    if not flavors:
+        return
+    selected: set[str] = set()
+    for flavor in flavors:
+        labels = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
+        if not labels:
+            return  # a flavor without labels takes any node
+        selected |= {pool.name for pool in index.nodes.matching(labels)}
+    for pool in index.nodes.pools:
+        if pool.name not in selected:
+            yield Flaw(
+                UNQUEUED_POOL,
+                pool.manifest,
+                ("spec", "template", "metadata", "labels"),
+                "no flavor selects these nodes",
+            )
+
+
+def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[Flaw]:
+    """ConfigMaps beside pods that read others; those of namespaces with a queue are read by what users submit."""
+    queued = {each.namespace for each in index.tree.of(_KUEUE, "LocalQueue")}
+    reading = {each.manifest.namespace for each in index.pods if any(True for _ in items(dig(each.spec, "volumes")))}
+    kind = ("", "ConfigMap")
+    for manifest in index.tree.of(*kind):
+        is_ours = manifest.namespace in reading - queued and not manifest.labels and not manifest.annotations
+        if is_ours and (kind, manifest.name) not in used and not _is_mentioned(manifest.name, index):
+            yield Flaw(UNUSED, manifest, (), "no pods of these files read this ConfigMap")
+
+
+def _is_mentioned(name: str, index: Index) -> bool:
+    """Whether arguments or settings of any container speak of a name."""
+    return any(name in str(each.spec) for each in index.pods)

@@ -1,0 +1,1 @@
+"""Queues and flavors through which no pod can go."""

@@ -1,0 +1,1 @@
+"""Checks objects against CustomResourceDefinitions that a user imports."""

@@ -1,0 +1,1 @@
+"""Reads files, charts and kustomizations into objects."""

@@ -1,0 +1,1 @@
+"""What emitters make and later stages read: objects, Helm values, files."""

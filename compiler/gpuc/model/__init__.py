@@ -1,0 +1,21 @@
+"""The cluster as rules and emitters see it: names resolved, defaults applied, numbers computed once."""
+
+from gpuc.model.cluster import Cluster
+from gpuc.model.pool import Pool, Taint
+from gpuc.model.queue import ClusterQueue, Cohort, Queue, Share
+from gpuc.model.resolve import resolve
+from gpuc.model.tenant import Namespace, Profile, Tenant
+
+__all__ = [
+    "Cluster",
+    "ClusterQueue",
+    "Cohort",
+    "Namespace",
+    "Pool",
+    "Profile",
+    "Queue",
+    "Share",
+    "Taint",
+    "Tenant",
+    "resolve",
+]

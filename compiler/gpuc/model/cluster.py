@@ -1,0 +1,104 @@
+"""The cluster, resolved: everything that rules and emitters ask, and nothing left to guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from gpuc.catalog import Catalog
+from gpuc.catalog.records import Component
+from gpuc.diagnostics.finding import Path
+from gpuc.model.pool import Pool
+from gpuc.model.queue import Cohort, Queue
+from gpuc.model.tenant import Profile, Tenant
+from gpuc.policy.library import Policy
+from gpuc.spec.cloud import Aws
+from gpuc.spec.cluster import Spec
+from gpuc.spec.platform import Stage
+
+SPEC: Path = ("spec",)
+
+ALWAYS_PLATFORM = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One GPU cluster."""
+
+    name: str
+    file: str
+    """The spec file, relative to the root."""
+    spec: Spec
+    catalog: Catalog
+    policies: dict[str, Policy]
+    """Admission policies by name, sorted: those of gpuc, and those that the fleet adds."""
+    components: dict[str, Component]
+    """Charts of the release set by component, versions as this cluster pins them."""
+    pools: tuple[Pool, ...]
+    profiles: tuple[Profile, ...]
+    queues: tuple[Queue, ...]
+    cohorts: tuple[Cohort, ...]
+    tenants: tuple[Tenant, ...]
+
+    @property
+    def aws(self) -> Aws:
+        return self.spec.cloud.aws
+
+    @property
+    def gpu_pools(self) -> tuple[Pool, ...]:
+        return tuple(pool for pool in self.pools if pool.is_gpu)
+
+    @property
+    def efa_pools(self) -> tuple[Pool, ...]:
+        return tuple(pool for pool in self.pools if pool.has_efa)
+
+    @cached_property
+    def platform_namespaces(self) -> tuple[str, ...]:
+        """Namespaces that no policy, quota or queue of tenants may touch, sorted."""
+        names = {component.namespace for component in self.components.values()}
+        names |= {
+            self.spec.delivery.destination.namespace,
+            self.spec.observability.namespace,
+            *ALWAYS_PLATFORM,
+        }
+        return tuple(sorted(names))
+
+    @property
+    def tenant_namespaces(self) -> tuple[str, ...]:
+        return tuple(sorted(namespace.name for tenant in self.tenants for namespace in tenant.namespaces))
+
+    @property
+    def policy_default(self) -> Stage:
+        """The stage of policies that the spec does not name: dryrun where it says nothing."""
+        default = self.spec.policies.get("default")
+        return (default and default.stage) or "dryrun"
+
+    def policy_stage(self, name: str) -> Stage:
+        """How far a policy is rolled out."""
+        policy = self.spec.policies.get(name)
+        return (policy and policy.stage) or self.policy_default
+
+    def policy_settings(self, name: str) -> dict[str, Any]:
+        """What the spec says of a policy beside its stage, by setting."""
+        policy = self.spec.policies.get(name)
+        return dict(policy.model_extra or {}) if policy else {}
+
+    def out(self, file: str) -> str:
+        """The path of an output file, from its path inside the cluster's tree."""
+        return f"out/{self.name}/{file}"
+
+    def entry(self, file: str) -> str:
+        """The path of a file of the cluster's Argo CD entry."""
+        return f"clusters/{self.name}/{file}"
+
+    def cohort_of(self, queue: Queue) -> Cohort | None:
+        return next((cohort for cohort in self.cohorts if cohort.name == queue.spec.cohort), None)
+
+    def queues_of(self, pool: Pool) -> tuple[Queue, ...]:
+        """The queues that name a pool."""
+        return tuple(queue for queue in self.queues if pool in queue.pools)
+
+    def tenants_of(self, pool: Pool) -> tuple[Tenant, ...]:
+        """The tenants whose queues name a pool."""
+        return tuple(tenant for tenant in self.tenants if pool in tenant.pools)

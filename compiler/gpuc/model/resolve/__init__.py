@@ -1,0 +1,68 @@
+"""ClusterSpec and catalog to Cluster: every name found, every layout placed, every quota a vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from gpuc.catalog import Catalog
+from gpuc.catalog.records import Component
+from gpuc.diagnostics.finding import Finding, Stop
+from gpuc.model.cluster import SPEC, Cluster
+from gpuc.model.resolve.names import unknown
+from gpuc.model.resolve.pools import resolve_pools
+from gpuc.model.resolve.queues import resolve_cohorts, resolve_queues
+from gpuc.model.resolve.tenants import resolve_profiles, resolve_tenants
+from gpuc.policy.library import Policy, policies
+from gpuc.spec.cluster import ClusterSpec, Spec
+
+
+def resolve(
+    wanted: ClusterSpec, file: str, catalog: Catalog, own_policies: Mapping[str, Policy] = MappingProxyType({})
+) -> Cluster:
+    """The cluster that a spec means; the fleet's own policies come beside those of gpuc, or in their place.
+
+    Raises:
+        Stop: with a finding per name that does not resolve, layout that does not fit, or quota that has no meaning.
+    """
+    spec = wanted.spec
+    findings: list[Finding] = []
+    components = _components(spec, catalog, findings)
+    pools = resolve_pools(spec, components, catalog, findings)
+    queues = resolve_queues(spec, pools, findings)
+    cohorts = resolve_cohorts(spec, queues, findings)
+    profiles = resolve_profiles(spec)
+    tenants = resolve_tenants(spec, profiles, queues, cohorts, findings)
+    if findings:
+        raise Stop(findings)
+    return Cluster(
+        name=wanted.metadata.name,
+        file=file,
+        spec=spec,
+        catalog=catalog,
+        policies=dict(sorted({**policies(), **own_policies}.items())),
+        components=components,
+        pools=tuple(pools.values()),
+        profiles=tuple(profiles.values()),
+        queues=queues,
+        cohorts=cohorts,
+        tenants=tenants,
+    )
+
+
+def _components(spec: Spec, catalog: Catalog, findings: list[Finding]) -> dict[str, Component]:
+    """The charts of the release set, with the versions that the spec overrides."""
+    from dataclasses import replace
+
+    path = (*SPEC, "releases")
+    known = catalog.releases.get(spec.releases.set)
+    if known is None:
+        findings.append(unknown("release set", spec.releases.set, catalog.releases, (*path, "set")))
+        return {}
+    components = dict(known)
+    for name, version in spec.releases.components.items():
+        if name not in known:
+            findings.append(unknown("component", name, known, (*path, "components", name), on_key=True))
+        else:
+            components[name] = replace(known[name], version=version)
+    return components

@@ -1,0 +1,170 @@
+"""Queues and cohorts: quota in the spec's units to vectors of resources."""
+
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Finding, Path, Severity, fault
+from gpuc.model.cluster import SPEC
+from gpuc.model.names import CPU, EPHEMERAL_STORAGE, GPU, MEMORY, SHARED_GPU, mig_resource
+from gpuc.model.pool import Pool
+from gpuc.model.queue import ClusterQueue, Cohort, Queue, Share
+from gpuc.model.resolve.names import unknown
+from gpuc.model.vector import Vector, scale, total
+from gpuc.spec.cluster import Spec
+from gpuc.spec.queues import Part, Quota
+
+UNIT = fault(
+    "KUE101", Severity.ERROR, "A quota is given in a unit that the pool does not have.",
+    "A quota for a resource that no node advertises admits nothing, or limits nothing.",
+)  # fmt: skip
+PART = fault(
+    "KUE102", Severity.ERROR, "A part of a quota is not in the quota's own unit.",
+    "What is borrowed or lent has to be countable in the same pieces.",
+)  # fmt: skip
+COHORT_CYCLE = fault(
+    "KUE103", Severity.ERROR, "Cohorts are one another's parents.",
+    "Kueue disables every queue of such cohorts.",
+    "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler",
+)  # fmt: skip
+
+
+def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) -> tuple[Queue, ...]:
+    """The queues in the order of the spec."""
+    queues = []
+    for name, wanted in spec.queues.items():
+        path: Path = (*SPEC, "queues", name)
+        for index, tenant in enumerate(wanted.tenants):
+            if tenant not in spec.tenants:
+                findings.append(unknown("tenant", tenant, spec.tenants, (*path, "tenants", index)))
+        if wanted.cohort is not None and wanted.cohort not in spec.cohorts:
+            findings.append(unknown("cohort", wanted.cohort, spec.cohorts, (*path, "cohort")))
+        shares = []
+        for pool_name, quota in wanted.quota.items():
+            where = (*path, "quota", pool_name)
+            if pool_name not in spec.pools:
+                findings.append(unknown("pool", pool_name, spec.pools, where, on_key=True))
+            elif pool_name in pools:  # else the pool itself has a finding
+                share = _share(pools[pool_name], quota, where, wanted.cohort is not None, findings)
+                shares += [share] if share else []
+        queues.append(Queue(name, path, wanted, tuple(wanted.tenants), _cluster_queues(name, shares)))
+    return tuple(queues)
+
+
+def _cluster_queues(name: str, shares: list[Share]) -> tuple[ClusterQueue, ...]:
+    """One over the GPU pools and one over the general pools: in one queue, CPU work would spill onto GPU nodes."""
+    gpu = tuple(share for share in shares if share.pool.is_gpu)
+    general = tuple(share for share in shares if not share.pool.is_gpu)
+    return tuple(ClusterQueue(queue, part) for queue, part in ((name, gpu), (f"{name}-cpu", general)) if part)
+
+
+def _share(pool: Pool, quota: Quota, path: Path, in_cohort: bool, findings: list[Finding]) -> Share | None:
+    try:
+        nominal = _nominal(pool, quota)
+    except ValueError as error:
+        findings.append(UNIT.at(path, f"{error}", on_key=True))
+        return None
+    nothing = dict.fromkeys(nominal, 0)
+    parts: dict[str, Vector | None] = {}
+    for key, part in (("borrow", quota.borrow), ("lend", quota.lend)):
+        try:
+            parts[key] = _part(pool, quota, part) if in_cohort else nothing
+        except ValueError as error:
+            findings.append(PART.at((*path, key), f"{error}"))
+            return None
+    return Share(pool, path, nominal, parts["borrow"], parts["lend"])
+
+
+def _nominal(pool: Pool, quota: Quota) -> Vector:
+    """The quota as a vector over all resources of the pool.
+
+    Raises:
+        ValueError: when the pool has no such unit.
+    """
+    if quota.nodes is not None:
+        return scale(pool.node, quota.nodes)
+    if quota.shares is not None:
+        return _shares(pool, quota.shares)
+    return total([
+        dict.fromkeys(pool.node, 0),
+        _slices(pool, quota.slices or {}),
+        _gpus(pool, quota.gpus) if quota.gpus is not None else {},
+    ])  # fmt: skip
+
+
+def _part(pool: Pool, quota: Quota, part: Part) -> Vector | None:
+    if part == "all":
+        return None
+    nothing = dict.fromkeys(pool.node, 0)
+    if part == 0:
+        return nothing
+    if isinstance(part, dict):
+        if quota.slices is None:
+            raise ValueError("a number by MIG profile goes with a quota in slices; write a number, or all")
+        return total([nothing, _slices(pool, part)])
+    if quota.slices is not None:
+        raise ValueError(f"{part} says not which slices; write a number by profile, or all")
+    counts = {"nodes": quota.nodes, "gpus": quota.gpus, "shares": quota.shares}
+    unit = next(name for name, count in counts.items() if count is not None)
+    return _nominal(pool, Quota.model_validate({unit: part}))
+
+
+def _gpus(pool: Pool, count: int) -> Vector:
+    sharing = pool.sharing
+    if sharing is None:
+        raise ValueError(f"{pool.name} has no GPUs; write nodes")
+    if sharing.mode == "exclusive":
+        return scale(pool.node, count, pool.gpus_per_node)
+    if sharing.mode == "mig" and sharing.whole_gpus:
+        return {**scale(_machine(pool), count, pool.gpus_per_node), GPU: count}
+    unit = "slices" if sharing.mode == "mig" else "shares"
+    raise ValueError(f"{pool.name} has no whole GPUs; write {unit}")
+
+
+def _slices(pool: Pool, counts: dict[str, int]) -> Vector:
+    """Slices with their part of the node, rounded down for each slice so that each can be used to the full."""
+    sharing, profiles = pool.sharing, pool.profiles
+    parts = []
+    for profile, count in counts.items():
+        if sharing is None or profiles is None or sharing.mode != "mig":
+            unit = "shares" if sharing and sharing.mode == "shared" else "nodes"
+            raise ValueError(f"{pool.name} is not cut into MIG slices; write {unit}")
+        cut = sharing.slices()
+        if profile not in cut:
+            raise ValueError(f"{pool.name} has no {profile} slices; it has {', '.join(cut)}")
+        share = profiles.profiles[profile].memory_slices
+        one = scale(_machine(pool), share, profiles.memory_slices * pool.gpus_per_node)
+        resource = GPU if sharing.strategy == "single" else mig_resource(profile)
+        parts.append({**scale(one, count), resource: count})
+    return total(parts)
+
+
+def _shares(pool: Pool, count: int) -> Vector:
+    sharing = pool.sharing
+    if sharing is None or sharing.mode != "shared":
+        raise ValueError(f"{pool.name} does not share its GPUs; write nodes")
+    one = scale(_machine(pool), 1, sharing.replicas * pool.gpus_per_node)
+    return total([dict.fromkeys(pool.node, 0), {**scale(one, count), SHARED_GPU: count}])
+
+
+def _machine(pool: Pool) -> Vector:
+    return {name: pool.node[name] for name in (CPU, MEMORY, EPHEMERAL_STORAGE)}
+
+
+def resolve_cohorts(spec: Spec, queues: tuple[Queue, ...], findings: list[Finding]) -> tuple[Cohort, ...]:
+    """The cohorts in the order of the spec, each with the queues of its whole tree."""
+    roots: dict[str, str] = {}
+    for name, wanted in spec.cohorts.items():
+        path: Path = (*SPEC, "cohorts", name)
+        if wanted.parent is not None and wanted.parent not in spec.cohorts:
+            findings.append(unknown("cohort", wanted.parent, spec.cohorts, (*path, "parent")))
+            continue
+        chain = [name]
+        while (parent := spec.cohorts[chain[-1]].parent) in spec.cohorts and parent not in chain:
+            chain.append(str(parent))
+        if parent in chain:
+            findings.append(COHORT_CYCLE.at((*path, "parent"), f"{' -> '.join([*chain, str(parent)])} is a circle"))
+        roots[name] = chain[-1]
+    return tuple(
+        Cohort(name, (*SPEC, "cohorts", name), spec.cohorts[name],
+               tuple(queue for queue in queues if roots.get(queue.spec.cohort or "") == root))
+        for name, root in roots.items()
+    )  # fmt: skip

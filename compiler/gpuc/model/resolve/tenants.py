@@ -1,0 +1,52 @@
+"""Tenants: their queues and pools, and the most that they can be given."""
+
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Finding, Path
+from gpuc.model.cluster import SPEC
+from gpuc.model.queue import Cohort, Queue, Share
+from gpuc.model.resolve.names import unknown
+from gpuc.model.tenant import Namespace, Profile, Tenant
+from gpuc.model.vector import Vector, total
+from gpuc.spec.cluster import Spec
+
+
+def resolve_profiles(spec: Spec) -> dict[str, Profile]:
+    """NCCL profile by name."""
+    return {
+        name: Profile(name, (*SPEC, "nccl", "profiles", name), wanted) for name, wanted in spec.nccl.profiles.items()
+    }
+
+
+def resolve_tenants(
+    spec: Spec, profiles: dict[str, Profile], queues: tuple[Queue, ...], cohorts: tuple[Cohort, ...],
+    findings: list[Finding],
+) -> tuple[Tenant, ...]:  # fmt: skip
+    """The tenants in the order of the spec."""
+    by_name = {cohort.name: cohort for cohort in cohorts}
+    tenants = []
+    for name, wanted in spec.tenants.items():
+        path: Path = (*SPEC, "tenants", name)
+        namespaces = []
+        for namespace, settings in wanted.namespaces.items():
+            where = (*path, "namespaces", namespace)
+            if settings.nccl is not None and settings.nccl not in profiles:
+                findings.append(unknown("NCCL profile", settings.nccl, profiles, (*where, "nccl")))
+            namespaces.append(Namespace(namespace, where, settings, profiles.get(settings.nccl or "")))
+        own = tuple(queue for queue in queues if name in queue.tenant_names)
+        ceiling = total(
+            _ceiling(queue, share, by_name.get(queue.spec.cohort or "")) for queue in own for share in queue.shares
+        )
+        tenants.append(Tenant(name, path, wanted, tuple(namespaces), own, ceiling))
+    return tuple(tenants)
+
+
+def _ceiling(queue: Queue, share: Share, cohort: Cohort | None) -> Vector:
+    """What a queue can ever have of one pool: its own, and what it may borrow as far as others lend it."""
+    if cohort is None:
+        return share.nominal
+    lent = cohort.others(queue, share.pool)
+    return {
+        name: amount + min(lent.get(name, 0), lent.get(name, 0) if share.borrow is None else share.borrow[name])
+        for name, amount in share.nominal.items()
+    }

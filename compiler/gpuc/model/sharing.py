@@ -1,0 +1,99 @@
+"""How the GPUs of a pool are shared, resolved: what its nodes advertise instead of whole GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gpuc.model.names import GPU, SHARED_GPU, mig_resource
+from gpuc.spec.sharing import Mig
+
+Mode = Literal["exclusive", "mig", "shared"]
+Kind = Literal["exclusive", "mig", "timeSlicing", "mps"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """One sharing mode with its numbers."""
+
+    kind: Kind
+    replicas: int = 1
+    """Shares per GPU; 1 where GPUs are not shared."""
+    strategy: Literal["none", "single", "mixed"] = "none"
+    """MIG strategy of the device plugin."""
+    layouts: tuple[tuple[tuple[str, int], ...], ...] = ()
+    """Instances by profile of each GPU of a node, by GPU number; an empty layout is a whole GPU. Only with MIG."""
+
+    @property
+    def mode(self) -> Mode:
+        """What taints and labels say: time-slicing and MPS are both shared."""
+        return "shared" if self.kind == "timeSlicing" or self.kind == "mps" else self.kind
+
+    @property
+    def plugin_config(self) -> str:
+        """The name of the device plugin's configuration for such nodes."""
+        names = {
+            "timeSlicing": f"time-slicing-{self.replicas}",
+            "mps": f"mps-{self.replicas}",
+            "mig": f"mig-{self.strategy}",
+        }
+        return names.get(self.kind, self.kind)
+
+    def gpu_resources(self, gpu_count: int) -> dict[str, int]:
+        """Pieces by resource name that a node with so many GPUs advertises instead of its GPUs.
+
+        Source: NVIDIA/k8s-device-plugin v0.20.0, internal/rm/rm.go
+        """
+        if self.kind == "exclusive":
+            return {GPU: gpu_count}
+        if self.kind != "mig":
+            return {SHARED_GPU: gpu_count * self.replicas}
+        # Layouts by GPU number name each GPU of the one node size there is; the same layout goes for any number.
+        layouts = self.layouts if len(self.layouts) == gpu_count else self.layouts[:1] * gpu_count
+        if self.strategy == "single":
+            return {GPU: sum(count for layout in layouts for _, count in layout)}
+        found: dict[str, int] = {}
+        for layout in layouts:
+            for profile, count in layout or (("", 1),):
+                name = mig_resource(profile) if profile else GPU
+                found[name] = found.get(name, 0) + count
+        return dict(sorted(found.items()))
+
+    def slices(self) -> dict[str, int]:
+        """MIG instances of a node by profile."""
+        found: dict[str, int] = {}
+        for layout in self.layouts:
+            for profile, count in layout:
+                found[profile] = found.get(profile, 0) + count
+        return dict(sorted(found.items()))
+
+    @property
+    def whole_gpus(self) -> int:
+        """GPUs of a MIG node that stay whole."""
+        return sum(not layout for layout in self.layouts)
+
+
+def layouts_by_gpu(mig: Mig, gpu_count: int) -> tuple[tuple[tuple[str, int], ...], ...]:
+    """The layout of each GPU of a node, by GPU number.
+
+    Raises:
+        ValueError: when the numbers do not name each GPU exactly once, with what is wrong about them.
+    """
+    if mig.every is not None:
+        return (_frozen(mig.every),) * gpu_count
+    chosen: dict[int, tuple[tuple[str, int], ...]] = {}
+    for group in mig.gpus or []:
+        for index in group.index:
+            if index in chosen:
+                raise ValueError(f"GPU {index} is named twice")
+            chosen[index] = _frozen(group.layout or {})
+    if beyond := sorted(index for index in chosen if index >= gpu_count):
+        raise ValueError(f"GPU {beyond[0]} is named; a node has GPUs 0 to {gpu_count - 1}")
+    if missing := [index for index in range(gpu_count) if index not in chosen]:
+        raise ValueError(f"GPU {', '.join(map(str, missing))} has no layout; write one, or whole: true")
+    return tuple(chosen[index] for index in range(gpu_count))
+
+
+def _frozen(layout: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(layout.items()))

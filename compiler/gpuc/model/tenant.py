@@ -1,0 +1,66 @@
+"""Tenants, resolved: their namespaces, queues, pools, and the most they can ever use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpuc.diagnostics.finding import Path
+from gpuc.model.pool import Pool
+from gpuc.model.queue import Queue
+from gpuc.model.vector import Vector
+from gpuc.spec.platform import NcclProfile
+from gpuc.spec.tenants import Namespace as NamespaceSpec
+from gpuc.spec.tenants import Tenant as TenantSpec
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A named NCCL profile."""
+
+    name: str
+    path: Path
+    spec: NcclProfile
+
+    @property
+    def config_map(self) -> str:
+        """The name of its ConfigMap in each namespace that names it."""
+        return f"nccl-{self.name}"
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """One namespace of a tenant."""
+
+    name: str
+    path: Path
+    spec: NamespaceSpec
+    nccl: Profile | None
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A team with its own namespaces, quota and bill."""
+
+    name: str
+    path: Path
+    spec: TenantSpec
+    namespaces: tuple[Namespace, ...]
+    queues: tuple[Queue, ...]
+    """The queues whose tenants name it, in the order of the spec."""
+    ceiling: Vector
+    """The most that its queues can ever be given: nominal quota and what they can really borrow."""
+
+    @property
+    def isolates_network(self) -> bool:
+        return self.spec.isolation in ("network", "dedicated")
+
+    @cached_property
+    def pools(self) -> tuple[Pool, ...]:
+        """The pools that its queues name, each once."""
+        return tuple({pool.name: pool for queue in self.queues for pool in queue.pools}.values())
+
+    @cached_property
+    def local_queues(self) -> tuple[str, ...]:
+        """Names of the LocalQueues in each of its namespaces, which are those of the ClusterQueues."""
+        return tuple(cluster_queue.name for queue in self.queues for cluster_queue in queue.cluster_queues)

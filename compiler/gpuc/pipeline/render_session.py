@@ -1,0 +1,109 @@
+"""What one run prints: the sheets of each cluster, and the texts that need not be printed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpuc.synth.printer import Printer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from gpuc.manifest.manifest import Artifact
+    from gpuc.manifest.output_file import Sheet
+    from gpuc.source import Source
+    from gpuc.write.lockfile import Departures, Lock, Versions
+    from gpuc.write.writer import Output
+
+Send = Callable[[str, "Sequence[Artifact]", "Source"], None]
+"""Takes what one emitter made for a cluster, by the cluster's name."""
+
+
+@dataclass
+class _Asked:
+    """What was sent of one cluster."""
+
+    index: Lock | None
+    """The index that stands in the tree, where texts may be kept."""
+    sheets: dict[str, Sheet] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
+    requests: int = 0
+
+
+class Printing:
+    """The printer, and what it was given; outputs are asked for in the order in which clusters were sent."""
+
+    def __init__(self, printer: Printer, into: Path, keep: bool) -> None:
+        self._printer = printer
+        self._into = into
+        self._keep = keep
+        self._asked: dict[str, _Asked] = {}
+
+    @classmethod
+    def start(cls, into: Path, *, keep: bool, at_once: bool) -> Printing:
+        """A run whose Node starts at once, or when there is something to print.
+
+        keep takes texts from the files below `into` where the index says that the same data printed them.
+        """
+        return cls(Printer.start() if at_once else Printer(), into, keep)
+
+    def send(self, name: str, artifacts: Sequence[Artifact], source: Source) -> None:
+        """Asks for the texts of artifacts of a cluster that cannot be kept; a file's artifacts come at once."""
+        from gpuc.manifest.output_file import sheets
+
+        asked = self._asked.get(name) or self._begin(name)
+        made = sheets(artifacts, source.file)
+        kept = self._unchanged(made, asked.index) if asked.index else {}
+        self._printer.send(sheet for file, sheet in made.items() if file not in kept)
+        asked.sheets |= made
+        asked.kept |= kept
+        asked.requests += 1
+
+    def output(self, name: str, source: Source, departures: Departures) -> Output:
+        """All texts of a cluster, and its index."""
+        from gpuc.write.lockfile import render
+        from gpuc.write.writer import Output
+
+        asked = self._asked[name]
+        printed = dict(asked.kept)
+        for _ in range(asked.requests):
+            printed |= self._printer.texts()
+        texts = {file: printed[file] for file in asked.sheets}
+        index = render(asked.sheets, texts, _versions(), lambda path: source.locate(path).file, departures)
+        return Output(name, texts, index)
+
+    def _begin(self, name: str) -> _Asked:
+        from gpuc.write.lockfile import stored
+
+        asked = self._asked[name] = _Asked(stored(self._into, name) if self._keep else None)
+        return asked
+
+    def _unchanged(self, made: dict[str, Sheet], index: Lock) -> dict[str, str]:
+        from gpuc.write.filesystem import RefusedError, SafeDir
+        from gpuc.write.lockfile import unchanged
+
+        try:
+            with SafeDir(self._into) as tree:
+                return unchanged(made.values(), index, _versions(), tree.read)
+        except (OSError, RefusedError, ValueError):
+            return {}
+
+    def __enter__(self) -> Printing:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._printer.abandon()
+
+
+def _versions() -> Versions:
+    from gpuc import __version__
+    from gpuc.catalog import load
+    from gpuc.synth.cdk8s import cdk8s_version
+    from gpuc.write.lockfile import Versions
+
+    return Versions(__version__, cdk8s_version(), load().version)

@@ -1,0 +1,63 @@
+"""The policies of a fleet: folders below policies/ beside specs/, which add to those that come with gpuc.
+
+A folder with the name of one of ours replaces ours; one that also has the same policy.yaml is ours.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gpuc.diagnostics.finding import Finding, Mark, Severity, Stop, fault
+from gpuc.policy.library import Policy, is_shipped, policy_of
+from gpuc.source.document import compose
+from gpuc.source.encoding import text_of
+from gpuc.source.layers import is_within
+from gpuc.source.node import Flat
+
+BROKEN = fault(
+    "POL102", Severity.ERROR, "A policy of the fleet is not one that can be read.",
+    "It would be missing from the cluster while its folder says that it is there.",
+)  # fmt: skip
+FOLDER = "policies"
+
+
+def own_policies(root: Path) -> dict[str, Policy]:
+    """The fleet's own policies by name, sorted; none where there is no such folder.
+
+    Raises:
+        Stop: with everything that is wrong with their policy.yaml files.
+    """
+    found: dict[str, Policy] = {}
+    findings: list[Finding] = []
+    for name in _names(root):
+        file = f"{FOLDER}/{name}/policy.yaml"
+        try:
+            if not is_shipped(name, (root / file).read_bytes()):
+                found[name] = _policy(root, name, file)
+        except Stop as stop:
+            findings += stop.findings
+        except (ValueError, TypeError, AttributeError) as error:
+            findings.append(BROKEN.at((), f"{file}: {error}", mark=Mark(file, 1, 1)))
+    if findings:
+        raise Stop(findings)
+    return found
+
+
+def _names(root: Path) -> list[str]:
+    try:
+        entries = sorted(entry.name for entry in os.scandir(root / FOLDER) if entry.is_dir())
+    except OSError:
+        return []
+    return [name for name in entries if (root / FOLDER / name / "policy.yaml").is_file()]
+
+
+def _policy(root: Path, name: str, file: str) -> Policy:
+    if not is_within(root / file, root / FOLDER):
+        raise ValueError("the file lies outside of policies/")
+    text, _ = text_of(root / file, file)
+    node, findings = compose(text, file)
+    errors = [finding for finding in findings if finding.is_error]
+    if errors or node is None:
+        raise Stop(errors)
+    return policy_of(name, Flat().add(node))

@@ -1,0 +1,143 @@
+"""The charts of a run: archives as `helm pull` writes them, and what a Helm repository and an OCI registry answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tarfile
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import DEVNULL, run
+from typing import Any
+
+from gpuc.diagnostics.usage import UsageError
+
+MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
+CONFIG_TYPE = "application/vnd.cncf.helm.config.v1+json"
+ARCHIVE_TYPE = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+
+
+class ChartError(UsageError):
+    """A file is no chart; the text names the file."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A packaged chart."""
+
+    file: Path
+    metadata: Mapping[str, Any]
+    """Its Chart.yaml."""
+
+    @property
+    def name(self) -> str:
+        return str(self.metadata["name"])
+
+    @property
+    def version(self) -> str:
+        return str(self.metadata["version"])
+
+
+@dataclass(frozen=True)
+class Blob:
+    """One answer of a registry."""
+
+    media_type: str
+    content: bytes
+
+    @property
+    def digest(self) -> str:
+        return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
+
+    def descriptor(self) -> dict[str, Any]:
+        """How a manifest names the blob."""
+        return {"mediaType": self.media_type, "digest": self.digest, "size": len(self.content)}
+
+
+class Charts:
+    """Charts by name and version; of two files with the same chart the one that was added last counts."""
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        """Reads every .tgz file of the folders.
+
+        Raises:
+            ChartError: when one of the files is no chart.
+        """
+        self._charts: dict[tuple[str, str], Chart] = {}
+        for folder in folders:
+            for file in sorted(folder.glob("*.tgz")):
+                self.add(read_chart(file))
+
+    def add(self, chart: Chart) -> None:
+        """Offers one more chart."""
+        self._charts[chart.name, chart.version] = chart
+
+    def find(self, name: str, version: str) -> Chart | None:
+        """The chart of exactly this version; a leading v in one of the versions does not count, as for Helm."""
+        return self._charts.get((name, version)) or self._charts.get((name, _other_form(version)))
+
+    def named(self, name: str) -> list[Chart]:
+        """All versions of a chart, in the order of their text."""
+        return sorted((chart for chart in self._charts.values() if chart.name == name), key=lambda chart: chart.version)
+
+    def repackage(self, helm: Path, chart: Chart, version: str, folder: Path) -> Chart:
+        """Offers the content of a chart once more, under another version."""
+        with tarfile.open(chart.file) as archive:
+            archive.extractall(folder / version, filter="data")
+        source = folder / version / chart.name
+        command = [str(helm), "package", str(source), "--version", version, "--destination", str(folder)]
+        run(command, check=True, stdout=DEVNULL)
+        made = read_chart(folder / f"{chart.name}-{version}.tgz")
+        self.add(made)
+        return made
+
+
+def read_chart(file: Path) -> Chart:
+    """Raises: ChartError when the file is no chart."""
+    import yaml
+
+    try:
+        with tarfile.open(file) as archive:
+            for entry in archive:
+                if entry.name.count("/") == 1 and entry.name.endswith("/Chart.yaml"):
+                    content = archive.extractfile(entry)
+                    metadata = yaml.safe_load(content.read()) if content else None
+                    if isinstance(metadata, dict) and {"name", "version"} <= metadata.keys():
+                        return Chart(file, metadata)
+    except (OSError, EOFError, zlib.error, tarfile.TarError, yaml.YAMLError) as error:
+        raise ChartError(f"{file} is no chart: {error}") from None
+    raise ChartError(f"{file} is no chart: it has no Chart.yaml with name and version")
+
+
+def index(charts: Iterable[Chart]) -> bytes:
+    """The index.yaml of a Helm repository that holds the charts beside it."""
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for chart in charts:
+        digest = hashlib.sha256(chart.file.read_bytes()).hexdigest()
+        row = {**chart.metadata, "urls": [chart.file.name], "digest": digest, "created": "2000-01-01T00:00:00Z"}
+        entries.setdefault(chart.name, []).append(row)
+    return json.dumps({"apiVersion": "v1", "entries": entries}, default=str).encode()
+
+
+def registry_blobs(chart: Chart) -> tuple[Blob, Blob, Blob]:
+    """What a registry holds of a chart: its manifest, its configuration, its archive."""
+    config = Blob(CONFIG_TYPE, json.dumps(dict(chart.metadata), default=str).encode())
+    archive = Blob(ARCHIVE_TYPE, chart.file.read_bytes())
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST_TYPE,
+        "config": config.descriptor(),
+        "layers": [archive.descriptor()],
+    }
+    return Blob(MANIFEST_TYPE, json.dumps(manifest).encode()), config, archive
+
+
+def tag(version: str) -> str:
+    """The tag of a version: a registry's tags have no plus."""
+    return version.replace("+", "_")
+
+
+def _other_form(version: str) -> str:
+    return version.removeprefix("v") if version.startswith("v") else f"v{version}"

@@ -1,0 +1,154 @@
+"""What the hosts of the outside world answer: a Git server, Helm repositories, OCI registries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
+from urllib.parse import urlsplit
+
+from gpuc.rehearse.argocd.applications import ChartSource
+from gpuc.rehearse.argocd.charts import Blob, Chart, Charts, index, registry_blobs, tag
+
+TEXT = "text/plain"
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as the server read it."""
+
+    method: str
+    target: str
+    """Path and query."""
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+    @property
+    def path(self) -> str:
+        return urlsplit(self.target).path
+
+    @property
+    def query(self) -> str:
+        return urlsplit(self.target).query
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What goes back."""
+
+    code: int = 200
+    content: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Host = Callable[[Request], Answer]
+MISSING = Answer(404, b"not found\n", {"Content-Type": TEXT})
+
+
+def git_host(git: Path, folder: Path) -> Host:
+    """Serves the bare repositories below a folder for reading."""
+
+    def answer(request: Request) -> Answer:
+        environment = {
+            "PATH": os.environ.get("PATH", ""),
+            "GIT_PROJECT_ROOT": str(folder),
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "safe.directory",
+            "GIT_CONFIG_VALUE_0": "*",
+            "PATH_INFO": request.path,
+            "QUERY_STRING": request.query,
+            "REQUEST_METHOD": request.method,
+            "CONTENT_TYPE": request.headers.get("Content-Type", ""),
+            "CONTENT_LENGTH": str(len(request.body)),
+            "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
+            "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
+            "REMOTE_ADDR": "127.0.0.1",
+        }
+        command = [str(git), "http-backend"]
+        with Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment) as process:
+            output, _ = process.communicate(request.body)
+        return cgi_answer(output)
+
+    return answer
+
+
+def cgi_answer(output: bytes) -> Answer:
+    """The answer that a CGI program printed: headers, an empty line, the content."""
+    head, _, content = output.replace(b"\r\n\r\n", b"\n\n", 1).partition(b"\n\n")
+    headers = {}
+    for line in head.decode("latin-1").splitlines():
+        name, _, value = line.partition(":")
+        headers[name.strip()] = value.strip()
+    code = int(headers.pop("Status", "200").split()[0])
+    return Answer(code, content, headers)
+
+
+def chart_hosts(charts: Charts, sources: Iterable[ChartSource]) -> dict[str, Host]:
+    """A Host by host name for every repository of charts that Applications name."""
+    by_host: dict[str, list[ChartSource]] = {}
+    for source in sources:
+        by_host.setdefault(source.host, []).append(source)
+    return {
+        host: (_registry if named[0].is_oci else _helm_repository)(charts, tuple(named))
+        for host, named in by_host.items()
+    }
+
+
+def _helm_repository(charts: Charts, sources: tuple[ChartSource, ...]) -> Host:
+    def answer(request: Request) -> Answer:
+        folder, _, file = request.path.strip("/").rpartition("/")
+        names = {source.name for source in sources if source.path == folder}
+        held = [chart for name in sorted(names) for chart in charts.named(name)]
+        if names and file == "index.yaml":
+            return Answer(200, index(held), {"Content-Type": "application/yaml"})
+        for chart in held:
+            if chart.file.name == file:
+                return Answer(200, chart.file.read_bytes(), {"Content-Type": "application/gzip"})
+        return MISSING
+
+    return answer
+
+
+def _registry(charts: Charts, sources: tuple[ChartSource, ...]) -> Host:
+    """The part of the distribution API that reading a chart needs.
+
+    Source: github.com/opencontainers/distribution-spec v1.1, "Pull" and "Content discovery"
+    """
+    names = {"/".join(filter(None, (source.path, source.name))): source.name for source in sources}
+
+    def answer(request: Request) -> Answer:
+        path = request.path.strip("/")
+        if path == "v2":
+            return Answer(200, b"{}", {"Content-Type": JSON})
+        for repository, name in names.items():
+            if path.startswith(f"v2/{repository}/"):
+                return _of_repository(repository, charts.named(name), path.removeprefix(f"v2/{repository}/"))
+        return MISSING
+
+    return answer
+
+
+def _of_repository(repository: str, held: list[Chart], rest: str) -> Answer:
+    import json
+
+    section, _, reference = rest.partition("/")
+    if section == "tags" and reference == "list":
+        listed = {"name": repository, "tags": [tag(chart.version) for chart in held]}
+        return Answer(200, json.dumps(listed).encode(), {"Content-Type": JSON})
+    for chart in held:
+        manifest, *others = registry_blobs(chart)
+        if section == "manifests" and reference in (tag(chart.version), manifest.digest):
+            return _blob(manifest)
+        for blob in others:
+            if section == "blobs" and reference == blob.digest:
+                return _blob(blob)
+    return MISSING
+
+
+def _blob(blob: Blob) -> Answer:
+    return Answer(200, blob.content, {"Content-Type": blob.media_type, "Docker-Content-Digest": blob.digest})

@@ -1,0 +1,76 @@
+"""What controllers that are not here would do: the AWS provider of Karpenter, and the GPU Operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gpuc.rehearse.client import ApiError, Client, Object, condition
+from gpuc.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP
+
+EC2_NODE_CLASS = ("karpenter.k8s.aws/v1", "EC2NodeClass")
+SIMULATED = (f"{SIMULATED_GROUP}/v1alpha1", SIMULATED_CLASS)
+NODE_CLAIM = ("karpenter.sh/v1", "NodeClaim")
+CLUSTER_POLICY = ("nvidia.com/v1", "ClusterPolicy")
+FINALIZER = "karpenter.k8s.aws/termination"
+PAUSE_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Players:
+    """All of them, on one control plane."""
+
+    client: Client
+
+    def turn(self) -> None:
+        """Looks once at everything that waits for a controller."""
+        self._play(EC2_NODE_CLASS, self._node_classes)
+        self._play(CLUSTER_POLICY, self._cluster_policies)
+
+    def _play(self, kind: tuple[str, str], play: Callable[[list[Object]], None]) -> None:
+        if self.client.serves(*kind):
+            play(self.client.list_all(*kind))
+
+    def _node_classes(self, classes: list[Object]) -> None:
+        """A node class is ready at once, and stays as long as a node of it does."""
+        used = self._used_classes()
+        for found in classes:
+            metadata = found["metadata"]
+            if "deletionTimestamp" in metadata:
+                if metadata["name"] not in used:
+                    self.client.release(found)
+                    self.client.delete(*SIMULATED, metadata["name"])
+                continue
+            if FINALIZER not in metadata.get("finalizers", ()):
+                finalizers = [*metadata.get("finalizers", ()), FINALIZER]
+                self._patch(EC2_NODE_CLASS, metadata["name"], {"metadata": {"finalizers": finalizers}})
+                self.client.apply(
+                    {"apiVersion": SIMULATED[0], "kind": SIMULATED[1], "metadata": {"name": metadata["name"]}}
+                )
+            if condition(found, "Ready").get("status") != "True":
+                self._patch(EC2_NODE_CLASS, metadata["name"], {"status": {"conditions": [_ready()]}}, "status")
+
+    def _used_classes(self) -> set[str]:
+        if not self.client.serves(*NODE_CLAIM):
+            return set()
+        return {str(claim["spec"]["nodeClassRef"]["name"]) for claim in self.client.list_all(*NODE_CLAIM)}
+
+    def _cluster_policies(self, policies: Iterable[Object]) -> None:
+        """Every operand of the GPU Operator runs."""
+        for found in policies:
+            if found.get("status", {}).get("state") != "ready":
+                status = {"state": "ready", "namespace": "gpu-operator"}
+                self._patch(CLUSTER_POLICY, found["metadata"]["name"], {"status": status}, "status")
+
+    def _patch(self, kind: tuple[str, str], name: str, changes: Object, subresource: str = "") -> None:
+        try:
+            self.client.patch(*kind, name, changes, "", subresource)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+
+
+def _ready() -> Object:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": now}

@@ -1,0 +1,157 @@
+"""Argo CD's own processes: redis, the repo server, the application controller."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuc.rehearse.argocd.programs import ArgoPrograms
+from gpuc.rehearse.plane.site import Site
+from gpuc.rehearse.ports import LOOPBACK
+from gpuc.rehearse.process import Process
+
+RESYNC_SECONDS = 20
+"""How often the controller compares. Its default is 120 s and up to 60 s more, which it waits after each chart that
+brings CustomResourceDefinitions: nothing else makes it look again when they are established."""
+RENDER_SECONDS = 180
+"""How long the controller waits for the repo server, which renders charts slowly on two busy cores."""
+
+
+@dataclass(frozen=True)
+class Redis:
+    """A running redis."""
+
+    process: Process
+    address: str
+    password: str
+
+
+def start_redis(site: Site, programs: ArgoPrograms) -> Redis:
+    """redis with a password, nothing of which goes to disk."""
+    port, password = site.port(), secrets.token_hex(16)
+    configuration = site.subfolder("redis") / "redis.conf"
+    configuration.touch(mode=0o600)
+    lines = (
+        f"bind {LOOPBACK}",
+        f"port {port}",
+        f"requirepass {password}",
+        f"dir {configuration.parent}",
+        'save ""',
+        "appendonly no",
+    )
+    configuration.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+    process = site.run_program("redis", programs.redis, [str(configuration)], _listens(port), {})
+    return Redis(process, f"{LOOPBACK}:{port}", password)
+
+
+def start_repo_server(
+    site: Site, programs: ArgoPrograms, redis: Redis, proxy: str, hosts: Iterable[str]
+) -> tuple[Process, str]:
+    """The repo server and its address; it reaches Git and charts through the proxy and trusts the run's authority."""
+    port, metrics = site.port(), site.port()
+    folder = site.subfolder("repo-server")
+    trusted = _trusted(site, folder, hosts)
+    programs_folder = _wrapper(folder)
+    environment = {
+        **_environment(redis, "argocd-repo-server"),
+        **{name: str(_made(folder / path)) for name, path in _FOLDERS.items()},
+        "PATH": f"{programs_folder}:{programs.folder / 'bin'}:{programs.git.parent}:/usr/bin:/bin",
+        "HOME": str(_made(folder / "home")),
+        "TMPDIR": str(_made(folder / "tmp")),
+        "ARGOCD_TLS_DATA_PATH": str(trusted),
+        "ARGOCD_ASK_PASS_SOCK": str(folder / "ask-pass.sock"),
+        "ARGOCD_GPG_ENABLED": "false",
+        "SSL_CERT_FILE": str(site.authority.file),
+        "GIT_SSL_CAINFO": str(site.authority.file),
+        "HTTPS_PROXY": proxy,
+        "NO_PROXY": f"{LOOPBACK},localhost",
+        "KUBECONFIG": str(site.kubeconfig),
+    }
+    arguments = [
+        f"--address={LOOPBACK}",
+        f"--port={port}",
+        f"--metrics-address={LOOPBACK}",
+        f"--metrics-port={metrics}",
+        f"--redis={redis.address}",
+        "--disable-tls",
+        "--client-ca-path=",
+        "--loglevel=info",
+    ]
+    ready = f"http://{LOOPBACK}:{metrics}/healthz?full=true"
+    process = site.run_program("argocd-repo-server", programs.path("argocd"), arguments, ready, environment)
+    return process, f"{LOOPBACK}:{port}"
+
+
+def start_controller(site: Site, programs: ArgoPrograms, redis: Redis, repo_server: str, namespace: str) -> Process:
+    """The application controller of the control plane that it runs beside."""
+    metrics = site.port()
+    arguments = [
+        f"--namespace={namespace}",
+        f"--repo-server={repo_server}",
+        "--repo-server-plaintext",
+        f"--repo-server-timeout-seconds={RENDER_SECONDS}",
+        f"--redis={redis.address}",
+        f"--metrics-port={metrics}",
+        f"--app-resync={RESYNC_SECONDS}",
+        "--app-resync-jitter=0",
+    ]
+    environment = {
+        **_environment(redis, "argocd-application-controller"),
+        "KUBECONFIG": str(site.kubeconfig),
+        "ARGOCD_FAKE_IN_CLUSTER": "true",
+        "HOME": str(site.subfolder("controller")),
+        "ARGOCD_TLS_DATA_PATH": str(site.subfolder("controller")),
+    }
+    ready = f"http://{LOOPBACK}:{metrics}/healthz"
+    return site.run_program("argocd-application-controller", programs.path("argocd"), arguments, ready, environment)
+
+
+_FOLDERS = {
+    "ARGOCD_SSH_DATA_PATH": "ssh",
+    "ARGOCD_GNUPGHOME": "gnupg",
+    "ARGOCD_GPG_DATA_PATH": "gpg",
+    "ARGOCD_PLUGINSOCKFILEPATH": "plugins",
+    "HELM_CACHE_HOME": "helm/cache",
+    "HELM_CONFIG_HOME": "helm/config",
+    "HELM_DATA_HOME": "helm/data",
+}
+
+
+def _environment(redis: Redis, component: str) -> dict[str, str]:
+    return {"ARGOCD_BINARY_NAME": component, "REDIS_PASSWORD": redis.password}
+
+
+def _trusted(site: Site, folder: Path, hosts: Iterable[str]) -> Path:
+    """A certificate file per host, as the ConfigMap argocd-tls-certs-cm is mounted."""
+    trusted = _made(folder / "tls")
+    for host in hosts:
+        (trusted / host).write_bytes(site.authority.file.read_bytes())
+    return trusted
+
+
+def _wrapper(folder: Path) -> Path:
+    """A folder with the script that the repo server calls for each commit: no commit here is signed."""
+    programs = _made(folder / "bin")
+    script = programs / "git-verify-wrapper.sh"
+    script.write_text("#!/bin/sh\nexit 0\n", encoding="ascii")
+    script.chmod(0o755)
+    return programs
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _listens(port: int) -> Callable[[], bool]:
+    def probe() -> bool:
+        try:
+            with socket.create_connection((LOOPBACK, port), timeout=1):
+                return True
+        except OSError:
+            return False
+
+    return probe

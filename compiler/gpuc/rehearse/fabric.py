@@ -1,0 +1,47 @@
+"""Nodes that exist before any work: static pools come up, and every node learns its place in the network."""
+
+from __future__ import annotations
+
+import time
+
+from gpuc.emit.kueue import LEVEL_LABELS
+from gpuc.model import Cluster, Pool
+from gpuc.model.names import POOL_LABEL
+from gpuc.rehearse.client import POLL_SECONDS, Client, Object
+
+BLOCK_NODES = 8
+"""Nodes of one block: EC2 says which nodes share a network layer only once they run, so the rehearsal decides."""
+
+
+def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> dict[str, str]:
+    """Waits for the nodes of static pools and labels them by block, as the cloud controller manager does.
+
+    What is wrong by pool: those that have not all of their nodes in time.
+    """
+    static = [pool for pool in cluster.pools if pool.is_static]
+    deadline = time.monotonic() + timeout_s
+    lacking = {}
+    for pool in static:
+        nodes = _wait(client, pool, deadline)
+        if len(nodes) < pool.nodes_max:
+            lacking[pool.name] = f"{len(nodes)} of {pool.nodes_max} nodes after {timeout_s:.0f} s"
+        if "block" in (pool.spec.topology or ()):
+            _label(client, pool, nodes)
+    return lacking
+
+
+def _wait(client: Client, pool: Pool, deadline: float) -> list[Object]:
+    while len(nodes := _ready(client, pool)) < pool.nodes_max and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+    return nodes
+
+
+def _ready(client: Client, pool: Pool) -> list[Object]:
+    nodes = client.list_all("v1", "Node", labels=f"{POOL_LABEL}={pool.name},karpenter.sh/initialized=true")
+    return sorted(nodes, key=lambda node: str(node["metadata"]["name"]))
+
+
+def _label(client: Client, pool: Pool, nodes: list[Object]) -> None:
+    for index, node in enumerate(nodes):
+        labels = {LEVEL_LABELS["block"]: f"{pool.name}-{index // BLOCK_NODES}"}
+        client.patch("v1", "Node", node["metadata"]["name"], {"metadata": {"labels": labels}})

@@ -1,0 +1,89 @@
+"""What a simulated node becomes: ready, with what its pool advertises, and free of the taints that agents take away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.catalog.records import InstanceType
+from gpuc.manifest.manifest import Body
+from gpuc.model import Cluster, Pool
+from gpuc.model.names import POOL_LABEL
+from gpuc.model.vector import Vector, texts
+from gpuc.rehearse.instance_types import INSTANCE_TYPE_LABEL, node_allocatable, node_capacity
+from gpuc.rehearse.plane.kwok import matches, stage
+
+_READY = '.status.conditions.[] | select( .type == "Ready" ) | .status'
+
+
+def node_stages(cluster: Cluster) -> Iterator[Body]:
+    """Stages for the nodes of every pool, and for nodes that a scene makes by hand."""
+    for pool in cluster.pools:
+        for instance in pool.instances:
+            yield _ready(cluster, pool, instance)
+        if pool.startup_taints:
+            yield _freed(pool)
+    unpooled = [matches(_READY, "NotIn", "True"), matches(f'.metadata.labels["{POOL_LABEL}"]', "DoesNotExist")]
+    yield stage("node-ready", "Node", {"matchExpressions": unpooled}, {"statusTemplate": _TEMPLATE})
+
+
+def _ready(cluster: Cluster, pool: Pool, instance: InstanceType) -> Body:
+    """The kubelet registers, and the device plugins after it: a layout lowers whole GPUs to those that stay whole."""
+    allocatable = _map("allocatable", node_allocatable(cluster, pool, instance))
+    capacity = _map("capacity", node_capacity(cluster, pool, instance))
+    selector = {
+        "matchLabels": {POOL_LABEL: pool.name, INSTANCE_TYPE_LABEL: instance.type},
+        "matchExpressions": [matches(_READY, "NotIn", "True")],
+    }
+    name = f"node-ready-{pool.name}-{instance.type}"
+    return stage(name, "Node", selector, {"statusTemplate": _TEMPLATE + allocatable + capacity})
+
+
+def _map(key: str, amounts: Vector) -> str:
+    return f"{key}:\n" + "".join(f'  {name}: "{amount}"\n' for name, amount in texts(amounts).items())
+
+
+def _freed(pool: Pool) -> Body:
+    """The agents that startup taints wait for are there: the MIG manager is done, the network connects pods."""
+    keys = [taint.key for taint in pool.startup_taints]
+    selector = {
+        "matchLabels": {POOL_LABEL: pool.name},
+        "matchExpressions": [matches(_READY, "In", "True"), matches(".spec.taints.[].key", "In", *keys)],
+    }
+    kept = " ".join(f'(ne .key "{key}")' for key in keys)
+    condition = f"and {kept}" if len(keys) > 1 else kept.strip("()")
+    template = (
+        "taints:\n{{ range .spec.taints }}{{ if " + condition + " }}"
+        "- {key: {{ .key | Quote }}, value: {{ or .value `` | Quote }}, effect: {{ .effect }}}\n"
+        "{{ end }}{{ else }}[]{{ end }}"
+    )
+    patch = {"root": "spec", "type": "merge", "template": template}
+    return stage(f"node-freed-{pool.name}", "Node", selector, {"patches": [patch]})
+
+
+_TEMPLATE = """
+{{ $now := Now | Quote }}
+phase: Running
+addresses:
+- {type: InternalIP, address: {{ NodeIP | Quote }}}
+- {type: Hostname, address: {{ .metadata.name | Quote }}}
+nodeInfo:
+  architecture: {{ or (index .metadata.labels "kubernetes.io/arch") "amd64" }}
+  operatingSystem: linux
+  kubeletVersion: simulated
+  kubeProxyVersion: ""
+  containerRuntimeVersion: ""
+  kernelVersion: ""
+  osImage: ""
+  bootID: ""
+  machineID: ""
+  systemUUID: ""
+conditions:
+{{ range NodeConditions }}
+- type: {{ .type }}
+  status: {{ .status | Quote }}
+  reason: {{ .reason | Quote }}
+  message: {{ .message | Quote }}
+  lastHeartbeatTime: {{ $now }}
+  lastTransitionTime: {{ $now }}
+{{ end }}
+"""

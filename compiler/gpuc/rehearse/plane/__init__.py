@@ -1,0 +1,146 @@
+"""The control plane: real programs on loopback, started in the order that they need one another."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+from gpuc.manifest.manifest import Body
+from gpuc.rehearse.client import Client, holds
+from gpuc.rehearse.plane.etcd import start_etcd
+from gpuc.rehearse.plane.gatekeeper import prepare_webhook, start_gatekeeper
+from gpuc.rehearse.plane.karpenter import start_karpenter
+from gpuc.rehearse.plane.kubernetes import start_api_server, start_controller_manager, start_scheduler
+from gpuc.rehearse.plane.kueue import mount_certificate, prepare_webhooks, start_kueue
+from gpuc.rehearse.plane.kwok import start_kwok
+from gpuc.rehearse.plane.settings import Settings
+from gpuc.rehearse.plane.site import Site
+from gpuc.rehearse.process import Process, stop
+from gpuc.rehearse.programs import Programs, cache_root
+from gpuc.rehearse.run_folder import run_folder
+
+READY_SECONDS = 120
+CRD_API = "apiextensions.k8s.io/v1"
+CRD_KIND = "CustomResourceDefinition"
+CRD_THREADS = 4
+
+
+class ControlPlane:
+    """A running control plane; as a context manager it starts on entering and leaves nothing behind."""
+
+    def __init__(self, programs: Programs, settings: Settings, progress: Callable[[str], None]) -> None:
+        self._programs = programs
+        self._settings = settings
+        self._progress = progress
+        self._stack = ExitStack()
+        self.seconds: dict[str, float] = {}
+        """How long each step of the start took."""
+
+    def __enter__(self) -> ControlPlane:
+        """Starts everything.
+
+        Raises:
+            ProgramError: when a program does not start.
+            ApiError: when the API server refuses what the programs need.
+        """
+        with ExitStack() as stack:
+            folder = stack.enter_context(run_folder(cache_root() / "rehearse"))
+            self._site = Site(self._programs, folder)
+            stack.callback(lambda: stop(reversed(self._site.processes)))
+            self.client = Client(self._site.url, self._site.authority.file, self._site.admin)
+            self._start()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def site(self) -> Site:
+        """Where more programs of the same run can be started."""
+        return self._site
+
+    @property
+    def kubeconfig(self) -> Path:
+        """Credentials of an administrator, for kubectl."""
+        return self._site.kubeconfig
+
+    def logs(self) -> dict[str, Path]:
+        """The log file of each program."""
+        return {process.name: process.log for process in self._site.processes}
+
+    def memory_mib(self) -> dict[str, int]:
+        """Memory that each program holds now."""
+        return {process.name: process.memory_mib() for process in self._site.processes}
+
+    def require_alive(self) -> None:
+        """Raises: ProgramError when a program has ended."""
+        for process in self._site.processes:
+            process.require_alive()
+
+    def _start(self) -> None:
+        site, settings = self._site, self._settings
+        etcd, url = start_etcd(site)
+        self._timed("etcd", [etcd])
+        self._timed("API server", [start_api_server(site, url, settings.service_range)])
+        manager = start_controller_manager(site, daemon_pods=settings.from_charts)
+        core = [manager, start_scheduler(site), start_kwok(site, settings)]
+        started = time.monotonic()
+        _install(self.client, settings.crds)
+        if settings.from_charts:
+            _wait_established(self.client)
+            self._note(f"{len(settings.crds)} CustomResourceDefinitions", started)
+            self._timed("controllers", core)
+        else:
+            self._start_controllers(core, started)
+
+    def _start_controllers(self, core: list[Process], started: float) -> None:
+        """Kueue, Gatekeeper and Karpenter, with what their charts would install."""
+        site, settings = self._site, self._settings
+        kueue_port, gatekeeper_port = site.port(), site.port()
+        prepare_webhook(site, self.client, settings, gatekeeper_port)
+        prepare_webhooks(site, self.client, kueue_port)
+        _wait_established(self.client)
+        self._note(f"{len(settings.crds)} CustomResourceDefinitions", started)
+        kueue = start_kueue(site, settings, kueue_port)
+        late = [start_gatekeeper(site, gatekeeper_port), start_karpenter(site, settings)]
+        started = time.monotonic()
+        mount_certificate(site, self.client, kueue)
+        self._note("certificate of Kueue", started)
+        self._timed("controllers", [*core, kueue, *late])
+
+    def _timed(self, step: str, processes: Iterable[Process]) -> None:
+        started = time.monotonic()
+        for process in processes:
+            process.wait_ready(READY_SECONDS)
+        self._note(step, started)
+
+    def _note(self, step: str, started: float) -> None:
+        self.seconds[step] = time.monotonic() - started
+        self._progress(f"{step}: {self.seconds[step]:.1f} s")
+
+
+def _install(client: Client, crds: Iterable[bytes | Body]) -> None:
+    """Files go as they are: the API server reads YAML that Python's parsers refuse."""
+    address = f"{client.path(CRD_API, CRD_KIND)}?fieldManager=gpuc"
+
+    def post(definition: bytes | Body) -> None:
+        data = definition if isinstance(definition, bytes) else json.dumps(definition).encode()
+        client.send("POST", address, data, "application/yaml")
+
+    with ThreadPoolExecutor(CRD_THREADS) as pool:
+        list(pool.map(post, crds))
+
+
+def _wait_established(client: Client) -> None:
+    for definition in client.list_all(CRD_API, CRD_KIND):
+        if not holds("Established")(definition):
+            name = definition["metadata"]["name"]
+            client.wait_for(CRD_API, CRD_KIND, name, holds("Established"), READY_SECONDS)

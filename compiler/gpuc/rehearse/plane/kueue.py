@@ -1,0 +1,131 @@
+"""Kueue with its real webhooks, although no Service network exists."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gpuc.manifest.manifest import Body
+from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.plane.settings import Settings
+from gpuc.rehearse.plane.site import Site
+from gpuc.rehearse.ports import LOOPBACK
+from gpuc.rehearse.process import POLL_SECONDS, Process, ProgramError
+
+NAMESPACE = "kueue-system"
+SERVICE = "kueue-webhook-service"
+SECRET = "kueue-webhook-server-cert"
+CONVERTED = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
+"""Kinds whose older version is stored as the newer one: the CRD files lack what calls the conversion."""
+CERTIFICATE_SECONDS = 30
+NODE_REPLACEMENT = (
+    "TASFailedNodeReplacement",
+    "TASFailedNodeReplacementFailFast",
+    "TASReplaceNodeDueToNotReadyOverFixedTime",
+    "TASReplaceNodeOnNodeTaints",
+    "TASReplaceNodeOnPodTermination",
+)
+"""Gates by which Kueue gives work another node for a lost one. It asks for a node by its host's name, which on EKS is
+the node's own; Karpenter's simulated provider names the two apart, and Kueue would take nodes with work for lost.
+
+Source: kueue v0.19.2 pkg/controller/tas/node_controller.go, pkg/features/kube_features.go
+"""
+_ELSEWHERE = {
+    "matchExpressions": [
+        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", NAMESPACE]}
+    ]
+}
+"""Work in these namespaces goes past Kueue, as its own installation has it.
+
+Source: kueue v0.19.2 config/components/webhook/kustomization.yaml
+"""
+
+
+def prepare_webhooks(site: Site, client: Client, port: int) -> None:
+    """What Kueue writes its authority into: webhooks and conversions that lead to its port on this machine.
+
+    A Service of type ExternalName makes the API server call localhost and still check the certificate of the Service.
+    """
+    client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    service = {"type": "ExternalName", "externalName": "localhost"}
+    client.apply(_namespaced("Service", SERVICE, {"spec": service}))
+    client.create(_namespaced("Secret", SECRET, {}))
+    for configuration in _webhooks(site, port):
+        client.create(configuration)
+    for plural in CONVERTED:
+        client.patch(
+            "apiextensions.k8s.io/v1", "CustomResourceDefinition", f"{plural}.kueue.x-k8s.io", _conversion(port)
+        )
+
+
+def start_kueue(site: Site, settings: Settings, port: int) -> Process:
+    """Kueue with the configuration that would be installed, less what binds it to a cluster's network."""
+    health = site.port()
+    certificates = site.subfolder("kueue-certificates")
+    file = site.folder / "kueue.json"
+    configuration = local_configuration(settings.kueue_configuration, LOOPBACK, port, health, certificates)
+    file.write_text(json.dumps(configuration))
+    return site.run(
+        "kueue", [f"--config={file}"], f"http://{LOOPBACK}:{health}/readyz", {"KUBECONFIG": str(site.kubeconfig)}
+    )
+
+
+def mount_certificate(site: Site, client: Client, process: Process) -> None:
+    """Copies the certificate that Kueue made from its Secret to its folder, as a kubelet would.
+
+    Raises:
+        ProgramError: when Kueue makes none.
+    """
+    folder = site.subfolder("kueue-certificates")
+    deadline = time.monotonic() + CERTIFICATE_SECONDS
+    while not (data := client.get("v1", "Secret", SECRET, NAMESPACE).get("data")):
+        process.require_alive()
+        if time.monotonic() > deadline:
+            raise ProgramError(f"Kueue made no certificate in {CERTIFICATE_SECONDS} s:\n{process.tail()}")
+        time.sleep(POLL_SECONDS)
+    for name, content in data.items():
+        (folder / name).write_bytes(base64.b64decode(content))
+
+
+def local_configuration(
+    installed: Mapping[str, Any], host: str, port: int, health: int, certificates: Path
+) -> dict[str, Any]:
+    """Kueue's configuration as one process on this machine can have it; its webhooks listen on host and port."""
+    # The visibility server wants a folder at the root of the file system.
+    gates = dict.fromkeys(("VisibilityOnDemand", *NODE_REPLACEMENT), False)
+    return {
+        **installed,
+        "namespace": NAMESPACE,
+        "health": {"healthProbeBindAddress": f"{LOOPBACK}:{health}"},
+        "metrics": {**installed.get("metrics", {}), "bindAddress": "0"},
+        "webhook": {"host": host, "port": port, "certDir": str(certificates)},
+        "leaderElection": {"leaderElect": False},
+        "featureGates": {**installed.get("featureGates", {}), **gates},
+    }
+
+
+def _webhooks(site: Site, port: int) -> list[Object]:
+    from ruamel.yaml import YAML
+
+    configurations: list[Object] = list(YAML(typ="safe").load_all(site.programs.data("kueue-webhooks.yaml")))
+    for configuration in configurations:
+        configuration["metadata"] = {"name": f"kueue-{configuration['metadata']['name']}"}
+        for webhook in configuration["webhooks"]:
+            webhook["clientConfig"]["service"] |= {"name": SERVICE, "namespace": NAMESPACE, "port": port}
+            if all(rule["apiGroups"] != ["kueue.x-k8s.io"] for rule in webhook["rules"]):
+                webhook["namespaceSelector"] = _ELSEWHERE
+    return configurations
+
+
+def _conversion(port: int) -> Body:
+    service = {"name": SERVICE, "namespace": NAMESPACE, "path": "/convert", "port": port}
+    webhook = {"clientConfig": {"service": service}, "conversionReviewVersions": ["v1"]}
+    return {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
+
+
+def _namespaced(kind: str, name: str, body: Body) -> Object:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, **body}

@@ -1,0 +1,110 @@
+"""What every program of one run shares: the folder, the authority, the ports, and who is already running."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gpuc.rehearse.certificates import Authority
+from gpuc.rehearse.ports import LOOPBACK, free_ports
+from gpuc.rehearse.process import Process, answers, start
+from gpuc.rehearse.programs import Programs
+from gpuc.rehearse.run_folder import remember
+
+PORTS = 16
+"""How many are asked for at once, so that none comes twice."""
+
+
+@dataclass
+class Site:
+    """The place where one control plane runs."""
+
+    programs: Programs
+    folder: Path
+    processes: list[Process] = field(default_factory=list)
+    """In the order of their start."""
+
+    def __post_init__(self) -> None:
+        self._ports: list[int] = []
+        self.certificates = self.subfolder("certificates")
+        self.authority = Authority(self.certificates)
+        self.api_server_port = self.port()
+        self.admin = self.authority.issue("admin", "gpuc-rehearsal", "system:masters")
+        self._write_kubeconfig()
+
+    @property
+    def url(self) -> str:
+        """The API server."""
+        return f"https://{LOOPBACK}:{self.api_server_port}"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """Credentials of an administrator, for every program and for kubectl."""
+        return self.folder / "kubeconfig"
+
+    def port(self) -> int:
+        """A free port, each time another one."""
+        if not self._ports:
+            self._ports = free_ports(PORTS)
+        return self._ports.pop()
+
+    def subfolder(self, name: str) -> Path:
+        """A folder of the run, made when it is missing."""
+        path = self.folder / name
+        path.mkdir(exist_ok=True)
+        return path
+
+    def run(
+        self,
+        name: str,
+        arguments: Iterable[str],
+        ready_url: str | Callable[[], bool],
+        environment: Mapping[str, str] | None = None,
+    ) -> Process:
+        """Starts a program of the folder; it is ready when the URL answers 200."""
+        return self.run_program(name, self.programs.path(name), arguments, ready_url, environment or {})
+
+    def run_program(
+        self,
+        name: str,
+        program: Path,
+        arguments: Iterable[str],
+        ready_url: str | Callable[[], bool],
+        environment: Mapping[str, str],
+    ) -> Process:
+        """Starts any program under a name of the run."""
+        process = self.spawn(name, program, arguments, ready_url, environment)
+        self.processes.append(process)
+        return process
+
+    def spawn(
+        self,
+        name: str,
+        program: Path,
+        arguments: Iterable[str],
+        ready_url: str | Callable[[], bool],
+        environment: Mapping[str, str],
+    ) -> Process:
+        """Starts a program that its caller ends, and may start again; of one name the log is the last one's."""
+        ready = answers(ready_url) if isinstance(ready_url, str) else ready_url
+        log = self.subfolder("logs") / f"{name}.log"
+        process = replace(start(program, arguments, log, ready, environment), name=name)
+        remember(self.folder, process.child.pid)
+        return process
+
+    def _write_kubeconfig(self) -> None:
+        certificate, key = map(str, self.admin)
+        server = {"server": self.url, "certificate-authority": str(self.authority.file)}
+        user = {"client-certificate": certificate, "client-key": key}
+        name = "rehearsal"
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": name, "cluster": server}],
+            "users": [{"name": name, "user": user}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "current-context": name,
+        }
+        self.kubeconfig.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

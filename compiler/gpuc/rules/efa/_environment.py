@@ -1,0 +1,15 @@
+"""The NCCL environment that a spec gives, variable by variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.diagnostics.finding import Path
+from gpuc.model import Cluster
+
+
+def settings(cluster: Cluster) -> Iterator[tuple[Path, str, str]]:
+    """Place, name and value of every variable of every profile."""
+    for name, profile in cluster.spec.nccl.profiles.items():
+        for variable, value in profile.env.items():
+            yield ("spec", "nccl", "profiles", name, "env", variable), variable, value

@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("EFA101", source="NVIDIA MIG user guide r620, limits")
+def efa_on_shared_gpus(cluster: Cluster) -> Breaches:
+    """A pool has EFA, but its GPUs are cut or shared.
+
+    Slices and shares have no peer-to-peer path to the network, so EFA between them does not work: the pool pays for it,
+    and its interfaces can be held by one pod only.
+    """
+    for pool in cluster.efa_pools:
+        if pool.sharing and pool.sharing.mode != "exclusive":
+            yield (*pool.path, "fabric"), f"fabric is efa, but sharing is {pool.sharing.kind}; EFA takes whole GPUs"

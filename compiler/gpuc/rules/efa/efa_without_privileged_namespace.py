@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("EFA007", source="Kubernetes Pod Security Standards, capabilities")
+def efa_without_privileged_namespace(cluster: Cluster) -> Breaches:
+    """A tenant uses a pool with EFA, but none of its namespaces lets EFA pods in.
+
+    They need the capability IPC_LOCK, which the levels baseline and restricted refuse: jobs start and have no pods.
+    """
+    for tenant in cluster.tenants:
+        pools = [pool.name for pool in tenant.pools if pool.has_efa]
+        if pools and all(namespace.spec.pod_security != "privileged" for namespace in tenant.namespaces):
+            first = tenant.namespaces[0]
+            message = f"{tenant.name} uses {', '.join(pools)} with EFA, but no namespace is privileged"
+            yield (*first.path, "podSecurity"), message

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("EFA006", source="EC2 user guide, prepare an EFA-enabled security group")
+def efa_without_self_rule(cluster: Cluster) -> Breaches:
+    """Nodes with EFA carry a security group without rules from and to itself.
+
+    EFA needs all traffic allowed between the members in both directions; a rule for all addresses does not do. Pods
+    run, and the first collective times out.
+    """
+    if cluster.efa_pools and not cluster.aws.security_groups.efa_self_rule:
+        names = ", ".join(pool.name for pool in cluster.efa_pools)
+        path = ("spec", "cloud", "aws", "securityGroups", "efaSelfRule")
+        yield path, f"efaSelfRule is not declared; the fabric efa of {names} needs it"

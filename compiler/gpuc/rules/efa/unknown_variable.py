@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+from gpuc.rules.efa._environment import settings
+
+
+@rule("EFA103", Severity.WARNING, source="NCCL user guide; aws/aws-ofi-nccl include/nccl_ofi_param.h")
+def unknown_variable(cluster: Cluster) -> Breaches:
+    """A variable of NCCL or its EFA plugin is not known.
+
+    Nothing reads a name that is spelled wrongly, and nothing says so.
+    """
+    for path, name, _ in settings(cluster):
+        nccl = cluster.catalog.nccl
+        judged = {verdict.name for verdict in nccl.verdicts}
+        if name.startswith(("NCCL_", "OFI_NCCL_")) and name not in judged | nccl.variables.keys():
+            near = get_close_matches(name, sorted(judged | nccl.variables.keys()), 1, 0.8)
+            yield path, f"there is no variable {name}", f"write {near[0]}" if near else ""

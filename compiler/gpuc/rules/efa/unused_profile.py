@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("EFA108", Severity.WARNING)
+def unused_profile(cluster: Cluster) -> Breaches:
+    """No namespace names an NCCL profile.
+
+    Its settings reach nobody, although somebody wrote them down.
+    """
+    used = {namespace.nccl.name for tenant in cluster.tenants for namespace in tenant.namespaces if namespace.nccl}
+    for name in cluster.spec.nccl.profiles:
+        if name not in used:
+            yield ("spec", "nccl", "profiles", name, "fabric"), f"no namespace names the profile {name}"

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("EFA105", Severity.WARNING, source="NCCL user guide, NCCL_DEBUG")
+def verbose_in_production(cluster: Cluster) -> Breaches:
+    """NCCL tells everything in production.
+
+    Each rank of each job writes thousands of lines at its start; the logs cost more than they tell.
+    """
+    if cluster.spec.environment != "prod":
+        return
+    for name, profile in cluster.spec.nccl.profiles.items():
+        path = ("spec", "nccl", "profiles", name)
+        if profile.debug in ("INFO", "TRACE"):
+            yield (*path, "debug"), f"debug is {profile.debug} in prod", "write WARN"
+        level = profile.env.get("NCCL_DEBUG", "").upper()
+        if level in ("INFO", "TRACE"):
+            yield (*path, "env", "NCCL_DEBUG"), f"NCCL_DEBUG is {level} in prod", "write WARN"

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("MIG010", Severity.WARNING, source="NVIDIA MIG user guide r620, limits")
+def training_on_slices(cluster: Cluster) -> Breaches:
+    """A pool for training cuts its GPUs into slices.
+
+    Slices do not reach one another by NVLink or NCCL and a process sees one of them: distributed training does not
+    start.
+    """
+    for pool in cluster.gpu_pools:
+        if pool.spec.purpose == "training" and pool.sharing and pool.sharing.mode == "mig":
+            yield (*pool.path, "purpose"), f"purpose of {pool.name} is training, but a process gets one slice of a GPU"

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+from gpuc.rules.network._ranges import egress, network
+
+METADATA = IPv4Address("169.254.169.254")
+
+
+@rule(
+    "NET103",
+    source="EC2 user guide, instance metadata; EKS best practices, restrict access to the instance profile",
+)
+def egress_to_metadata(cluster: Cluster) -> Breaches:
+    """A tenant may call the metadata of the node.
+
+    There it gets the node's own credentials, with all that nodes may do in the account.
+    """
+    for path, text in egress(cluster):
+        found = network(text)
+        if found is not None and METADATA in found:
+            yield path, f"{text} holds {METADATA}, the instance metadata; name the networks that are meant"

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("NET104", source="Kubernetes documentation, NetworkPolicy, namespaceSelector")
+def ingress_from_tenant(cluster: Cluster) -> Breaches:
+    """Pods of a tenant may be called from a tenant's namespace.
+
+    Ingress is for namespaces of the platform. From another tenant it ends the isolation of both; between namespaces of
+    the same tenant everything is open already.
+    """
+    owners = {namespace.name: tenant.name for tenant in cluster.tenants for namespace in tenant.namespaces}
+    for tenant in cluster.tenants:
+        for index, entry in enumerate(tenant.spec.network.ingress):
+            owner = owners.get(entry.namespace)
+            if owner:
+                path = (*tenant.path, "network", "ingress", index, "namespace")
+                yield path, f"{entry.namespace} belongs to tenant {owner}; ingress takes namespaces of the platform"

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+from gpuc.rules.nodes._images import image_path, is_own_ami
+
+
+@rule("KRP111", source="aws/karpenter-provider-aws v1.14.1 docs, EC2NodeClass amiSelectorTerms")
+def strange_image_version(cluster: Cluster) -> Breaches:
+    """An image version is not of the form that its family has.
+
+    Karpenter finds no image of that name, and no node is started.
+    """
+    import re
+
+    for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
+        pattern = pool.image.alias_pattern
+        if is_own_ami(pool) or pool.ami.endswith("@latest") or re.fullmatch(pattern, pool.ami):
+            continue
+        example = {"bottlerocket": "bottlerocket@v1.54.0"}.get(pool.image.id, f"{pool.image.id}@v20260815")
+        yield path, f"there is no version {pool.ami.split('@')[1]} of {pool.image.id}; one looks like {example}"

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.kubernetes.duration import format_duration
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("KRP104", Severity.WARNING)
+def checkpoint_after_the_end(cluster: Cluster) -> Breaches:
+    """The time between checkpoints is longer than the longest run.
+
+    Work never saves itself, although the spec says that it does.
+    """
+    for pool in cluster.pools:
+        runs = pool.spec.runs
+        if runs and runs.checkpoint_every and runs.checkpoint_every > runs.longest:
+            every, longest = format_duration(runs.checkpoint_every), format_duration(runs.longest)
+            yield (*pool.path, "runs", "checkpointEvery"), f"checkpointEvery is {every}, the longest run {longest}"

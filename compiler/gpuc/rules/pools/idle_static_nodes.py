@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("KRP112", Severity.WARNING, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas")
+def idle_static_nodes(cluster: Cluster) -> Breaches:
+    """A static pool says when idle nodes are removed.
+
+    Static nodes stay whether or not they are used; nothing reads the setting.
+    """
+    for pool in cluster.pools:
+        if pool.is_static and pool.spec.idle_after is not None:
+            yield (*pool.path, "idleAfter"), f"idleAfter on {pool.nodes_max} static nodes, which are never removed"

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from gpuc.kubernetes.duration import format_duration
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule(
+    "KRP005",
+    source="EC2 user guide, spot interruptions; aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption.md",
+)
+def interruptible_runs(cluster: Cluster) -> Breaches:
+    """Runs on spot capacity do not save themselves.
+
+    EC2 takes spot nodes back with two minutes of warning; one lost node restarts the whole gang from its beginning.
+    """
+    for pool in cluster.pools:
+        runs = pool.spec.runs
+        if runs and runs.checkpoint_every is None and "spot" in pool.spec.purchase:
+            longest = format_duration(runs.longest)
+            message = f"spot capacity under runs of up to {longest} without checkpointEvery"
+            yield (*pool.path, "purchase", pool.spec.purchase.index("spot")), message

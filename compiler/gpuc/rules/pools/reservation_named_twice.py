@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("KRP109", Severity.WARNING)
+def reservation_named_twice(cluster: Cluster) -> Breaches:
+    """Two pools count on the same reservation.
+
+    Both are planned as if they had it to themselves; whichever asks later waits, or buys on demand.
+    """
+    owners: dict[str, str] = {}
+    for pool in cluster.pools:
+        for index, id_ in enumerate(pool.spec.reservations.ids if pool.spec.reservations else []):
+            owner = owners.setdefault(id_, pool.name)
+            if owner != pool.name:
+                yield (*pool.path, "reservations", "ids", index), f"{id_} belongs to {owner} already"

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("KRP116", Severity.WARNING, source="aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption, interruption")
+def unannounced_interruptions(cluster: Cluster) -> Breaches:
+    """A pool buys spot capacity, but the cluster has no interruption queue.
+
+    Karpenter does not hear that EC2 takes a node back: pods are killed after two minutes without being moved.
+    """
+    if cluster.aws.interruption_queue is not None:
+        return
+    for pool in cluster.pools:
+        if "spot" in pool.spec.purchase:
+            path = (*pool.path, "purchase", pool.spec.purchase.index("spot"))
+            yield path, f"{pool.name} buys spot, but cloud.aws.interruptionQueue is missing"

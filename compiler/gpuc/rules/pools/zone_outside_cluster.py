@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("KRP114")
+def zone_outside_cluster(cluster: Cluster) -> Breaches:
+    """A pool is in a zone where the cluster has no subnets.
+
+    Karpenter finds no subnet for it, and no node is started there.
+    """
+    for pool in cluster.pools:
+        for index, zone in enumerate(pool.spec.zones or []):
+            if zone not in cluster.aws.zones:
+                message = f"{zone} is none of the cluster's zones, {', '.join(cluster.aws.zones)}"
+                yield (*pool.path, "zones", index), message

@@ -1,0 +1,52 @@
+"""Quotas in the words of the spec: the resource that each is counted in, its unit and its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.diagnostics.finding import Path
+from gpuc.model import Cluster, Pool, Queue, Share
+from gpuc.model.names import CPU, GPU, mig_resource
+from gpuc.spec.queues import Quota
+
+
+def counted(pool: Pool) -> tuple[str, ...]:
+    """The resources that quotas of the pool are counted in; the others follow in proportion."""
+    return pool.gpu_resource_names or (CPU,)
+
+
+def quotas(cluster: Cluster, pool: Pool) -> Iterator[tuple[Queue, Share, Quota]]:
+    """Every share of the pool with the text that it came from, in the order of the queues."""
+    for queue in cluster.queues:
+        for share in queue.shares:
+            if share.pool is pool:
+                yield queue, share, queue.spec.quota[pool.name]
+
+
+def leaf(share: Share, quota: Quota, resource: str) -> Path:
+    """Where the quota says how much of the resource."""
+    if quota.nodes is not None:
+        return (*share.path, "nodes")
+    if quota.shares is not None:
+        return (*share.path, "shares")
+    for profile in quota.slices or {}:
+        if resource in (mig_resource(profile), GPU) and (quota.gpus is None or resource != GPU):
+            return (*share.path, "slices", profile)
+    return (*share.path, "gpus")
+
+
+def unit(pool: Pool, resource: str, *, in_nodes: bool = False) -> str:
+    """What pieces of the resource are called."""
+    if in_nodes:
+        return "nodes"
+    if pool.sharing is None or pool.sharing.mode == "exclusive":
+        return "GPUs"
+    if pool.sharing.mode == "shared":
+        return "shares"
+    profile = next((name for name in pool.sharing.slices() if mig_resource(name) == resource), "")
+    return f"{profile} slices" if profile else ("slices" if pool.sharing.strategy == "single" else "whole GPUs")
+
+
+def pieces(pool: Pool, resource: str, amount: int, *, in_nodes: bool = False) -> int:
+    """The amount of a counted resource in nodes, or in its own pieces."""
+    return amount // pool.node[resource] if in_nodes else amount

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("KUE014", source="kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2 borrowWithinCohort")
+def borrowing_with_fair_sharing(cluster: Cluster) -> Breaches:
+    """A queue preempts while it borrows, and the cluster shares fairly.
+
+    Fair sharing decides by weight who gives way; preemption for borrowed quota by priority would undo it, so Kueue
+    knows only one of them.
+    """
+    for queue in cluster.queues:
+        if cluster.spec.queueing.fair_sharing and queue.spec.preempt.borrowing != "never":
+            message = f"borrowing is {queue.spec.preempt.borrowing}, but queueing.fairSharing is on"
+            yield (*queue.path, "preempt", "borrowing"), message, "write never"

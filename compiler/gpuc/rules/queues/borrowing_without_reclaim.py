@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("KUE111", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
+def borrowing_without_reclaim(cluster: Cluster) -> Breaches:
+    """A queue preempts while it borrows, but never reclaims its own.
+
+    Kueue's webhook refuses such a ClusterQueue, and the sync fails.
+    """
+    for queue in cluster.queues:
+        preempt = queue.spec.preempt
+        if preempt.borrowing != "never" and preempt.reclaim == "never":
+            message = f"borrowing is {preempt.borrowing} while reclaim is never; it takes lower-priority or any"
+            yield (*queue.path, "preempt", "borrowing"), message

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("KUE105", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
+def cohort_without_partners(cluster: Cluster) -> Breaches:
+    """A cohort has fewer than two queues.
+
+    Nothing can be lent in it: the other queue's cohort may be spelled differently.
+    """
+    for cohort in cluster.cohorts:
+        if len(cohort.queues) < 2:
+            members = f"only the queue {cohort.queues[0].name}" if cohort.queues else "no queue"
+            yield cohort.path, f"cohort {cohort.name} has {members}; lending takes two"

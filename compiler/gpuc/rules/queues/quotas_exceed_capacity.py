@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Path
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+from gpuc.rules.queues._units import counted, leaf, pieces, quotas, unit
+
+
+@rule("KRP004", source="aws/karpenter-provider-aws#8068")
+def quotas_exceed_capacity(cluster: Cluster) -> Breaches:
+    """Queues are promised more of a pool than its nodes can ever hold.
+
+    Kueue admits against quota, not against nodes. Work inside the excess is admitted, never scheduled, and holds
+    quota that others could use.
+    """
+    for pool in cluster.pools:
+        shares = list(quotas(cluster, pool))
+        in_nodes = all(quota.nodes is not None for _, _, quota in shares)
+        told: set[Path] = set()
+        for resource in counted(pool):
+            most = pool.capacity[resource]
+            promised = sum(share.nominal[resource] for _, share, _ in shares)
+            running = 0
+            for _, share, quota in shares:
+                running += share.nominal[resource]
+                if running > most:
+                    path = leaf(share, quota, resource)
+                    if path not in told:
+                        told.add(path)
+                        total = pieces(pool, resource, promised, in_nodes=in_nodes)
+                        limit = pieces(pool, resource, most, in_nodes=in_nodes)
+                        pieces_name = unit(pool, resource, in_nodes=in_nodes)
+                        yield path, f"{total} {pieces_name} of {pool.name} promised, at most {limit} can exist"
+                    break

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.model.names import GPU
+from gpuc.rules import Breaches, rule
+from gpuc.rules.queues._units import leaf
+
+
+@rule(
+    "KUE012",
+    Severity.WARNING,
+    source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/rm.go; kubernetes-sigs/kueue v0.19.2 flavorFungibility",
+)
+def slices_under_the_name_of_gpus(cluster: Cluster) -> Breaches:
+    """One queue calls slices of one pool and whole GPUs of another nvidia.com/gpu.
+
+    With the single strategy a slice is advertised as a GPU. Work that asks for a GPU lands on a seventh of one,
+    whichever pool is free first.
+    """
+    for queue in cluster.queues:
+        offering = [pool for pool in queue.pools if GPU in pool.gpu_resource_names]
+        whole = [pool.name for pool in offering if pool.sharing and pool.sharing.strategy != "single"]
+        for share in queue.shares:
+            sharing = share.pool.sharing
+            if whole and sharing and sharing.strategy == "single":
+                path = leaf(share, queue.spec.quota[share.pool.name], GPU)
+                yield path, f"slices of {share.pool.name} and GPUs of {', '.join(whole)} are all nvidia.com/gpu"

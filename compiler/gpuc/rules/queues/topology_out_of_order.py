@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+ORDER = ("zone", "block", "host")
+
+
+@rule("KUE017", source="kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2/topology_types.go")
+def topology_out_of_order(cluster: Cluster) -> Breaches:
+    """The levels of a topology are not widest first, each once.
+
+    Kueue takes the host as the last level only, and refuses a level that stands twice.
+    """
+    for pool in cluster.pools:
+        levels = pool.spec.topology or []
+        expected = [level for level in ORDER if level in levels]
+        if levels != expected:
+            wrong = next(index for index, level in enumerate(levels) if expected[index : index + 1] != [level])
+            message = f"topology is {', '.join(levels)}; the order is {', '.join(expected)}"
+            yield (*pool.path, "topology", wrong), message, f"write [{', '.join(expected)}]"

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Path
+from gpuc.model import Cluster, Cohort, Queue, Share
+from gpuc.model.names import GPU, mig_resource
+from gpuc.rules import Breaches, rule
+from gpuc.rules.queues._units import counted, pieces, unit
+from gpuc.spec.queues import Quota
+
+
+@rule("KUE008", source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
+def unreachable_borrowing(cluster: Cluster) -> Breaches:
+    """A queue counts on more borrowed quota than others lend.
+
+    Its tenants wait for capacity that they were told to have, next to nodes that stand idle.
+    """
+    for queue in cluster.queues:
+        cohort = cluster.cohort_of(queue)
+        for share in queue.shares:
+            quota = queue.spec.quota[share.pool.name]
+            if quota.borrow == 0:
+                continue
+            if cohort is None:
+                path = (*share.path, "borrow")
+                yield path, f"{queue.name} borrows of {share.pool.name}, but has no cohort", "name a cohort, or write 0"
+            else:
+                yield from _beyond_lent(queue, share, quota, cohort)
+
+
+def _beyond_lent(queue: Queue, share: Share, quota: Quota, cohort: Cohort) -> Breaches:
+    pool, path = share.pool, (*share.path, "borrow")
+    lent = cohort.others(queue, pool)
+    if share.borrow is None:
+        if not any(lent.get(name) for name in counted(pool)):
+            yield path, f"borrow is all, but no other queue of cohort {queue.spec.cohort} lends {pool.name}", "write 0"
+        return
+    in_nodes = quota.nodes is not None
+    for resource in counted(pool):
+        wanted, most = share.borrow[resource], lent.get(resource, 0)
+        if wanted > most:
+            name = unit(pool, resource, in_nodes=in_nodes)
+            wanted = pieces(pool, resource, wanted, in_nodes=in_nodes)
+            most = pieces(pool, resource, most, in_nodes=in_nodes)
+            message = f"borrows {wanted} {name} of {pool.name}, others lend at most {most}"
+            yield (*path, *_profile(quota, resource)), message, f"write {most}"
+            if not isinstance(quota.borrow, dict):
+                return  # the other resources follow from the same number
+
+
+def _profile(quota: Quota, resource: str) -> Path:
+    """The step to the number of the resource's slices, where borrow has one by profile."""
+    profiles = quota.borrow if isinstance(quota.borrow, dict) else {}
+    return next(((profile,) for profile in profiles if resource in (GPU, mig_resource(profile))), ())

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("REM104", Severity.WARNING)
+def tenant_without_lasting_queue(cluster: Cluster) -> Breaches:
+    """A tenant stays, and all of its queues leave.
+
+    Its LocalQueues are held: what the tenant submits is never admitted.
+    """
+    for tenant in cluster.tenants:
+        if not tenant.spec.leaving and tenant.queues and all(queue.spec.leaving for queue in tenant.queues):
+            names = ", ".join(queue.name for queue in tenant.queues)
+            message = f"{names} leaves, and tenant {tenant.name} has no other queue"
+            fix = f"give {tenant.name} another queue, or mark it as leaving"
+            yield (*tenant.queues[-1].path, "leaving"), message, fix

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("SHR001", source="NVIDIA/k8s-device-plugin v0.20.0 cmd/mps-control-daemon/mps/device.go")
+def too_many_mps_clients(cluster: Cluster) -> Breaches:
+    """A GPU is shared through MPS by more clients than it takes.
+
+    The device plugin exits, and the node advertises no GPU at all.
+    """
+    for pool in cluster.gpu_pools:
+        if pool.gpu and pool.sharing and pool.sharing.kind == "mps":
+            most = pool.gpu.mps_clients_max
+            if pool.sharing.replicas > most:
+                message = f"{pool.sharing.replicas} MPS shares of {pool.gpu.name}, which takes {most} clients"
+                yield (*pool.path, "sharing", "mps", "replicas"), message, f"write {most} at most"

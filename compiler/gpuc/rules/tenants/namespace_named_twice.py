@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("TEN101")
+def namespace_named_twice(cluster: Cluster) -> Breaches:
+    """Two tenants have the same namespace.
+
+    A namespace has one owner: its label, quota, roles and bill would be those of whichever was applied last.
+    """
+    owners: dict[str, str] = {}
+    for tenant in cluster.tenants:
+        for namespace in tenant.namespaces:
+            owner = owners.setdefault(namespace.name, tenant.name)
+            if owner != tenant.name:
+                yield (*namespace.path, "podSecurity"), f"{namespace.name} belongs to tenant {owner} already"

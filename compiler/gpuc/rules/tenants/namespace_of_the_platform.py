@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule(
+    "TEN102",
+    source="kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go",
+)
+def namespace_of_the_platform(cluster: Cluster) -> Breaches:
+    """A tenant's namespace is one of the platform's.
+
+    Quotas, queues and policies for tenants would stop the controllers that run there, and the tenant's members could
+    change these.
+    """
+    for tenant in cluster.tenants:
+        for namespace in tenant.namespaces:
+            if namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
+                message = f"{namespace.name} belongs to the platform; {tenant.name} needs one of its own"
+                yield (*namespace.path, "podSecurity"), message

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("TEN104", source="Kubernetes documentation, taints and tolerations, dedicated nodes")
+def queue_of_dedicated_tenant(cluster: Cluster) -> Breaches:
+    """A dedicated tenant shares a queue with others.
+
+    Pods of the others would run on the nodes that it has for itself.
+    """
+    dedicated = {tenant.name for tenant in cluster.tenants if tenant.spec.isolation == "dedicated"}
+    for queue in cluster.queues:
+        for index, name in enumerate(queue.tenant_names):
+            others = [other for other in queue.tenant_names if other != name]
+            if name in dedicated and others:
+                message = f"{name} is dedicated and shares {queue.name} with {', '.join(dict.fromkeys(others))}"
+                yield (*queue.path, "tenants", index), message

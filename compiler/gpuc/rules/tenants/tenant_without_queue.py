@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("TEN105", Severity.WARNING)
+def tenant_without_queue(cluster: Cluster) -> Breaches:
+    """No queue names a tenant.
+
+    Its namespaces are there, with a quota of nothing: no pod of it ever starts.
+    """
+    for tenant in cluster.tenants:
+        if not tenant.queues and not tenant.spec.leaving:
+            yield (*tenant.path, "costCentre"), f"no queue names the tenant {tenant.name}"

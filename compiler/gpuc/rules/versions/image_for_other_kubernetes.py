@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+from gpuc.rules.nodes._images import image_path
+from gpuc.rules.versions._compatibility import numbers
+
+
+@rule("VER104", source="awslabs/amazon-eks-ami v20260724; catalog, images")
+def image_for_other_kubernetes(cluster: Cluster) -> Breaches:
+    """An image family is not built for the cluster's Kubernetes version.
+
+    There is no image to start, or its kubelet is too old for the API server.
+    """
+    wanted = cluster.spec.kubernetes
+    for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
+        low, high = pool.image.kubernetes_min, pool.image.kubernetes_max
+        if high and numbers(wanted) > numbers(high):
+            yield path, f"{pool.image.id} images end with Kubernetes {high}, the cluster has {wanted}"
+        elif low and numbers(wanted) < numbers(low):
+            yield path, f"{pool.image.id} images begin with Kubernetes {low}, the cluster has {wanted}"

@@ -1,0 +1,102 @@
+"""Bytes to text: size, UTF-8, and characters that nobody can see in a review."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from typing import NoReturn
+
+from gpuc.diagnostics.finding import Finding, Mark, Severity, Stop, fault
+
+SIZE_LIMIT_BYTES = 1 << 20
+LINE_LIMIT = 1 << 16
+_SHOWN = 10
+
+BOM = fault(
+    "YAML014", Severity.INFO, "The file begins with a byte order mark.",
+    "It is skipped here, but other tools count it into the first key.",
+)  # fmt: skip
+NOT_UTF8 = fault(
+    "YAML015", Severity.ERROR, "The file is not UTF-8.",
+    "Every tool behind would guess another encoding, and names would differ between objects.",
+)  # fmt: skip
+INVISIBLE = fault(
+    "YAML016", Severity.ERROR, "A character that cannot be seen stands in the file.",
+    "Control characters are forbidden in YAML, exotic line breaks count differently in every tool, and "
+    "direction marks make a review show other text than what is compiled.",
+    "https://yaml.org/spec/1.2.2/#51-character-set; CVE-2021-42574",
+)  # fmt: skip
+TOO_LARGE = fault(
+    "YAML019", Severity.ERROR, "The file, or a line in it, is longer than a spec can be.",
+    "It is not parsed at all, so that no file can exhaust the time and memory of CI.",
+)  # fmt: skip
+UNREADABLE = fault(
+    "YAML022", Severity.ERROR, "The file cannot be read.",
+    "The file is missing, a folder stands in its place, or its permissions forbid reading.",
+)  # fmt: skip
+
+_invisible = re.compile(
+    "[^\t\n\r\x20-\x7e\xa0-\u200a\u2010-\u2027\u202f-\u205f\u2070-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+
+
+def text_of(place: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
+    """The text of a file, without a byte order mark, and remarks that stop nothing.
+
+    Raises:
+        Stop: when it cannot be read, is too large, is not UTF-8 or holds characters that cannot be seen.
+    """
+    start = Mark(file, 1, 1)
+    data = _bytes(place, start)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:4]:
+        raise Stop([NOT_UTF8.at((), "this is UTF-16 or UTF-32, not UTF-8", fix="save it as UTF-8", mark=start)])
+    remarks = []
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+        remarks.append(BOM.at((), "the file begins with a byte order mark", fix="save it without", mark=start))
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        _not_utf8(data, error.start, file)
+    found = [
+        INVISIBLE.at(
+            (), f"U+{ord(match[0]):04X} stands here, which nobody can see", mark=mark_at(text, match.start(), file)
+        )
+        for match, _ in zip(_invisible.finditer(text), range(_SHOWN), strict=False)
+    ]
+    found += [
+        TOO_LARGE.at((), f"the line has more than {LINE_LIMIT} characters", mark=Mark(file, number, 1))
+        for number, line in enumerate(text.splitlines(), 1)
+        if len(line) > LINE_LIMIT
+    ]
+    if found:
+        raise Stop([*remarks, *found])
+    return text, remarks
+
+
+def mark_at(text: str, offset: int, file: str) -> Mark:
+    """The line and column of an offset, where \\r\\n, \\n and \\r each end a line."""
+    before = text[:offset].replace("\r\n", "\n").replace("\r", "\n")
+    return Mark(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+
+def _bytes(place: pathlib.Path, start: Mark) -> bytes:
+    try:
+        if place.is_dir():
+            raise Stop([UNREADABLE.at((), f"{start.file} is a folder", mark=start)])
+        if place.exists() and not place.is_file():
+            raise Stop([UNREADABLE.at((), f"{start.file} is not a regular file", mark=start)])
+        with place.open("rb") as stream:
+            data = stream.read(SIZE_LIMIT_BYTES + 1)
+    except (OSError, RuntimeError, ValueError) as error:
+        why = (getattr(error, "strerror", None) or str(error)).lower()
+        raise Stop([UNREADABLE.at((), f"{start.file} cannot be read: {why}", mark=start)]) from None
+    if len(data) > SIZE_LIMIT_BYTES:
+        raise Stop([TOO_LARGE.at((), f"{start.file} is larger than {SIZE_LIMIT_BYTES >> 20} MiB", mark=start)])
+    return data
+
+
+def _not_utf8(data: bytes, offset: int, file: str) -> NoReturn:
+    mark = mark_at(data[:offset].decode(), offset, file)
+    message = f"byte 0x{data[offset]:02X} at offset {offset} is not UTF-8"
+    raise Stop([NOT_UTF8.at((), message, fix="save the file as UTF-8", mark=mark)]) from None

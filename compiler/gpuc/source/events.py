@@ -1,0 +1,61 @@
+"""Text to the parser's events, or to a plain sentence about why the text is not YAML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.diagnostics.finding import Finding, Mark, Severity, Stop, fault
+
+SYNTAX = fault(
+    "YAML001", Severity.ERROR, "The text is not YAML.",
+    "Nothing behind this place can be read.", "https://yaml.org/spec/1.2.2/",
+)  # fmt: skip
+TAB = fault(
+    "YAML002", Severity.ERROR, "A line is indented with a tab.",
+    "YAML forbids tabs in indentation, because their width differs between editors.",
+    "https://yaml.org/spec/1.2.2/#61-indentation-spaces",
+)  # fmt: skip
+
+_PLAIN_WORDS = {
+    "mapping values are not allowed": "a colon cannot stand here: quote text with a colon, or check the indentation",
+    "sequence entries are not allowed": "a list cannot begin here: put its first dash on a line of its own",
+    "found unexpected end of stream": "the quote is never closed",
+    "expected <block end>": "a key is expected here: check the indentation and the line before",
+    "could not find expected ':'": "a key without a colon, or text of several lines without quotes",
+    "',' or ": "a comma or the closing bracket is missing",
+    "cannot start any token": "this character cannot begin a value: put the value in quotes",
+}
+_tabbed = re.compile(r"[ ]*\t[ \t]*[^\s#]")
+
+
+def events(text: str, file: str) -> Iterator[Any]:
+    """The events of a text, one by one, so that a reader can stop before a large one is scanned to its end.
+
+    Raises:
+        Stop: where the text is not YAML.
+    """
+    from ruamel.yaml import YAML
+
+    yaml = YAML(
+        typ="safe", pure=True
+    )  # libyaml's parser refuses `{server: https://example.com}`, which YAML 1.2 allows
+    _, parser = yaml.get_constructor_parser(text)
+    try:
+        while parser.check_event():
+            yield parser.get_event()
+    except Exception as error:  # beside its own errors the parser also lets a few ValueErrors of bad escapes through
+        place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None) or yaml.reader
+        problem = getattr(error, "problem", None) or "the parser gave up here"
+        raise Stop(_findings(text, Mark(file, place.line + 1, place.column + 1), problem)) from None
+
+
+def _findings(text: str, mark: Mark, problem: str) -> list[Finding]:
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    tabs = [number for number, line in enumerate(lines, 1) if _tabbed.match(line)]
+    if {mark.line, mark.line - 1} & set(tabs):
+        marks = [Mark(mark.file, number, lines[number - 1].index("\t") + 1) for number in tabs]
+        return [TAB.at((), "the line is indented with a tab", fix="indent with spaces", mark=tab) for tab in marks]
+    words = next((plain for part, plain in _PLAIN_WORDS.items() if part in problem), problem)
+    return [SYNTAX.at((), f"this is not YAML: {words}", mark=mark)]

@@ -1,0 +1,94 @@
+"""What a plain scalar means: YAML 1.2's core schema, and the texts that other readers take for something else."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gpuc.diagnostics.finding import Fault, Severity, fault
+
+_YAML11 = "https://yaml.org/type/"
+_YAML12 = "https://yaml.org/spec/1.2.2/#103-core-schema"
+
+NORWAY = fault(
+    "YAML007", Severity.ERROR, "A plain word is a boolean for some readers and text for others.",
+    "YAML 1.1 reads yes, no, on, off, y and n as booleans, YAML 1.2 as text: the country code of Norway becomes false.",
+    f"{_YAML11}bool.html",
+)  # fmt: skip
+NUMBER_FORM = fault(
+    "YAML008", Severity.ERROR, "A number is written in a form that readers take for different values.",
+    "010 is eight in YAML 1.1 and ten in YAML 1.2, 1_000 and 1e3 are numbers in one and text in the other; "
+    "account ids and commit ids look like this.",
+    f"{_YAML11}int.html",
+)  # fmt: skip
+SEXAGESIMAL = fault(
+    "YAML009", Severity.ERROR, "Digits between colons are a number in base 60 for some readers.",
+    "YAML 1.1 reads 12:30:00 as the number 45000.",
+    f"{_YAML11}int.html",
+)  # fmt: skip
+TIMESTAMP = fault(
+    "YAML010", Severity.ERROR, "A date without quotes is a timestamp for some readers and text for others.",
+    "YAML 1.1 readers turn it into a date and print it differently, often in another time zone.",
+    f"{_YAML11}timestamp.html",
+)  # fmt: skip
+NUMBER_RANGE = fault(
+    "YAML020", Severity.ERROR, "A number does not fit 64 bits, or is no number.",
+    "Readers round it, overflow to infinity or refuse it; a commit id of digits can look like one.",
+    _YAML12,
+)  # fmt: skip
+
+_plain = re.compile(
+    r"""(?P<null>~|null|Null|NULL|)
+    |(?P<true>true|True|TRUE)
+    |(?P<false>false|False|FALSE)
+    |(?P<int>[-+]?(?:0|[1-9][0-9]*)|0x[0-9a-fA-F]+)
+    |(?P<float>[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+][0-9]+)?)
+    |(?P<norway>[yY]|yes|Yes|YES|[nN]|no|No|NO|on|On|ON|off|Off|OFF)
+    |(?P<form>[-+]?0[0-9]+|0o[0-7]+|[-+]?0b[01_]+|[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?
+        |[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+)
+    |(?P<sexagesimal>[-+]?[0-9]+(?::[0-5]?[0-9])+(?:\.[0-9]*)?)
+    |(?P<timestamp>[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t][0-9].*)?)
+    |(?P<infinite>[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))""",
+    re.VERBOSE | re.DOTALL,
+).fullmatch
+
+_TRUE_WORDS = ("y", "yes", "on")
+
+
+def resolve(text: str) -> tuple[Any, Fault | None]:
+    """The value that a plain scalar has, and the trap that it is; in a trap the value is the text itself.
+
+    Source: YAML 1.2.2, section 10.3; the traps are the forms of the YAML 1.1 type repository.
+    """
+    match = _plain(text)
+    if match is None:
+        return text, None
+    kind = match.lastgroup
+    if kind == "int":
+        return _whole(text)
+    if kind == "float":
+        value = float(text)
+        return (text, NUMBER_RANGE) if value in (float("inf"), float("-inf")) else (value, None)
+    traps = {
+        "norway": NORWAY, "form": NUMBER_FORM, "sexagesimal": SEXAGESIMAL, "timestamp": TIMESTAMP,
+        "infinite": NUMBER_RANGE,
+    }  # fmt: skip
+    if kind in traps:
+        return text, traps[kind]
+    return {"null": None, "true": True, "false": False}[kind or "null"], None
+
+
+def advice(trap: Fault, text: str) -> str:
+    """What to write instead of a trap."""
+    if trap is NORWAY:
+        return f'write {"true" if text.lower() in _TRUE_WORDS else "false"}, or "{text}" where the word is meant'
+    if trap is NUMBER_FORM:
+        return f'write "{text}" where text is meant, or the number in plain decimal digits'
+    return f'write "{text}"'
+
+
+def _whole(text: str) -> tuple[Any, Fault | None]:
+    if len(text) > 20:
+        return text, NUMBER_RANGE
+    value = int(text, 0)
+    return (value, None) if -(2**63) <= value < 2**63 else (text, NUMBER_RANGE)

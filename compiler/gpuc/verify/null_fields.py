@@ -1,0 +1,38 @@
+"""Empty values that a pinned chart renders as nulls, which a server-side apply refuses in objects of custom kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.catalog import load
+from gpuc.catalog.records import NullField
+from gpuc.diagnostics.finding import Path
+from gpuc.objects.object_set import dig
+
+
+def null_fields(component: str, values: Any) -> Iterator[tuple[Path, str]]:
+    """Path of each empty value, and the field that is null by it.
+
+    A value that is not there has the chart's default, which renders no null.
+
+    Args:
+        component: the chart's key in the release set.
+    """
+    for row in load().null_fields.get(component, ()):
+        *above, key = row.value.split(".")
+        parent = dig(values, *above)
+        if isinstance(parent, dict) and key in parent and _is_empty(parent[key]) and _is_rendered(row, values):
+            yield (*above, key), f"is empty, so that the chart renders {row.kind} with a null at {row.field}"
+
+
+def _is_empty(value: Any) -> bool:
+    return value in (None, "", {}, [])
+
+
+def _is_rendered(row: NullField, values: Any) -> bool:
+    """Whether the chart renders the object at all."""
+    if not row.object_if:
+        return True
+    switch = dig(values, *row.object_if.split("."))
+    return row.object_default if switch is None else switch is True

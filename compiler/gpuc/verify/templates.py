@@ -1,0 +1,89 @@
+"""Gatekeeper's ConstraintTemplates: what they declare, and the parts that their CRD leaves open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from gpuc.catalog.schemas import cel_source
+from gpuc.catalog.schemas.structural import Schema, strict
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig, items
+from gpuc.verify.mismatch import Fit, Mismatch, mismatches, validator
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
+
+_CEL_ENGINE = "K8sNativeValidation"
+_OPEN = '{"x-kubernetes-preserve-unknown-fields": true}'
+_LEGACY = ("/v1alpha1", "/v1beta1")
+_PARAMETERS = ("spec", "crd", "spec", "validation", "openAPIV3Schema")
+
+
+def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
+    """By the kind of constraint, the schema of its parameters that its template declares, as JSON text.
+
+    A template whose schema is none is left out: `open_parts` tells of it. Where several templates of a kind declare
+    differently, as those of several clusters in one folder, nobody knows which is meant, and anything goes.
+    """
+    declared: dict[str, set[str]] = {}
+    for template in manifests:
+        if template.kind == "ConstraintTemplate":
+            declared.setdefault(_kind(template), set()).add(_declared(template))
+    texts = {kind: each.pop() if len(each) == 1 else _OPEN for kind, each in declared.items()}
+    return {kind: text for kind, text in texts.items() if not _schema_fault(text)}
+
+
+def parameter_mismatches(constraint: Manifest, declared: str) -> Iterator[Mismatch]:
+    """What is wrong with a constraint's parameters, by the text that its template declares."""
+    compiled, schema = _parameters(declared)
+    for item in mismatches(compiled, dig(constraint.body, "spec", "parameters") or {}, schema):
+        yield item.under("spec", "parameters")
+
+
+def open_parts(manifest: Manifest) -> Iterator[Mismatch]:
+    """What is wrong with a template beside its CRD: its name, and its CEL, where a misspelt word admits all."""
+    if manifest.name != _kind(manifest).lower():
+        fix = _kind(manifest).lower()
+        yield Mismatch(Fit.VALUE, ("metadata", "name"), f'a template is named "{fix}", its kind in lower case', fix)
+    wrong = _schema_fault(_declared(manifest))
+    if wrong:
+        yield Mismatch(Fit.VALUE, _PARAMETERS, wrong)
+    for t, target in items(dig(manifest.body, "spec", "targets")):
+        for c, code in items(dig(target, "code")):
+            if dig(code, "engine") == _CEL_ENGINE:
+                for item in mismatches(_cel_validator(), dig(code, "source"), cel_source()):
+                    yield item.under("spec", "targets", t, "code", c, "source")
+
+
+@cache
+def _parameters(declared: str) -> tuple[Draft202012Validator, Schema]:
+    schema = strict({"type": "object", **json.loads(declared)})
+    return validator(schema), schema
+
+
+@cache
+def _schema_fault(declared: str) -> str:
+    """Why a text is no schema of parameters; empty when it is one."""
+    try:
+        _parameters(declared)
+    except (TypeError, ValueError, AttributeError) as error:
+        return f"not a schema: {error}"
+    return ""
+
+
+def _declared(template: Manifest) -> str:
+    if template.api.endswith(_LEGACY) and dig(template.body, *_PARAMETERS[:-1], "legacySchema") is not False:
+        return _OPEN  # gatekeeper: frameworks constraint/pkg/apis/templates/v1beta1, legacySchema is true by default
+    return json.dumps(dig(template.body, *_PARAMETERS) or {}, sort_keys=True)
+
+
+@cache
+def _cel_validator() -> Draft202012Validator:
+    return validator(cel_source())
+
+
+def _kind(manifest: Manifest) -> str:
+    return str(dig(manifest.body, "spec", "crd", "spec", "names", "kind"))

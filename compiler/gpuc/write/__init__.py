@@ -1,0 +1,1 @@
+"""Puts files into out/ and clusters/: all or none, and only what changed."""

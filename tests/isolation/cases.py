@@ -1,0 +1,72 @@
+"""Trees for tests: written as YAML, broken examples, and clusters of many tenants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from gpuc.lint.load.objects import Reading
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import compiled_spec
+from tests.conftest import ROOT
+
+
+def manifests(text: str) -> list[Manifest]:
+    reading = Reading()
+    reading.add("t.yaml", text)
+    assert not reading.findings
+    return reading.manifests
+
+
+def tree(text: str, *, is_whole: bool = True) -> ObjectSet:
+    return ObjectSet(manifests(text), is_whole=is_whole)
+
+
+@cache
+def synced(example: str) -> tuple[Manifest, ...]:
+    return compiled_spec(ROOT, f"specs/{example}.yaml").synced
+
+
+def whole(objects: Sequence[Manifest]) -> ObjectSet:
+    return ObjectSet(objects, is_whole=True)
+
+
+def namespace(name: str, tenant: str, level: str = "restricted") -> str:
+    return f"""---
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {name}, labels: {{gpuc.dev/tenant: {tenant}, pod-security.kubernetes.io/enforce: {level}}}}}
+"""
+
+
+def policy(space: str, spec: str, name: str = "p", why: str = "") -> str:
+    annotations = f", annotations: {{gpuc.dev/why: {why}}}" if why else ""
+    return f"""---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {{name: {name}, namespace: {space}{annotations}}}
+spec: {spec}
+"""
+
+
+DENY = "{podSelector: {}, policyTypes: [Ingress, Egress]}"
+
+
+def tenants(count: int, spaces: int = 2) -> str:
+    """A cluster of tenants that are isolated as gpuc isolates them."""
+    parts = []
+    for number in range(count):
+        peer = f"{{namespaceSelector: {{matchLabels: {{gpuc.dev/tenant: t{number}}}}}}}"
+        open_to_own = f"ingress: [{{from: [{peer}]}}], egress: [{{to: [{peer}]}}]"
+        own = f"{{podSelector: {{}}, policyTypes: [Ingress, Egress], {open_to_own}}}"
+        dns = (
+            "{podSelector: {}, policyTypes: [Egress], egress: [{ports: [{port: 53, protocol: UDP}], to:"
+            " [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-system}},"
+            " podSelector: {matchLabels: {k8s-app: kube-dns}}}, {ipBlock: {cidr: 169.254.20.10/32}}]}]}"
+        )
+        for index in range(spaces):
+            name = f"t{number}-{index}"
+            parts += [namespace(name, f"t{number}"), policy(name, DENY, "deny"), policy(name, own, "own")]
+            parts.append(policy(name, dns, "dns"))
+    return "".join(parts)

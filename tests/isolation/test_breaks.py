@@ -1,0 +1,253 @@
+"""Every break of an example's isolation is reported at the object that was broken, and what breaks nothing is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from gpuc.isolation import flaws
+from gpuc.isolation.assumptions import Basis, assumptions
+from gpuc.isolation.policy import GROUP, read_policies
+from gpuc.isolation.proof import Gate, Reach
+from gpuc.isolation.tenancy import labelled_tenancy
+from gpuc.manifest.manifest import Body, Manifest
+from tests.conftest import EXAMPLES
+from tests.isolation.cases import synced, whole
+
+PEERS = {"ingress": "from", "egress": "to"}
+EVERY_POD: Body = {"podSelector": {}, "namespaceSelector": {}}
+OTHER = {"prod-use1": "search", "infer-euw1": "assistants", "train-usw2": "safety"}
+
+
+def places(policy: Manifest) -> Iterator[tuple[str, int]]:
+    for direction in PEERS:
+        for index in range(len(policy.body["spec"].get(direction, []))):
+            yield direction, index
+
+
+def changed(policy: Manifest, change: Callable[[Body], None]) -> Manifest:
+    body = deepcopy(policy.body)
+    change(body["spec"])
+    return replace(policy, body=body)
+
+
+def widenings(policy: Manifest, other: str) -> Iterator[tuple[str, Manifest]]:
+    """The policy with one rule opened to another tenant, each way in which people do that."""
+    for direction, index in places(policy):
+        ends = PEERS[direction]
+
+        def with_peer(peer: Any, direction: str = direction, index: int = index, ends: str = ends) -> Manifest:
+            return changed(policy, lambda spec: spec[direction][index].__setitem__(ends, peer))
+
+        name = f"{policy.namespace}/{policy.name}: {direction}[{index}]"
+        own = policy.body["spec"][direction][index][ends]
+        yield f"{name} has no peers", changed(policy, lambda spec, d=direction, i=index, e=ends: spec[d][i].pop(e))
+        yield f"{name} has no peer in its list", with_peer([])
+        yield f"{name} takes every namespace", with_peer([{"namespaceSelector": {}}])
+        yield f"{name} takes every pod", with_peer([*own, EVERY_POD])
+        yield (
+            f"{name} selects by pod labels alone",
+            with_peer([{"namespaceSelector": {}, "podSelector": {"matchLabels": {"app": "server"}}}]),
+        )
+        yield f"{name} names a tenant", with_peer(
+            [*own, {"namespaceSelector": {"matchExpressions": [
+                {"key": "gpuc.dev/tenant", "operator": "In", "values": [other, "nobody"]}]}}]
+        )  # fmt: skip
+        yield (
+            f"{name} takes all tenants",
+            with_peer(
+                [{"namespaceSelector": {"matchExpressions": [{"key": "gpuc.dev/tenant", "operator": "Exists"}]}}]
+            ),
+        )
+        yield f"{name} takes all but one", with_peer(
+            [{"namespaceSelector": {"matchExpressions": [
+                {"key": "gpuc.dev/tenant", "operator": "NotIn", "values": ["nobody"]}]}}]
+        )  # fmt: skip
+        yield f"{name} takes all addresses", with_peer([{"ipBlock": {"cidr": "0.0.0.0/0"}}])
+        yield (
+            f"{name} takes all but the metadata",
+            with_peer([{"ipBlock": {"cidr": "0.0.0.0/0", "except": ["169.254.169.254/32"]}}]),
+        )
+    for direction in PEERS:
+        spec = policy.body["spec"]
+        if direction.capitalize() in spec["policyTypes"]:
+            name = f"{policy.namespace}/{policy.name}: {direction}"
+            yield (
+                f"{name} has an empty rule",
+                changed(policy, lambda spec, d=direction: spec.__setitem__(d, [*spec.get(d, []), {}])),
+            )
+
+
+def tenant_of(objects: tuple[Manifest, ...], namespace: str) -> str:
+    return next(
+        each.labels["gpuc.dev/tenant"] for each in objects if each.kind == "Namespace" and each.name == namespace
+    )
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_is_isolated(example: str) -> None:
+    assert list(flaws(whole(synced(example)))) == []
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_widened_rule_is_reported_at_its_policy(example: str) -> None:
+    objects, tried = synced(example), 0
+    for position, policy in enumerate(objects):
+        if policy.kind != "NetworkPolicy" or policy.name == "default-deny":
+            continue
+        other = OTHER[example]
+        if tenant_of(objects, policy.namespace) == other:
+            other = next(tenant for tenant in ("research", "retrieval", "foundation") if tenant_known(objects, tenant))
+        for what, broken in widenings(policy, other):
+            found = list(flaws(whole((*objects[:position], broken, *objects[position + 1 :]))))
+            assert {flaw.manifest.name for flaw in found} == {policy.name}, what
+            assert {flaw.manifest.namespace for flaw in found} == {policy.namespace}, what
+            assert {flaw.fault.id for flaw in found} <= {"ISO001", "ISO002"}, what
+            tried += 1
+    print(f"{example}: {tried} widened rules")
+    assert tried > 150
+
+
+def tenant_known(objects: tuple[Manifest, ...], tenant: str) -> bool:
+    return any(each.labels.get("gpuc.dev/tenant") == tenant for each in objects if each.kind == "Namespace")
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_two_ends_that_open_are_an_error_that_names_both_rules(example: str) -> None:
+    """The egress of one namespace and the ingress of another tenant's, both widened: one pair on the ports of both."""
+    objects = synced(example)
+    own = [each for each in objects if each.kind == "NetworkPolicy" and each.name == "allow-tenant"]
+    for caller in own:
+        for called in own:
+            if tenant_of(objects, caller.namespace) == tenant_of(objects, called.namespace):
+                continue
+            rule_out = {"to": [{"namespaceSelector": {}}], "ports": [{"port": 8000, "endPort": 8100}]}
+            rule_in = {"from": [{"namespaceSelector": {}}], "ports": [{"port": 8080}, {"port": 53, "protocol": "UDP"}]}
+            broken = {
+                id(caller): changed(caller, lambda spec, rule=rule_out: spec["egress"].append(rule)),
+                id(called): changed(called, lambda spec, rule=rule_in: spec["ingress"].append(rule)),
+            }
+            found = list(flaws(whole([broken.get(id(each), each) for each in objects])))
+            errors = [flaw for flaw in found if flaw.fault.id == "ISO001"]
+            assert {(flaw.manifest.namespace, flaw.path) for flaw in errors} == {
+                (caller.namespace, ("spec", "egress", 1, "to", 0)),
+                (called.namespace, ("spec", "ingress", 1, "from", 0)),
+            }
+            for flaw in errors:
+                other = called if flaw.manifest.namespace == caller.namespace else caller
+                assert f"NetworkPolicy {other.namespace}/allow-tenant ({other.file}: spec." in flaw.message
+                assert "on TCP 8080;" in flaw.message
+
+
+def shared_tenants(objects: tuple[Manifest, ...]) -> list[Manifest]:
+    """Namespaces of tenants that have several: of a sole one without policies nobody can tell that it lacks them."""
+    spaces = [each for each in objects if each.kind == "Namespace"]
+    count = Counter(each.labels["gpuc.dev/tenant"] for each in spaces)
+    return [each for each in spaces if count[each.labels["gpuc.dev/tenant"]] > 1]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_namespace_without_policies_is_reported_at_the_namespace(example: str) -> None:
+    objects = synced(example)
+    for space in shared_tenants(objects):
+        kept = [each for each in objects if (each.kind, each.namespace) != ("NetworkPolicy", space.name)]
+        found = list(flaws(whole(kept)))
+        assert {(flaw.manifest.kind, flaw.manifest.name) for flaw in found} == {("Namespace", space.name)}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_dropped_policies_are_reported_exactly_where_pods_are_open(example: str) -> None:
+    """Each choice of at most two policies of a namespace is kept: what they still isolate is no flaw."""
+    objects, opened = synced(example), 0
+    by_space: dict[str, list[Manifest]] = {}
+    for each in objects:
+        if each.kind == "NetworkPolicy":
+            by_space.setdefault(each.namespace, []).append(each)
+    for space in (each.name for each in shared_tenants(objects)):
+        policies = by_space[space]
+        others = [each for each in objects if (each.kind, each.namespace) != ("NetworkPolicy", space)]
+        for left in (left for count in range(3) for left in combinations(policies, count)):
+            types = {name for each in left for name in each.body["spec"]["policyTypes"]}
+            found = list(flaws(whole([*others, *left])))
+            assert bool(found) == (types != {"Ingress", "Egress"}), [each.name for each in left]
+            assert {(flaw.manifest.kind, flaw.manifest.name) for flaw in found} <= {("Namespace", space)}
+            opened += bool(found)
+    assert opened > 5
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_denial_that_selects_some_pods_isolates_no_others(example: str) -> None:
+    objects = synced(example)
+    for space in [each.name for each in objects if each.kind == "Namespace"]:
+        broken = [
+            changed(each, lambda spec: spec.__setitem__("podSelector", {"matchLabels": {"app": "server"}}))
+            if (each.kind, each.namespace) == ("NetworkPolicy", space) else each
+            for each in objects
+        ]  # fmt: skip
+        found = list(flaws(whole(broken)))
+        assert {(flaw.manifest.kind, flaw.manifest.name) for flaw in found} == {("Namespace", space)}
+        assert all("selects pods with other labels" in flaw.message for flaw in found)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("label", [None, "nobody", "another"])
+def test_a_changed_tenant_label_is_reported_at_the_namespace(example: str, label: str | None) -> None:
+    objects = synced(example)
+    for space in [each for each in objects if each.kind == "Namespace"]:
+        tenant = space.labels["gpuc.dev/tenant"]
+        labels = {key: value for key, value in space.labels.items() if key != "gpuc.dev/tenant"}
+        if label == "another":
+            labels["gpuc.dev/tenant"] = next(
+                each.labels["gpuc.dev/tenant"]
+                for each in objects
+                if each.kind == "Namespace" and each.labels["gpuc.dev/tenant"] != tenant
+            )
+        elif label:
+            labels["gpuc.dev/tenant"] = label
+        broken = [replace(each, labels=labels) if each is space else each for each in objects]
+        at = [flaw for flaw in flaws(whole(broken)) if flaw.manifest.name == space.name]
+        assert "ISO004" in {flaw.fault.id for flaw in at}
+
+
+def test_a_privileged_namespace_needs_a_constraint() -> None:
+    objects = synced("prod-use1")
+    fence = next(each for each in objects if each.kind == "GpucHostNetwork")
+    for change in (
+        None,
+        {"enforcementAction": "scoped"},
+        {"match": {**fence.body["spec"]["match"], "excludedNamespaces": ["*-train"]}},
+        {"match": {**fence.body["spec"]["match"], "labelSelector": {"matchLabels": {"a": "b"}}}},
+        {"match": {**fence.body["spec"]["match"], "namespaceSelector": {"matchLabels": {"gpuc.dev/tenant": "x"}}}},
+        {"match": {"kinds": [{"apiGroups": ["apps"], "kinds": ["Deployment"]}]}},
+    ):
+        broken = [each for each in objects if each is not fence]
+        if change is not None:
+            broken.append(replace(fence, body={"spec": {**fence.body["spec"], **change}}))
+        found = [(flaw.fault.id, flaw.manifest.name) for flaw in flaws(whole(broken))]
+        assert found == [("ISO003", "research-train"), ("ISO003", "search-train")]
+
+
+@pytest.mark.parametrize("action", ["warn", "dryrun"])
+def test_a_constraint_that_refuses_nothing_breaks_the_proof(action: str) -> None:
+    """No flaw, for a policy is rolled out in stages; but what the proof rests on is false until it denies."""
+    objects = [
+        replace(each, body={"spec": {**each.body["spec"], "enforcementAction": action}})
+        if each.kind == "GpucHostNetwork" else each
+        for each in synced("prod-use1")
+    ]  # fmt: skip
+    made = whole(objects)
+    assert list(flaws(made)) == []
+    reach = Reach(read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made))
+    broken = [each.because for each in assumptions(made, reach) if each.basis is Basis.BROKEN]
+    assert broken == ["neither Pod Security nor a constraint refuses it in research-train, search-train"]
+
+
+def test_a_gate_is_told_apart_by_what_it_is_not_by_what_it_says() -> None:
+    """Two bare gates of two namespaces are two, though all their fields may be equal."""
+    assert Gate("ingress", "a") != Gate("ingress", "a")

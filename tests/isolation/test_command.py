@@ -1,0 +1,198 @@
+"""`gpuc isolation` over specs and over files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpuc.cli.isolation_command import run_isolation
+from gpuc.diagnostics.usage import UsageError
+from tests.conftest import EXAMPLES, ROOT
+from tests.isolation.cases import DENY, namespace, policy
+
+OPEN_IN = "{podSelector: {}, ingress: [{from: [{namespaceSelector: {}}], ports: [{port: 80}]}]}"
+OPEN_OUT = "{podSelector: {}, policyTypes: [Egress], egress: [{to: [{namespaceSelector: {}}]}]}"
+
+
+def written(folder: Path, text: str) -> str:
+    file = folder / "tree.yaml"
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def test_the_examples_are_proven(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert run_isolation(["--format", "json"]) == 0
+    proofs = json.loads(capsys.readouterr().out)["proofs"]
+    assert {proof["name"] for proof in proofs} == set(EXAMPLES)
+    for proof in proofs:
+        assert proof["holds"]
+        assert {pair["state"] for pair in proof["pairs"]} == {"blocked"}
+        assert len(proof["pairs"]) == len(proof["tenants"]) * (len(proof["tenants"]) - 1)
+        assert {each["basis"] for each in proof["assumptions"]} == {"checked", "declared", "assumed"}
+
+
+def test_a_committed_tree_is_proven(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_isolation([str(ROOT / "out/prod-use1")]) == 0
+    told = capsys.readouterr().out
+    assert "6 ordered pairs: 6 blocked" in told
+    assert "assumed   NetworkPolicies are enforced" in told
+
+
+def test_an_open_pair_names_rules_and_ports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        namespace("blue", "b") + namespace("red", "r") + policy("red", OPEN_IN, "in") + policy("blue", OPEN_OUT, "out")
+    )
+    file = written(tmp_path, text + policy("blue", DENY, "deny"))
+    assert run_isolation([file]) == 1
+    told = capsys.readouterr().out
+    assert "OPEN b -> r: TCP 80" in told
+    lines = (tmp_path / "tree.yaml").read_text(encoding="utf-8").splitlines()
+    inward, outward = (next(n for n, line in enumerate(lines, 1) if word in line) for word in (OPEN_IN, OPEN_OUT))
+    assert f"out  NetworkPolicy blue/out, spec.egress[0].to[0], {file}:{outward}:" in told
+    assert f"in   NetworkPolicy red/in, spec.ingress[0].from[0], {file}:{inward}:" in told
+    assert told.endswith("The proof does not hold: 1 of 2 pairs open.\n")
+    assert run_isolation([file, "--format", "json"]) == 1
+    pairs = json.loads(capsys.readouterr().out)["proofs"][0]["pairs"]
+    assert [(pair["from"], pair["to"], pair["state"]) for pair in pairs] == [("b", "r", "open"), ("r", "b", "blocked")]
+    assert pairs[0]["ways"][0]["ingress"] == {
+        "policy": "red/in",
+        "file": file,
+        "line": inward,
+        "path": "spec.ingress[0].from[0]",
+    }
+
+
+def test_a_proof_that_rests_on_something_false_does_not_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    binding = """---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: devs, namespace: red}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: devs}]
+"""
+    closed = namespace("blue", "b") + namespace("red", "r") + policy("red", DENY) + policy("blue", DENY)
+    assert run_isolation([written(tmp_path, closed)]) == 0
+    assert run_isolation([written(tmp_path, closed + binding)]) == 1
+    assert "BROKEN    no tenant changes NetworkPolicies" in capsys.readouterr().out.replace("broken", "BROKEN")
+
+
+def test_tenants_by_another_label_and_by_namespace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spaces = (namespace("blue", "x") + namespace("red", "x") + namespace("kube-system", "x")).replace(
+        "gpuc.dev/tenant", "team"
+    )
+    file = written(tmp_path, spaces + policy("red", DENY))
+    assert run_isolation([file]) == 0
+    assert "2 tenants (each namespace taken for one)" in capsys.readouterr().out
+    assert run_isolation([file, "--tenant-label", "team"]) == 0
+    assert "1 tenants (by label team)" in capsys.readouterr().out
+    with pytest.raises(UsageError, match=r"no Namespace in .* has the label crew"):
+        run_isolation([file, "--tenant-label", "crew"])
+
+
+def test_many_tenants_fit_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "".join(namespace(f"team-{number}", f"t{number}") + policy(f"team-{number}", DENY) for number in range(30))
+    assert run_isolation([written(tmp_path, text)]) == 0
+    told = capsys.readouterr().out
+    assert "870 ordered pairs: 870 blocked" in told
+    assert max(map(len, told.splitlines())) < 160
+
+
+def test_help_names_the_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_isolation(["--help"]) == 0
+    assert "--tenant-label" in capsys.readouterr().out
+
+
+MISTAKES = {
+    "a namespaceSelector that selects all": (
+        "{podSelector: {}, ingress: [{from: [{namespaceSelector: {}}]}]}",
+        "from[0]",
+    ),
+    "two peers where one with both selectors was meant": (
+        "{podSelector: {matchLabels: {app: db}}, ingress: [{from: [{podSelector: {matchLabels: {app: api}}}, "
+        "{namespaceSelector: {matchLabels: {gpuc.dev/tenant: b}}}], ports: [{port: 5432}]}]}",
+        "from[1]",
+    ),
+    "a rule without any peer": ("{podSelector: {}, ingress: [{ports: [{port: 80}]}]}", "ingress[0]"),
+    "a range that takes in every pod": (
+        "{podSelector: {}, ingress: [{from: [{ipBlock: {cidr: 0.0.0.0/0}}]}]}",
+        "from[0]",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_usual_mistakes_are_named_by_their_rules(
+    mistake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec, rule = MISTAKES[mistake]
+    closed = namespace("blue", "b") + namespace("red", "r") + policy("red", DENY, "deny") + policy("blue", DENY, "deny")
+    out = policy("blue", "{podSelector: {}, policyTypes: [Egress], egress: [{}]}", "out")
+    assert run_isolation([written(tmp_path, closed + out)]) == 0
+    capsys.readouterr()
+    assert run_isolation([written(tmp_path, closed + out + policy("red", spec, "mistake"))]) == 1
+    told = capsys.readouterr().out
+    (line,) = (line for line in told.splitlines() if line.strip().startswith("in "))
+    assert "NetworkPolicy red/mistake" in line
+    assert rule in line
+
+
+def test_policies_that_forget_a_direction_or_stand_elsewhere_leave_it_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spaces = namespace("blue", "b") + namespace("red", "r")
+    no_egress = policy("blue", "{podSelector: {}, ingress: []}")
+    elsewhere = policy("default", DENY)
+    assert run_isolation([written(tmp_path, spaces + no_egress + elsewhere)]) == 1
+    told = capsys.readouterr().out
+    assert "OPEN b -> r: all ports" in told
+    assert "no egress policy of blue isolates pods at all" in told
+    assert "no ingress policy of red isolates pods at all" in told
+    assert "r         blocked   -" in told, "no pod of red gets into blue"
+
+
+def test_a_range_is_judged_by_where_pods_have_their_addresses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = "{podSelector: {}, policyTypes: [Ingress, Egress], ingress: [{from: [PEER]}], egress: [{to: [PEER]}]}"
+    both = both.replace("PEER", "{ipBlock: {cidr: 10.0.0.0/8}}")
+    file = written(
+        tmp_path, namespace("blue", "b") + namespace("red", "r") + policy("blue", both) + policy("red", both)
+    )
+    assert run_isolation([file]) == 0
+    assert "where pods have theirs is not known; rules name 10.0.0.0-10.255.255.255" in capsys.readouterr().out
+    assert run_isolation([file, "--pod-cidrs", "10.0.0.0/16, fd00::/64"]) == 1
+    assert "OPEN b -> r: all ports" in capsys.readouterr().out
+    assert run_isolation([file, "--pod-cidrs", "192.168.0.0/16"]) == 0
+    with pytest.raises(UsageError, match="--pod-cidrs takes ranges"):
+        run_isolation([file, "--pod-cidrs", "10.0.0"])
+
+
+def test_what_could_not_be_read_breaks_the_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Policies add up: the one that nobody could read may be the one that opens everything."""
+    closed = namespace("blue", "b") + namespace("red", "r") + policy("red", DENY) + policy("blue", DENY)
+    file = written(tmp_path, closed)
+    (tmp_path / "other.yaml").write_text("kind: [\n")
+    assert run_isolation([file]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("The proof holds, if what is assumed is true")
+    assert run_isolation([str(tmp_path)]) == 1
+    told = capsys.readouterr()
+    assert "broken    every file of the tree can be read" in told.out
+    assert told.out.endswith("The proof does not hold: 1 of what it rests on broken.\n")
+    assert f"{tmp_path}/other.yaml:2:1: this is not YAML" in told.err
+
+
+def test_a_dozen_tenants_are_a_matrix_of_signs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "".join(namespace(f"ns-{number}", f"tenant-{number:02d}") for number in range(12))
+    assert run_isolation([written(tmp_path, text + policy("ns-1", DENY))]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert ". blocked, d declared, X open" in lines
+    assert " 2 tenant-01 .  -  .  .  .  .  .  .  .  .  .  ." in lines
+    assert " 1 tenant-00 -  .  X  X  X  X  X  X  X  X  X  X" in lines
+    assert any(line.startswith("No ingress policy isolates any pod of 11 namespaces: ns-0, ns-10") for line in lines)
+    assert "and 100 more pairs, in the matrix; --format json has the ways of each" in lines
+    assert len(lines) < 90

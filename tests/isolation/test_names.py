@@ -1,0 +1,166 @@
+"""Pods that NetworkPolicies keep from the cluster's DNS, in emitted trees and in trees as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpuc.isolation.dns_egress import flaws
+from gpuc.lint.load.objects import Reading
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import place
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import compiled_spec
+from tests.conftest import EXAMPLES, ROOT
+
+Told = list[tuple[str, str]]
+
+
+def told(manifests: tuple[Manifest, ...], *, is_whole: bool) -> Told:
+    return [(str(flaw.manifest), place(flaw.path)) for flaw in flaws(ObjectSet(manifests, is_whole=is_whole))]
+
+
+def lint(text: str) -> Told:
+    reading = Reading()
+    reading.add("tree.yaml", text)
+    assert not reading.findings
+    return told(tuple(reading.manifests), is_whole=False)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_our_own_tenants_find_names(name: str, is_whole: bool) -> None:
+    assert told(compiled_spec(ROOT, f"specs/{name}.yaml").objects, is_whole=is_whole) == []
+
+
+def gone(spec: Any) -> None:
+    spec["egress"][0]["ports"].pop()
+
+
+def misspelt_pods(spec: Any) -> None:
+    spec["egress"][0]["to"][0]["podSelector"]["matchLabels"]["k8s-app"] = "kubedns"
+
+
+def misspelt_namespace(spec: Any) -> None:
+    spec["egress"][0]["to"][0]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] = "kube-sytem"
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [(gone, "ports"), (misspelt_pods, "to[0]"), (misspelt_namespace, "to[0]")],
+)  # fmt: skip
+def test_a_rule_that_leads_nowhere_is_told_at_its_peer(
+    change: Callable[[Any], None], where: str, is_whole: bool
+) -> None:
+    tree = compiled_spec(ROOT, "specs/prod-use1.yaml").objects
+    key = ("NetworkPolicy", "research-lab", "allow-dns")
+    broken = next(each for each in tree if (each.kind, each.namespace, each.name) == key)
+    body = deepcopy(broken.body)
+    change(body["spec"])
+    made = tuple(replace(each, body=body) if each is broken else each for each in tree)
+    assert told(made, is_whole=is_whole) == [("NetworkPolicy research-lab/allow-dns", f"spec.egress[0].{where}")]
+    without = tuple(each for each in tree if each is not broken)
+    assert told(without, is_whole=is_whole) == [("NetworkPolicy research-lab/default-deny", "spec.policyTypes")]
+
+
+WEB = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: web:1}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: default-deny, namespace: shop}
+spec: {podSelector: {}, policyTypes: [Ingress, Egress]}
+"""
+POLICY = """
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: allow, namespace: shop}
+spec:
+  podSelector: {}
+  policyTypes: [Egress]
+  egress: [EGRESS]
+"""
+DATABASE = "{to: [{ipBlock: {cidr: 203.0.113.0/24}}], ports: [{port: 5432}]}"
+BOTH = "ports: [{protocol: UDP, port: 53}, {protocol: TCP, port: 53}]"
+
+
+def shop(*rules: str, pod: str = "") -> Told:
+    return lint(
+        WEB.replace("spec: {containers", f"spec: {{{pod}containers") + POLICY.replace("EGRESS", ", ".join(rules))
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "where"),
+    [
+        ("", "default-deny: spec.policyTypes"),
+        ("{to: [{namespaceSelector: {}}], ports: [{protocol: UDP, port: 53}]}", "allow: spec.egress[1].ports"),
+        ("{to: [{podSelector: {}}], ports: [{protocol: UDP, port: 53}]}", "allow: spec.egress[1].to[0]"),
+        (f"{{to: [{{podSelector: {{matchLabels: {{k8s-app: kube-dns}}}}}}], {BOTH}}}", "allow: spec.egress[1].to[0]"),
+        (f"{{to: [{{ipBlock: {{cidr: 198.51.100.7/32}}}}], {BOTH}}}", "allow: spec.egress[1].to[0]"),
+    ],
+)
+def test_a_forgotten_dns_is_told_at_what_isolates_or_at_the_rule(rule: str, where: str) -> None:
+    name, _, path = where.partition(": ")
+    assert shop(*filter(None, (DATABASE, rule))) == [(f"NetworkPolicy shop/{name}", path)]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        f"{{{BOTH}}}",
+        "{}",
+        f"{{to: [{{namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: kube-system}}}}}}], {BOTH}}}",
+        f"{{to: [{{namespaceSelector: {{matchLabels: {{name: kube-system}}}}}}], {BOTH}}}",
+        f"{{to: [{{namespaceSelector: {{}}, podSelector: {{matchLabels: {{k8s-app: kube-dns}}}}}}], {BOTH}}}",
+        "{to: [{namespaceSelector: {}}], ports: [{protocol: UDP, port: dns}, {protocol: TCP, port: dns-tcp}]}",
+        f"{{to: [{{ipBlock: {{cidr: 169.254.20.10/32}}}}], {BOTH}}}",
+        f"{{to: [{{ipBlock: {{cidr: 0.0.0.0/0, except: [169.254.169.254/32]}}}}], {BOTH}}}",
+        f"{{to: [{{ipBlock: {{cidr: 172.20.0.10/32}}}}], {BOTH}}}",
+        "{to: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: openshift-dns}}}],"
+        " ports: [{protocol: UDP, port: 5353}, {protocol: TCP, port: 5353}]}",
+    ],
+)
+def test_every_way_to_the_dns_counts(rule: str) -> None:
+    assert shop(DATABASE, rule) == []
+
+
+def test_who_asks_nobody_for_names_is_left_alone() -> None:
+    assert lint(WEB) == []
+    assert shop(DATABASE, pod="dnsPolicy: None, ") == []
+    assert shop(DATABASE, pod="hostNetwork: true, ") == []
+    assert lint(POLICY.replace("EGRESS", DATABASE).replace("\n---\n", "", 1)) == []
+
+
+def test_policies_of_other_kinds_may_open_what_these_do_not() -> None:
+    other = (
+        "\n---\napiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: dns, namespace: shop}\nspec: {}"
+    )
+    assert lint(WEB + POLICY.replace("EGRESS", DATABASE) + other) == []
+
+
+def test_work_of_a_queue_needs_names_even_where_nothing_else_is_opened() -> None:
+    queue = (
+        "\n---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: a, namespace: shop}\nspec: {}"
+    )
+    assert lint(WEB + queue) == [("NetworkPolicy shop/default-deny", "spec.policyTypes")]
+
+
+def test_servers_that_let_nobody_in_are_told_once() -> None:
+    deny = WEB[WEB.index("---") :].replace("shop", "kube-system")
+    assert lint(WEB.replace("[Ingress, Egress]", "[Ingress]") + deny) == [
+        ("NetworkPolicy kube-system/default-deny", "spec.podSelector")
+    ]

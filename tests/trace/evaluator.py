@@ -1,0 +1,51 @@
+"""The evaluator of objects on the requests that the model and real programs answer."""
+
+from __future__ import annotations
+
+from gpuc.emit.kueue import LEVEL_LABELS
+from gpuc.model.names import POOL_LABEL
+from gpuc.model.vector import texts
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc.rehearse.expectation import Request
+from gpuc.rehearse.fabric import BLOCK_NODES
+from gpuc.rehearse.scenes import Outcome
+from gpuc.trace import PodSet, Site, Walk, Work
+from gpuc.trace.flavors import REQUIRED
+
+
+def site(spec: CompiledSpec) -> Site:
+    """The objects of a spec as the evaluator looks things up in them."""
+    return Site(ObjectSet(spec.synced, is_whole=True), {LEVEL_LABELS["block"]: BLOCK_NODES})
+
+
+def work_for(known: Site, queue: str, request: Request) -> Work:
+    """A request as a Job in the first namespace of a ClusterQueue."""
+    quantities = texts(request.pod)
+    container = {"name": "work", "resources": {"requests": quantities, "limits": quantities}}
+    pod = {"containers": [container], **({"nodeSelector": {POOL_LABEL: request.pool}} if request.pool else {})}
+    notes = {REQUIRED: LEVEL_LABELS["block"]} if request.one_block else {}
+    local = known.local_queues[queue][0]
+    return Work((PodSet(pod, request.pods, notes=notes),), local.namespace, local.name)
+
+
+def contradiction(seen: Outcome, walked: Walk, *, on_nodes: bool) -> str:
+    """Where a walk is not what real programs did in an empty cluster; empty where it is.
+
+    Args:
+        on_nodes: whether the work went on to nodes; else only Kueue was asked.
+    """
+    place = walked.placements.get("main")
+    flavors = place.flavors if place else ()
+    if seen.verdict == "refused":
+        same = walked.verdict == "refused" and walked.by == seen.by
+    elif not on_nodes:
+        same = walked.verdict != "refused" and flavors == (seen.flavor,)
+    elif seen.verdict == "pending":
+        same = (walked.verdict, walked.by, flavors) == ("pending", seen.by, (seen.flavor,))
+    else:
+        same = place is not None and walked.verdict == "admitted" and place.pools == (seen.pool,)
+        same = same and set(seen.instance_types) <= set(place.instance_types if place else ())
+        same = same and (place is None or place.nodes in (None, seen.nodes))
+    told = walked.failure.message if walked.failure else ""
+    return "" if same else f"the evaluator says {walked.verdict} {walked.by} {flavors} {place} {told}"

@@ -1,0 +1,210 @@
+"""Queues, flavors and work through which nothing goes: every fault breaks a compiled example, and is found there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from gpuc.lint.checks.scheduling.unreachable_queues import flaws
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from tests.conftest import EXAMPLES, ROOT
+from tests.verify.sound import unsound
+
+Change = Callable[[Any], None]
+STRANGE = (None, True, 7, -1, 2.5, "", "x", "9" * 400, "1e999999", [], {}, [[]], [None], {"": None}, [{"key": []}])
+
+
+@cache
+def example(name: str) -> CompiledSpec:
+    return compiled_spec(ROOT, f"specs/{name}.yaml")
+
+
+def whole(name: str) -> list[Manifest]:
+    spec = example(name)
+    return [*spec.synced, *spec.workloads]
+
+
+def broken(name: str, kind: str, object_name: str, change: Change) -> list[Manifest]:
+    """The objects of an example, one of them changed."""
+    found = []
+    for each in whole(name):
+        if (each.kind, each.name) == (kind, object_name):
+            body = deepcopy(each.body)
+            change(body)
+            each = replace(each, body=body)  # noqa: PLW2901
+        found.append(each)
+    return found
+
+
+def judged(manifests: list[Manifest], *, is_whole: bool = True) -> list[Flaw]:
+    return list(flaws(ObjectSet(manifests, is_whole=is_whole)))
+
+
+def ids(found: list[Flaw]) -> set[str]:
+    return {each.fault.id for each in found}
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_gpuc_emits_lets_all_of_its_own_work_through(name: str, is_whole: bool) -> None:
+    manifests = whole(name)
+    assert any(each.kind == "Job" for each in manifests)
+    assert judged(manifests, is_whole=is_whole) == []
+
+
+def no_quota(body: Any) -> None:
+    for each in body["spec"]["resourceGroups"][0]["flavors"][2]["resources"]:
+        each["nominalQuota"] = "0"
+
+
+def test_a_flavor_of_which_a_queue_can_have_nothing() -> None:
+    found = judged(broken("prod-use1", "ClusterQueue", "research", no_quota))
+    (flaw,) = [each for each in found if each.fault.id == "SCD001"]
+    assert (flaw.manifest.name, flaw.path) == ("research", ("spec", "resourceGroups", 0, "flavors", 2))
+
+
+def without_slices(body: Any) -> None:
+    body["spec"]["capacity"].pop("nvidia.com/mig-3g.40gb")
+
+
+def test_quota_of_slices_that_no_overlay_announces() -> None:
+    found = judged(broken("prod-use1", "NodeOverlay", "lab-h100-p5-48xlarge", without_slices))
+    (flaw,) = [each for each in found if each.fault.id == "SCD002"]
+    assert flaw.manifest.name == "research"
+    assert "nvidia.com/mig-3g.40gb" in flaw.message
+    assert "SCD006" in ids(found), "the template that asks for such a slice never starts"
+
+
+def no_cores(body: Any) -> None:
+    body["spec"]["limits"]["cpu"] = "100"
+
+
+def other_architecture(body: Any) -> None:
+    wanted = body["spec"]["template"]["spec"]["requirements"]
+    next(each for each in wanted if each["key"] == "kubernetes.io/arch")["values"] = ["arm64"]
+
+
+@pytest.mark.parametrize(("change", "path"), [(no_cores, "limits"), (other_architecture, "template")])
+def test_a_pool_that_can_start_not_one_node(change: Change, path: str) -> None:
+    found = judged(broken("prod-use1", "NodePool", "train-h100", change))
+    (flaw,) = [each for each in found if each.fault.id == "SCD003"]
+    assert flaw.manifest.name == "train-h100"
+    assert flaw.path[1] == path
+
+
+def dynamic(body: Any) -> None:
+    del body["spec"]["replicas"]
+
+
+def test_a_topology_whose_nodes_nothing_makes() -> None:
+    found = judged(broken("train-usw2", "NodePool", "core-h200", dynamic))
+    assert {(each.fault.id, each.manifest.name) for each in found} == {
+        ("SCD004", "core-h200"), ("SCD006", "core-h200"),
+    }  # fmt: skip
+    assert judged(broken("train-usw2", "NodePool", "core-h200", dynamic), is_whole=False) != found
+
+
+def tight(body: Any) -> None:
+    body["spec"]["limits"][0]["max"] = {"memory": "1Ki"}
+
+
+def test_a_namespace_that_takes_no_pod() -> None:
+    found = judged(broken("prod-use1", "LimitRange", "gpuc", tight))
+    assert {each.manifest.kind for each in found if each.fault.id == "SCD005"} == {"LimitRange"}
+
+
+def too_many_gpus(body: Any) -> None:
+    for part in ("requests", "limits"):
+        body["spec"]["template"]["spec"]["containers"][0]["resources"][part]["nvidia.com/gpu"] = "9"
+
+
+def another_pool(body: Any) -> None:
+    body["spec"]["template"]["spec"]["nodeSelector"] = {"gpuc.dev/pool": "lab-h100"}
+
+
+@pytest.mark.parametrize(
+    ("change", "is_whole", "id_", "words"),
+    [
+        (too_many_gpus, True, "SCD006", "instance type"),
+        (too_many_gpus, False, "SCD007", "instance type"),
+        (another_pool, True, "SCD006", "quota"),
+        (another_pool, False, "SCD007", "quota"),
+    ],
+)
+def test_work_that_never_starts(change: Change, is_whole: bool, id_: str, words: str) -> None:
+    (flaw,) = judged(broken("prod-use1", "Job", "train-h100", change), is_whole=is_whole)
+    assert (flaw.fault.id, flaw.manifest.kind) == (id_, "Job")
+    assert flaw.message.startswith(words)
+
+
+def test_files_without_queues_are_nobodys_business_here() -> None:
+    assert judged([each for each in whole("prod-use1") if each.kind != "ClusterQueue"]) == []
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path:
+        yield path
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, child in steps:
+        yield from places(child, (*path, step))
+
+
+KINDS = (
+    "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology", "NodePool", "NodeOverlay", "EC2NodeClass",
+    "LimitRange", "ResourceQuota", "Job", "DaemonSet",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["infer-euw1", "train-usw2"])
+def test_strange_values_at_any_place_break_nothing(name: str, kind: str) -> None:
+    first = next((each for each in whole(name) if each.kind == kind), None)
+    if first is None:
+        pytest.skip(f"{name} has no {kind}")
+    ends = list(places(first.body))
+    for number, path in enumerate(ends[:: max(1, len(ends) // 25)]):
+        body = deepcopy(first.body)
+        at: Any = body
+        for step in path[:-1]:
+            at = at[step]
+        at[path[-1]] = STRANGE[number % len(STRANGE)]
+        changed = [replace(each, body=body) if each is first else each for each in whole(name)]
+        for is_whole in (True, False):
+            assert unsound(judged(changed, is_whole=is_whole), changed) == []
+
+
+def test_long_chains_and_circles_of_cohorts_end() -> None:
+    api = "kueue.x-k8s.io/v1beta2"
+    chain = [
+        Manifest("a.yaml", (), api, "Cohort", f"c{number}", {"spec": {"parentName": f"c{(number + 1) % 3000}"}})
+        for number in range(3000)
+    ]
+    changed = broken("prod-use1", "Cohort", "company", lambda body: body.update(spec={"parentName": "c0"}))
+    assert judged([*changed, *chain]) == []
+    tighter = [replace(each, body=_tightened(each)) if each.kind == "LimitRange" else each for each in changed]
+    assert "SCD005" in ids(judged([*tighter, *chain])), "what else is wrong is still found"
+
+
+def _tightened(manifest: Manifest) -> Any:
+    body = deepcopy(manifest.body)
+    tight(body)
+    return body
+
+
+def test_a_job_that_starts_with_fewer_pods_is_judged_by_these() -> None:
+    def change(body: Any) -> None:
+        body["spec"].update(parallelism=40, completions=40)
+
+    manifests = broken("prod-use1", "Job", "train-h100", change)
+    assert ids(judged(manifests)) == {"SCD006"}
+    least = {"kueue.x-k8s.io/job-min-parallelism": "4"}
+    fewer = [replace(each, annotations=least) if each.kind == "Job" else each for each in manifests]
+    assert judged(fewer) == []

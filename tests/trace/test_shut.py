@@ -1,0 +1,81 @@
+"""What queues give and admission policies refuse, found by breaking the constraints of compiled examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gpuc.objects.flaw import Flaw
+from tests.conftest import EXAMPLES
+from tests.trace.test_flaws import STRANGE, broken, judged, whole
+from tests.verify.sound import unsound
+
+
+def about(found: list[Flaw]) -> list[Flaw]:
+    return [each for each in found if each.fault.id in ("SCD008", "SCD009")]
+
+
+def changed(name: str, kind: str, constraint: str, change: Callable[[Any], None]) -> list[Flaw]:
+    """What is told of queues and policies where one constraint's parameters are changed."""
+    objects = broken(name, kind, constraint, lambda body: change(body["spec"].setdefault("parameters", {})))
+    return about(judged(objects))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_each_resource_that_a_queue_gives_has_to_be_allowed(name: str) -> None:
+    constraints = [each for each in whole(name) if each.kind == "GpucGpuResources"]
+    allowed = [(each, row) for each in constraints for row in each.body["spec"]["parameters"]["resources"]]
+    assert len(allowed) >= 6
+    for constraint, resource in allowed:
+        found = changed(
+            name, constraint.kind, constraint.name, lambda given, gone=resource: given["resources"].remove(gone)
+        )
+        expected = "SCD008" if constraint.body["spec"].get("enforcementAction") == "deny" else "SCD009"
+        places = {(each.fault.id, each.manifest.name, each.path) for each in found}
+        assert places == {(expected, constraint.name, ("spec", "parameters", "resources"))}
+        assert all(resource in each.message for each in found)
+
+
+def test_a_constraint_only_has_to_allow_what_its_own_tenants_are_given() -> None:
+    more = changed(
+        "prod-use1", "GpucGpuResources", "gpu-resources-research", lambda given: given["resources"].append("x/y")
+    )
+    assert more == []
+    objects = [each for each in whole("prod-use1") if not each.kind.startswith("GpucGpuResources")]
+    assert about(judged(objects)) == []
+
+
+def test_the_pool_of_a_flavor_may_be_chosen() -> None:
+    found = changed(
+        "train-usw2", "GpucPoolSelector", "pool-selector-multimodal", lambda given: given["pools"].remove("core-b200")
+    )
+    assert {(each.fault.id, each.path) for each in found} == {("SCD008", ("spec", "parameters", "pools"))}
+    assert all("of flavor core-b200," in each.message for each in found)
+
+
+def test_a_pod_of_one_device_is_not_too_large() -> None:
+    def nothing(given: Any) -> None:
+        given["limits"] = [{"pool": "", "resource": "nvidia.com/gpu", "most": 0}]
+
+    found = changed("train-usw2", "GpucGpuLimits", "gpu-limits-safety", nothing)
+    assert found
+    assert {each.path for each in found} == {("spec", "parameters", "limits")}
+
+
+def test_what_is_only_tried_out_is_not_told() -> None:
+    def dry(body: Any) -> None:
+        body["spec"]["enforcementAction"] = "dryrun"
+        body["spec"]["parameters"]["resources"] = []
+
+    assert about(judged(broken("train-usw2", "GpucGpuResources", "gpu-resources-safety", dry))) == []
+
+
+@pytest.mark.parametrize("value", STRANGE, ids=repr)
+def test_strange_parameters_are_survived(value: Any) -> None:
+    for kind in ("GpucGpuResources", "GpucPoolSelector", "GpucQueueRequired", "GpucGpuLimits", "GpucTolerationFence"):
+        name = next(each.name for each in whole("train-usw2") if each.kind == kind)
+        for part in ("parameters", "match", "enforcementAction"):
+            objects = broken("train-usw2", kind, name, lambda body, part=part: body["spec"].__setitem__(part, value))
+            assert unsound(judged(objects), objects) == []
