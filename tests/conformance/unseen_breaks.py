@@ -24,8 +24,8 @@ from gpuc.rehearse.substitute import rehearsed, stand_ins
 from tests.conformance.lane import Lane, lane
 from tests.conformance.outcome import Check
 from tests.conftest import EXAMPLES, ROOT
-from tests.verify.kill.breaks import Break
-from tests.verify.kill.unseen import UNREAD, chosen_breaks, unseen, why_unseen
+from tests.lint.mutations.breaks import Break
+from tests.lint.mutations.unseen import UNREAD, chosen_breaks, unseen, why_unseen
 
 EACH = 12
 """So many breaks of every kind of object and category: more than the tests have time for."""

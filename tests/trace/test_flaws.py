@@ -16,7 +16,7 @@ from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from tests.conftest import EXAMPLES, ROOT
-from tests.verify.sound import unsound
+from tests.lint.checks.sound import unsound
 
 Change = Callable[[Any], None]
 STRANGE = (None, True, 7, -1, 2.5, "", "x", "9" * 400, "1e999999", [], {}, [[]], [None], {"": None}, [{"key": []}])

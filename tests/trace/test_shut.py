@@ -9,8 +9,8 @@ import pytest
 
 from gpuc.objects.flaw import Flaw
 from tests.conftest import EXAMPLES
+from tests.lint.checks.sound import unsound
 from tests.trace.test_flaws import STRANGE, broken, judged, whole
-from tests.verify.sound import unsound
 
 
 def about(found: list[Flaw]) -> list[Flaw]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.verify.references.trees import ids, told
+from tests.lint.checks.references.trees import ids, told
 
 POOL = """
     apiVersion: karpenter.sh/v1

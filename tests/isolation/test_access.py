@@ -16,7 +16,7 @@ from gpuc.isolation.access.powers import POWERS, held
 from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES
 from tests.isolation.cases import namespace, synced, tree, whole
-from tests.verify.sound import unsound
+from tests.lint.checks.sound import unsound
 
 RBAC = "rbac.authorization.k8s.io"
 OWN = [

@@ -8,7 +8,7 @@ import pytest
 
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import EXAMPLES, ROOT
-from tests.verify.kill.unseen import chosen_breaks, flaws, unseen, why_unseen
+from tests.lint.mutations.unseen import chosen_breaks, flaws, unseen, why_unseen
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -15,7 +15,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import EXAMPLES, ROOT
-from tests.verify.sound import unsound
+from tests.lint.checks.sound import unsound
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"

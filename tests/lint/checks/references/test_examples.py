@@ -8,7 +8,7 @@ import pytest
 
 from gpuc.cli.lint_command import run_lint
 from tests.conftest import EXAMPLES
-from tests.verify.references.trees import example_objects, judged, synced_objects
+from tests.lint.checks.references.trees import example_objects, judged, synced_objects
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "part"])

@@ -13,7 +13,7 @@ from gpuc.objects.paths import EACH, pattern
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, NAMED_BY, Kind, kind_of
 from gpuc.verify.references.names import REFERENCES
 from gpuc.verify.references.reference import ANY, NOT_IN_THESE_FILES, POD, SAID, Kept, Reference, kept
-from tests.verify.references.trees import flaws, ids, told
+from tests.lint.checks.references.trees import flaws, ids, told
 
 MEANT = {
     "spec.parameters": "kueue.x-k8s.io/ProvisioningRequestConfig",

@@ -12,7 +12,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.symbol_table import NAMED_BY, kind_of
 from gpuc.verify.references.names import uses
 from gpuc.verify.references.reference import Use
-from tests.verify.references.trees import example_objects, judged, replaced, with_value
+from tests.lint.checks.references.trees import example_objects, judged, replaced, with_value
 
 PROD = example_objects("prod-use1")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.verify.references.trees import told
+from tests.lint.checks.references.trees import told
 
 FLAVOR = """
 apiVersion: kueue.x-k8s.io/v1beta2

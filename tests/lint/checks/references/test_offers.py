@@ -11,7 +11,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
-from tests.verify.references.trees import replaced, tree, with_value
+from tests.lint.checks.references.trees import replaced, tree, with_value
 
 WHOLE = "flags: {migStrategy: none}"
 SLICED = "flags: {migStrategy: mixed}"

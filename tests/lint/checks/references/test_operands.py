@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import EXAMPLES
-from tests.verify.references.trees import example_objects, ids, judged, replaced, with_value
+from tests.lint.checks.references.trees import example_objects, ids, judged, replaced, with_value
 
 TREE = """
 apiVersion: nvidia.com/v1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.verify.references.trees import told
+from tests.lint.checks.references.trees import told
 
 
 def pool(*types: str, more: str = "") -> str:
@@ -61,7 +61,7 @@ def test_each_type_of_a_pool_is_given_what_another_has() -> None:
 
 def test_the_gap_is_told_at_the_list_of_types() -> None:
     from gpuc.lint.checks.references import flaws
-    from tests.verify.references.trees import tree
+    from tests.lint.checks.references.trees import tree
 
     flaw = next(each for each in flaws(tree(pool(SMALL, LARGE), overlay(SMALL, SHARED))) if each.fault.id == "REF053")
     assert flaw.path == ("spec", "template", "spec", "requirements", 1, "values")

@@ -8,7 +8,7 @@ from typing import Any
 from gpuc.lint.checks.references import flaws
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from tests.verify.references.trees import example_charts, example_objects
+from tests.lint.checks.references.trees import example_charts, example_objects
 
 COPIES = 57
 """So many that they are about ten thousand objects."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import EXAMPLES
-from tests.verify.quotas.test_quotas import (
+from tests.lint.checks.quotas.test_quotas import (
     EFA,
     GPU,
     copies,

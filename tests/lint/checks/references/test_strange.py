@@ -12,9 +12,9 @@ import pytest
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES
-from tests.verify.references.test_names import REFERENCES, offer, source_of, target_of
-from tests.verify.references.trees import example_objects, judged, replaced, with_value
-from tests.verify.sound import unsound
+from tests.lint.checks.references.test_names import REFERENCES, offer, source_of, target_of
+from tests.lint.checks.references.trees import example_objects, judged, replaced, with_value
+from tests.lint.checks.sound import unsound
 
 STRANGE: tuple[Any, ...] = (
     None,

@@ -6,7 +6,7 @@ import pytest
 
 from gpuc.diagnostics.finding import Path
 from tests.conftest import EXAMPLES
-from tests.verify.references.trees import example_objects, ids, judged, replaced, told, with_value
+from tests.lint.checks.references.trees import example_objects, ids, judged, replaced, told, with_value
 
 GANG = """
 apiVersion: v1

@@ -6,7 +6,7 @@ import pytest
 
 from gpuc.lint.checks.references.devices import meant
 from gpuc.objects.spelling import misspelt
-from tests.verify.references.trees import ids, told
+from tests.lint.checks.references.trees import ids, told
 
 
 def queue(name: str, cohort: str) -> str:

@@ -19,7 +19,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.verify import constraints
 from tests.conftest import ROOT
-from tests.verify.sound import unsound
+from tests.lint.checks.sound import unsound
 
 STRANGE: tuple[Any, ...] = (
     None, True, 7, 0.5, "", "x y", [], [None], [["a"]], {}, {"a": {}}, [{"name": [1], "key": {}}],

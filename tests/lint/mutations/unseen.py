@@ -11,7 +11,7 @@ from gpuc.objects.object_set import emitted
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.verify.nulls_and_duplicates import verify_shape
 from gpuc.verify.schema import schema_flaws
-from tests.verify.kill.breaks import Break, breaks, spread
+from tests.lint.mutations.breaks import Break, breaks, spread
 
 EACH = 3
 """So many breaks of every kind of object and category."""

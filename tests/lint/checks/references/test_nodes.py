@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.verify.references.trees import ids, told
+from tests.lint.checks.references.trees import ids, told
 
 POOLS = """
 apiVersion: karpenter.sh/v1

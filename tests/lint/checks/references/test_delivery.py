@@ -17,8 +17,8 @@ from gpuc.objects.index import Index
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import EXAMPLES, ROOT
-from tests.verify.references.trees import example_objects, replaced, with_value
-from tests.verify.sound import unsound
+from tests.lint.checks.references.trees import example_objects, replaced, with_value
+from tests.lint.checks.sound import unsound
 
 APPLICATIONS = """
 apiVersion: argoproj.io/v1alpha1

@@ -11,7 +11,7 @@ from gpuc.objects.flaw import place
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
-from tests.verify.references.trees import replaced, told, tree, with_value
+from tests.lint.checks.references.trees import replaced, told, tree, with_value
 
 POLICY = """
 apiVersion: nvidia.com/v1

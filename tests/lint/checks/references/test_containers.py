@@ -6,7 +6,7 @@ import pytest
 
 from gpuc.lint.checks.references.containers import flaws
 from gpuc.objects.index import Index
-from tests.verify.references.trees import tree
+from tests.lint.checks.references.trees import tree
 
 POD = """
     apiVersion: v1
