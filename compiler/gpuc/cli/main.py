@@ -96,10 +96,11 @@ def _overview() -> str:
 def _run(command: str, words: list[str]) -> int:
     """compile and check: the pipeline between the arguments and the report."""
     started = perf_counter()
-    from gpuc.cli.options import read_options
+    from gpuc.cli.arguments import parser_of
+    from gpuc.cli.options import Options
     from gpuc.cli.specs import find_root, select
 
-    options = read_options(command, words)
+    options: Options = parser_of(command).parse(words, Options())
     root = find_root(Path.cwd())
     files = select(root, Path.cwd(), options.specs)
     outputs: list[OutputFile] = []

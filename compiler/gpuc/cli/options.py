@@ -56,19 +56,3 @@ class LintOptions:
     """Tables that `gpuc crds import` wrote: they go before gpuc's own."""
     format: str = "text"
     strict: bool = False
-
-
-def read_options(command: str, words: list[str]) -> Options:
-    """The options that the words after compile or check mean.
-
-    Raises:
-        UsageError: for words that the command does not take.
-    """
-    options = Options()
-    if any(word.startswith("-") for word in words):
-        from gpuc.cli.arguments import parser_of
-
-        parser_of(command).parse(words, options)
-    else:  # argparse costs more than all else before the pipeline, and has nothing to do here
-        options.specs = words
-    return options

@@ -6,11 +6,11 @@ import os
 import sys
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuc import __version__
 from gpuc.manifest.cache_folder import cache_folder
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.bccache import Bucket, BytecodeCache

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import Finding, Mark, Severity, Stop, fault
-from gpuc.pipeline.compile_cache import Memo
+from gpuc.pipeline.compile_cache import CompileCache
 from gpuc.pipeline.render_session import Printing, Send
-from gpuc.synth.cdk8s import PackageMissingError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gpuc.source import Source
     from gpuc.write.lockfile import Departures
@@ -64,7 +62,7 @@ class Batch:
 
     def outcome(self, root: Path) -> Outcome:
         """The result of a run that wrote nothing."""
-        return Outcome(tuple(self.findings), tuple(self.names), lines=lambda mark: _line(root, mark))
+        return _outcome(root, self.findings, self.names)
 
 
 def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress: Progress) -> Outcome:
@@ -73,12 +71,11 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
     files are spec files relative to the root; None stands for every cluster, and then clusters whose spec is gone
     lose their files.
     """
-    will_print = _will_print(root, files, into)
-    memo = None if will_print else _memo(root, files, into)
-    if memo and (known := memo.unchanged()):
-        return Outcome((), tuple(known), unchanged=sum(known.values()))
-    with Printing.start(into, keep=True, at_once=will_print) as printing:
-        memo = memo or _memo(root, files, into)
+    cache = CompileCache(root, files, into)
+    if known := cache.lookup():
+        return replace(_outcome(root, known.findings, known.files), unchanged=sum(known.files.values()))
+    with Printing.start(into, keep=True) as printing:
+        inputs = cache.inputs
         batch = _compile_all(root, files, into, progress, printing.send)
         if not batch.is_clean:
             return batch.outcome(root)
@@ -91,8 +88,7 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
         except Stop as stop:
             batch.findings += stop.findings
             return batch.outcome(root)
-    if memo and not batch.findings:
-        memo.remember({output.cluster: output.index for output in outputs})
+    cache.store(inputs, {output.cluster: output.index for output in outputs}, batch.findings)
     written = (*plan.added, *plan.changed)
     unchanged = sum(len(output.texts) for output in outputs) - len(written)
     return replace(batch.outcome(root), written=written, removed=tuple(plan.removed), unchanged=unchanged)
@@ -102,7 +98,7 @@ def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool
     """Reports what a compile would report; with fresh also each file of out/ that is not what the specs compile to."""
     if not fresh:
         return _compile_all(root, files, into, progress, lambda name, artifacts, source: None).outcome(root)
-    with Printing.start(into, keep=False, at_once=True) as printing:
+    with Printing.start(into, keep=False) as printing:
         batch = _compile_all(root, files, into, progress, printing.send)
         if batch.is_clean:
             from gpuc.write.freshness import stale
@@ -164,11 +160,8 @@ def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Fin
     ]
 
 
-def _memo(root: Path, files: Sequence[str] | None, into: Path) -> Memo | None:
-    try:
-        return Memo(root, files, into)
-    except (OSError, PackageMissingError):
-        return None  # an input that cannot be read is a finding of the compile
+def _outcome(root: Path, findings: Iterable[Finding], clusters: Iterable[str]) -> Outcome:
+    return Outcome(tuple(findings), tuple(clusters), lines=lambda mark: _line(root, mark))
 
 
 def _line(root: Path, mark: Mark) -> str | None:
@@ -177,17 +170,3 @@ def _line(root: Path, mark: Mark) -> str | None:
     except OSError:
         return None
     return lines[mark.line - 1] if 0 < mark.line <= len(lines) else None
-
-
-def _will_print(root: Path, files: Sequence[str] | None, into: Path) -> bool:
-    """Whether Node is likely to be needed: a hint from the age of files, on which no output depends.
-
-    Node then starts while Python still imports; a wrong guess only costs time.
-    """
-    try:
-        indexes = [os.stat(entry.path + "/gpuc.lock").st_mtime for entry in os.scandir(into / "out") if entry.is_dir()]
-        specs = files or [entry.path for entry in os.scandir(root / "specs") if entry.is_file()]
-        newest = max(os.stat(root / spec).st_mtime for spec in specs)
-    except (OSError, ValueError):
-        return True
-    return not indexes or newest > min(indexes)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuc.synth.printer import Printer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -43,12 +43,12 @@ class Printing:
         self._asked: dict[str, _Asked] = {}
 
     @classmethod
-    def start(cls, into: Path, *, keep: bool, at_once: bool) -> Printing:
-        """A run whose Node starts at once, or when there is something to print.
+    def start(cls, into: Path, *, keep: bool) -> Printing:
+        """A run whose Node starts now, while Python still imports.
 
         keep takes texts from the files below `into` where the index says that the same data printed them.
         """
-        return cls(Printer.start() if at_once else Printer(), into, keep)
+        return cls(Printer.start(), into, keep)
 
     def send(self, name: str, artifacts: Sequence[Artifact], source: Source) -> None:
         """Asks for the texts of artifacts of a cluster that cannot be kept; a file's artifacts come at once."""

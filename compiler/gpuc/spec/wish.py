@@ -27,13 +27,11 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 class Wish(BaseModel):
     """Something that a user asks for; unknown keys are refused and nothing changes after parsing."""
 
-    # Built once, from the root: forty validators of their own would cost a third of a compile.
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
         strict=True,
         alias_generator=to_camel,
-        defer_build=True,
         protected_namespaces=(),
     )
 

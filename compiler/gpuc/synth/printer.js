@@ -93,13 +93,4 @@ function serve() {
   }
 }
 
-/** Prints a little of everything while Python still reads: what V8 compiles now, the first request need not wait for. */
-function warmUp() {
-  const text = "a: # yes\n  multi-line 'text' \"quoted\"\n";
-  const maps = Array.from({ length: 12 }, (_, count) => ({ name: `n-${count}`, value: "0", on: true, count, text, none: {}, list: ["1", "b"] }));
-  const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "n", labels: { a: "b" }, annotations: { a: "1" } }, spec: { maps } };
-  if (!failure) for (let round = 0; round < 4; round++) printed("objects", [object, object]);
-}
-
-warmUp();
 serve();

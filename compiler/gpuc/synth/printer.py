@@ -9,10 +9,10 @@ import contextlib
 import fcntl
 import os
 import select
+from typing import TYPE_CHECKING
 
 from gpuc.synth.cdk8s import PackageMissingError, modules, package_folder
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import TracebackType

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuc.catalog.records import Component
 from gpuc.diagnostics.finding import Path as SpecPath
@@ -13,7 +14,6 @@ from gpuc.emit.template import environment
 from gpuc.manifest.manifest import Artifact, Text
 from gpuc.model import Cluster, Pool
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jinja2 import Environment
 

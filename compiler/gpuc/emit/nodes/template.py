@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuc.emit.template import environment
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jinja2 import Environment
 

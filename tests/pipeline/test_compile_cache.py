@@ -33,7 +33,7 @@ def remembers(root: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
     with monkeypatch.context() as patch:
         patch.setattr("gpuc.pipeline.pipeline.compile_cluster", None)
         try:
-            return compiled(root).findings == ()
+            return bool(compiled(root).clusters)
         except TypeError:
             return False
 
@@ -74,12 +74,21 @@ def test_whatever_changes_is_compiled(
     assert not remembers(fleet, monkeypatch)
 
 
-def test_a_spec_with_a_finding_is_never_remembered(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_are_repeated_from_the_cache(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = fleet / "specs/infer-euw1.yaml"
     spec.write_text(spec.read_text().replace("  kubernetes:", '  accept: {KUE008: "for later"}\n  kubernetes:'))
-    assert [finding.id for finding in compiled(fleet).findings] == ["ACC001"]
-    assert [finding.id for finding in compiled(fleet).findings] == ["ACC001"]
-    assert not remembers(fleet, monkeypatch)
+    first = compiled(fleet)
+    assert [finding.id for finding in first.findings] == ["ACC001"]
+    with monkeypatch.context() as patch:
+        patch.setattr("gpuc.pipeline.pipeline.compile_cluster", None)
+        assert compiled(fleet).findings == first.findings
+
+
+def test_an_old_output_is_recognised_after_a_checkout(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled(fleet)
+    for spec in (fleet / "specs").glob("*.yaml"):
+        spec.touch()
+    assert remembers(fleet, monkeypatch)
 
 
 def test_a_cache_that_cannot_be_written_costs_only_time(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
