@@ -11,6 +11,7 @@ from tests.conftest import EXAMPLES, ROOT
 from tests.lint.mutations.unseen import chosen_breaks, flaws, unseen, why_unseen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_break_is_reported_or_known(name: str) -> None:
     spec = compiled_spec(ROOT, f"specs/{name}.yaml")

@@ -56,7 +56,7 @@ def proxy(tmp_path: Path, other: int) -> Iterator[tuple[int, Path]]:
 
 def connected(port: int, authority: Path, host: str) -> http.client.HTTPSConnection:
     context = ssl.create_default_context(cafile=str(authority))
-    connection = http.client.HTTPSConnection(LOOPBACK, port, timeout=10, context=context)
+    connection = http.client.HTTPSConnection(LOOPBACK, port, context=context)
     connection.set_tunnel(host, 443)
     return connection
 
