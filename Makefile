@@ -43,7 +43,7 @@ $(VENV)/.conformance: $(VENV)/.installed
 conformance: tools $(VENV)/.conformance  ## Let the real programs judge the examples: gator, kubeconform, rehearsals, planted faults, some random work.
 	$(BIN)/python -m tests.conformance.run
 
-conformance-all: tools $(VENV)/.conformance  ## The same with hours of random work and mutations, then Argo CD, into benchmarks/argocd.md (GPUC_CHARTS names a folder of charts).
+conformance-all: tools $(VENV)/.conformance  ## The same with more random work and undetected mutations, then Argo CD, into benchmarks/argocd.md (GPUC_CHARTS names a folder of charts).
 	$(BIN)/python -m tests.conformance.argocd
 
 format: $(VENV)/.installed  ## Format the code.

@@ -51,7 +51,11 @@ def checkout() -> set[str]:
     names = {name for name in os.listdir(ROOT) if not name.startswith(".")}
     if (ROOT / ".git").exists():
         status = subprocess.run(
-            ["git", "status", "--porcelain", "--untracked-files=all"], cwd=ROOT, capture_output=True, text=True, check=False
+            ["git", "status", "--porcelain", "--untracked-files=all"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         names.update(status.stdout.splitlines())
     return names
