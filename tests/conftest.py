@@ -37,7 +37,7 @@ def prod() -> Cluster:
     return example("prod-use1")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder with the reference data; the test skips where there is none."""
     folder = os.environ.get("GPUC_SHARED")
