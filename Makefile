@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help compile test check tools tools-argocd conformance conformance-all format bench clean
+.PHONY: help compile test test-all check tools tools-argocd conformance conformance-all format bench clean
 
 help:  ## Print the verbs.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -17,8 +17,11 @@ $(VENV)/.installed: pyproject.toml
 compile: $(VENV)/.installed  ## Compile the specs into out/ and clusters/.
 	$(BIN)/gpuc compile
 
-test: $(VENV)/.installed  ## Run the tests; with GPUC_SHARED also those against the reference data.
+test: $(VENV)/.installed  ## Run the tests but for the slow ones; with GPUC_SHARED also those against the reference data.
 	$(BIN)/python -m pytest
+
+test-all: $(VENV)/.installed  ## Run every test: those of `make test` and the slow ones.
+	$(BIN)/python -m pytest -m ''
 
 check: $(VENV)/.installed  ## Lint, types, import layers, and whether out/ is what the specs compile to.
 	$(BIN)/ruff check .
@@ -37,10 +40,10 @@ $(VENV)/.conformance: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[conformance]'
 	@touch $@
 
-conformance: tools $(VENV)/.conformance  ## Let the real programs judge the examples: gator, kubeconform, rehearsals, random work, planted faults.
+conformance: tools $(VENV)/.conformance  ## Let the real programs judge the examples: gator, kubeconform, rehearsals, planted faults, some random work.
 	$(BIN)/python -m tests.conformance.run
 
-conformance-all: tools $(VENV)/.conformance  ## The same, then Argo CD over the examples and a hub, into benchmarks/argocd.md (GPUC_CHARTS names a folder of charts).
+conformance-all: tools $(VENV)/.conformance  ## The same with more random work and undetected mutations, then Argo CD, into benchmarks/argocd.md (GPUC_CHARTS names a folder of charts).
 	$(BIN)/python -m tests.conformance.argocd
 
 format: $(VENV)/.installed  ## Format the code.

@@ -1,8 +1,9 @@
-"""Where tests find the repository, the example clusters and the reference data."""
+"""Where tests find the repository, the example clusters and the reference data; and that they leave no file behind."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from gpuc.spec.parse import parse
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ("infer-euw1", "prod-use1", "train-usw2")
+CHECKOUT = pytest.StashKey[set[str]]()
 
 # No test depends on the speed of the machine.
 settings.register_profile("gpuc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -35,7 +37,7 @@ def prod() -> Cluster:
     return example("prod-use1")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder with the reference data; the test skips where there is none."""
     folder = os.environ.get("GPUC_SHARED")
@@ -44,8 +46,41 @@ def shared() -> Path:
     return Path(folder)
 
 
+def checkout() -> set[str]:
+    """What git reports of the checkout, and the names in its root: git does not know empty folders."""
+    names = {name for name in os.listdir(ROOT) if not name.startswith(".")}
+    if (ROOT / ".git").exists():
+        status = subprocess.run(
+            ["git", "status", "--porcelain", "--untracked-files=all"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        names.update(status.stdout.splitlines())
+    return names
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Remembers the checkout; processes of xdist leave that to the one that started them."""
+    if not hasattr(session.config, "workerinput"):
+        session.config.stash[CHECKOUT] = checkout()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fails the run where the checkout is not as it was: no test leaves a file in it, or changes one."""
+    if CHECKOUT not in session.config.stash:
+        return
+    changed = checkout() ^ session.config.stash[CHECKOUT]
+    session.config.stash[CHECKOUT] = changed
+    if changed and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says what random specs were made of, and how many tests had no reference data to compare with."""
+    """Reports files left in the checkout, what random specs were made of, and tests without reference data."""
+    for line in sorted(terminalreporter.config.stash[CHECKOUT]):
+        terminalreporter.write_line(f"FAILED: changed in the checkout while the tests ran: {line}", red=True)
     for report in terminalreporter.stats.get("passed", []):
         for name, value in report.user_properties:
             if name == "distribution":

@@ -10,8 +10,6 @@ from gpuc import __version__
 from gpuc.cli.init import TEMPLATE, template_files
 from gpuc.cli.main import main
 
-pytest.importorskip("gpuc.spec.schema")
-
 
 def _files(directory: Path) -> list[str]:
     return sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file())
@@ -48,7 +46,6 @@ def test_the_specs_of_a_fleet_name_its_schema() -> None:
 
 
 def test_a_new_fleet_compiles_and_is_fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("gpuc.pipeline.pipeline")
     monkeypatch.chdir(tmp_path)
     assert main(["init", "."]) == 0
     assert main(["compile", "--strict"]) == 0

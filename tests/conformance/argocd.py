@@ -1,4 +1,4 @@
-"""Everything at once: the conformance lane, then Argo CD over the example clusters and over a hub, into a file.
+"""Everything at once: the long conformance lane, then Argo CD over the example clusters and over a hub, into a file.
 
 `make conformance-all` runs it. What this machine cannot run is reported as not run, with the reason.
 """
@@ -82,8 +82,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _conformance() -> Record:
-    """The lane of `make conformance`, line by line as it comes."""
-    command = [sys.executable, "-m", "tests.conformance.run"]
+    """The lane of `make conformance` and its long parts, line by line as it comes."""
+    command = [sys.executable, "-m", "tests.conformance.run", "--long"]
     last = ""
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout or ():

@@ -220,6 +220,12 @@ def test_efa_pools_list_their_interfaces_and_have_no_public_address(reference: C
         assert len(requirement(pools[name]["template"]["spec"], "topology.kubernetes.io/zone")) == 1
 
 
+def test_nodes_find_their_subnets_and_security_groups_by_the_tag_of_the_cluster(reference: Cluster) -> None:
+    for spec in objects(reference, "EC2NodeClass").values():
+        terms = [{"tags": {"karpenter.sh/discovery": reference.name}}]
+        assert (spec["subnetSelectorTerms"], spec["securityGroupSelectorTerms"]) == (terms, terms)
+
+
 def test_pods_cannot_reach_credentials_and_disks_are_encrypted(reference: Cluster) -> None:
     for spec in objects(reference, "EC2NodeClass").values():
         assert (spec["metadataOptions"]["httpTokens"], spec["metadataOptions"]["httpPutResponseHopLimit"]) == (

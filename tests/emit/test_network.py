@@ -139,7 +139,12 @@ def test_without_metric_ports_nothing_is_opened_to_prometheus(variant: Variant, 
     cluster = variant(lambda spec: spec["tenants"]["search"]["network"].update(metrics=[]))
     assert ("search-train", "allow-metrics") not in policies(cluster)
     ((some, ports),) = rules(policies(reference)["search-train", "allow-metrics"])
-    assert [set(peer) for peer in some] == [{"namespaceSelector", "podSelector"}]
+    assert some == [
+        {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}},
+            "podSelector": {"matchLabels": {"app.kubernetes.io/name": "prometheus"}},
+        }
+    ]
     assert [one["port"] for one in ports] == [8080]
 
 

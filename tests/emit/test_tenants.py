@@ -92,7 +92,9 @@ def test_pods_without_requests_pass_the_quota_and_no_gpu_is_given_away(reference
         for one in kueue(reference)
         if isinstance(one, Manifest) and one.kind == "ClusterQueue"
     ]
-    for limit_range in objects(reference, "LimitRange"):
+    limit_ranges = objects(reference, "LimitRange")
+    assert {limit_range.namespace for limit_range in limit_ranges} == set(reference.tenant_namespaces)
+    for limit_range in limit_ranges:
         (limits,) = limit_range.body["spec"]["limits"]
         hard = objects(reference, "ResourceQuota", limit_range.namespace)[0].body["spec"]["hard"]
         assert {f"requests.{name}" for name in limits["defaultRequest"]} <= set(hard)

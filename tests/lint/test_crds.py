@@ -55,6 +55,7 @@ def told(folder: Path, text: str, unjudged: Counter[str] | None = None) -> list[
     return found
 
 
+@pytest.mark.slow
 def test_every_definition_of_upstream_is_taken_and_every_rule_can_be_asked(upstream: Path) -> None:
     tables = sorted(upstream.rglob("*.json"))
     assert len(tables) > 130
@@ -72,6 +73,7 @@ def every_rule(tree: dict[str, Any]) -> list[str]:
     return [*(each["rule"] for each in tree.get("rules", [])), *(text for each in below for text in every_rule(each))]
 
 
+@pytest.mark.slow
 def test_the_tables_hold_no_prose_and_come_out_the_same_twice(upstream: Path, shared: Path, tmp_path: Path) -> None:
     for table in upstream.rglob("*.json"):
         assert '"description":"' not in table.read_text(), table.name
@@ -82,6 +84,7 @@ def test_the_tables_hold_no_prose_and_come_out_the_same_twice(upstream: Path, sh
     ]
 
 
+@pytest.mark.slow
 def test_nothing_is_said_of_what_gpuc_emits(upstream: Path) -> None:
     unjudged: Counter[str] = Counter()
     judged = 0
@@ -100,6 +103,7 @@ def emitted(file: str) -> str:
     return (ROOT / "out/prod-use1" / file).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new", "line", "message"),
     [

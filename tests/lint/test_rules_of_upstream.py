@@ -66,12 +66,14 @@ def said(answers: list[Answer]) -> str:
     return "refused" if all(map(own_rules._refuses, answers)) else "parted"
 
 
+@pytest.mark.slow
 def test_the_engines_agree_on_every_rule_of_upstream_in_all_objects(verdicts: Verdicts) -> None:
     assert {key: seen for key, seen in verdicts.items() if seen["parted"]} == {}
     assert sum(seen["refused"] for seen in verdicts.values()) > 5000
     assert sum(seen["passed"] for seen in verdicts.values()) > 50000
 
 
+@pytest.mark.slow
 def test_nearly_every_rule_passes_one_object_and_refuses_another(verdicts: Verdicts) -> None:
     """The rest needs lists in lists of just the right texts, or a status, which nobody creates."""
     asked = {key: seen for key, seen in verdicts.items() if not seen["not asked"]}

@@ -1,8 +1,9 @@
-"""Trees as people write them: every line that is marked has a finding, and no other line has one."""
+"""Trees as people write them: a line that ends with `#! ID` has exactly these findings, and no other line has any."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,21 @@ import pytest
 from gpuc.cli.main import main
 
 TREES = sorted((Path(__file__).parent / "trees").glob("*/*.yaml"))
-MARK = "# <-"
+MARK = re.compile(r"#! (\w+(?: \w+)*)$")
+
+
+def expected_findings(file: Path) -> list[tuple[str, int, str]]:
+    """File, line and id of every finding that the file's marks name."""
+    lines = enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+    marks = ((number, mark) for number, line in lines if (mark := MARK.search(line)))
+    return [(str(file), number, id_) for number, mark in marks for id_ in mark[1].split()]
 
 
 @pytest.mark.parametrize("file", TREES, ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_findings_stand_at_the_marked_lines(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    marked = {number for number, line in enumerate(file.read_text().splitlines(), 1) if line.endswith(MARK)}
-    assert bool(marked) == (file.stem == "bad")
+def test_findings_are_at_the_marked_lines(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = expected_findings(file)
+    assert bool(expected) == (file.stem == "bad")
     main(["lint", str(file), "--format", "json"])
-    report = json.loads(capsys.readouterr().out)
-    told = {each["line"]: each["message"] for each in report["findings"] if each["severity"] != "info"}
-    assert {line: message for line, message in told.items() if line not in marked} == {}
-    assert marked - set(told) == set()
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    found = [(finding["file"], finding["line"], finding["id"]) for finding in findings if finding["severity"] != "info"]
+    assert sorted(found) == expected, findings

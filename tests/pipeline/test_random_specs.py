@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ def features(tree: Tree) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_random_specs_compile_to_the_same_bytes_twice(record_property) -> None:
     met: Counter[str] = Counter()
     to_print: list[Tree] = []

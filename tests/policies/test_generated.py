@@ -91,6 +91,7 @@ def is_idle(policy: Policy) -> bool:
     return all(sorted(verdict(policy, document)) == refused for document, refused in rows)
 
 
+@pytest.mark.slow
 @every_policy
 def test_whatever_is_taken_from_a_policy_changes_a_verdict(name: str) -> None:
     assert [less for less, weaker in changed(policies()[name]) if is_idle(weaker)] == []

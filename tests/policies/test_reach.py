@@ -72,6 +72,12 @@ def test_every_tenant_namespace_is_reached_by_each_policy_once(name: str) -> Non
         assert {one.kind for one in constraints(name)} == set(reached), namespace
 
 
+@every_cluster
+def test_a_constraint_matches_the_kinds_of_its_policy(name: str) -> None:
+    for one in constraints(name):
+        assert one.body["spec"]["match"]["kinds"] == list(BY_KIND[one.kind].kinds), one.name
+
+
 def matches(policy: Policy, document: Object) -> bool:
     group = document["apiVersion"].rpartition("/")[0]
     return any(group in row["apiGroups"] and document["kind"] in row["kinds"] for row in policy.kinds)

@@ -58,6 +58,7 @@ def refused(api: str, kind: str, body: dict[str, Any], kubernetes: str, namespac
     return [found for found in verify_schemas(tree, kubernetes) if found.id <= "SCH005" and "o.yaml" in found.message]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kubernetes", "api", "kind"), kinds())
 def test_every_mistake_in_an_object_is_refused_at_its_place(kubernetes: str, api: str, kind: str) -> None:
     known = table(api, kind, kubernetes)

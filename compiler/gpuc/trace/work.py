@@ -136,6 +136,13 @@ def _pod_sets(manifest: Manifest) -> Iterator[PodSet]:
             yield _of_template(spec, "main", 1)
         case "apps", "StatefulSet":
             yield _of_template(spec, "main", _count(dig(spec, "replicas"), 1))
+        case other:
+            yield from _pod_sets_of_frameworks(*other, spec)
+
+
+def _pod_sets_of_frameworks(api: str, kind: str, spec: Any) -> Iterator[PodSet]:
+    """Pods of kinds that Kubernetes itself does not have."""
+    match api, kind:
         case "jobset.x-k8s.io", "JobSet":
             for _, each in items(dig(spec, "replicatedJobs")):
                 job = dig(each, "template", "spec")

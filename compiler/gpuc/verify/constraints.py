@@ -155,18 +155,24 @@ def _together(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[Flaw]:
         found = CATCHES_ALL if _denies(constraint) else TELLS_ALL
         yield Flaw(found, constraint, ("spec", "match", "namespaceSelector"), text)
     for key, values in selected.items():
-        there = {str(labels[key]): name for name, labels in tree.namespaces.items() if key in labels}
-        for value, constraint in values.items():
-            if there and value not in there:
-                near = _nearest(value, there)
-                hint = f', did you mean "{near}"' if near else f"; there are {', '.join(sorted(map(str, there)))}"
-                path = ("spec", "match", "namespaceSelector", "matchLabels", key)
-                yield Flaw(LEFT_OUT, constraint, path, f'no namespace has "{key}: {value}"{hint}', near)
-        for value, name in sorted(there.items(), key=str):
-            namespace = tree.find("", "Namespace", name)
-            if value not in values and namespace is not None:
-                text = f'no {constraints[0].kind} selects "{key}: {value}", as others are selected'
-                yield Flaw(LEFT_OUT, namespace, ("metadata", "labels", key), text)
+        yield from _left_out(tree, key, values)
+
+
+def _left_out(tree: ObjectSet, key: str, values: dict[str, Manifest]) -> Iterator[Flaw]:
+    """Values of a label that constraints of one kind select and no namespace has, and the other way round."""
+    there = {str(labels[key]): name for name, labels in tree.namespaces.items() if key in labels}
+    for value, constraint in values.items():
+        if there and value not in there:
+            near = _nearest(value, there)
+            hint = f', did you mean "{near}"' if near else f"; there are {', '.join(sorted(map(str, there)))}"
+            path = ("spec", "match", "namespaceSelector", "matchLabels", key)
+            yield Flaw(LEFT_OUT, constraint, path, f'no namespace has "{key}: {value}"{hint}', near)
+    kind = next(iter(values.values())).kind
+    for value, name in sorted(there.items(), key=str):
+        namespace = tree.find("", "Namespace", name)
+        if value not in values and namespace is not None:
+            text = f'no {kind} selects "{key}: {value}", as others are selected'
+            yield Flaw(LEFT_OUT, namespace, ("metadata", "labels", key), text)
 
 
 def _odd_kinds(constraints: list[Manifest]) -> Iterator[Flaw]:

@@ -51,6 +51,7 @@ def judged(tree: ObjectSet) -> list[Flaw]:
     return [flaw for judge in JUDGES for flaw in judge.flaws(tree)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_value_may_stand_anywhere(kind: str) -> None:
     spec = compiled_spec(ROOT, "specs/prod-use1.yaml")

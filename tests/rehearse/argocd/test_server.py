@@ -45,7 +45,7 @@ def other() -> Iterator[int]:
 
 @pytest.fixture
 def proxy(tmp_path: Path, other: int) -> Iterator[tuple[int, Path]]:
-    pytest.importorskip("cryptography")
+    pytest.importorskip("cryptography", reason="cryptography, of gpuc[rehearse], is not installed")
     authority = Authority(tmp_path)
     [port] = free_ports(1)
     made = Proxy(port, {HOST: echo}, {"cluster.example.com": other})
@@ -56,7 +56,7 @@ def proxy(tmp_path: Path, other: int) -> Iterator[tuple[int, Path]]:
 
 def connected(port: int, authority: Path, host: str) -> http.client.HTTPSConnection:
     context = ssl.create_default_context(cafile=str(authority))
-    connection = http.client.HTTPSConnection(LOOPBACK, port, timeout=10, context=context)
+    connection = http.client.HTTPSConnection(LOOPBACK, port, context=context)
     connection.set_tunnel(host, 443)
     return connection
 

@@ -50,6 +50,7 @@ def few(name: str) -> list[Manifest]:
     return list(by_kind.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_any_value_may_stand_anywhere(name: str) -> None:
     objects = few(name)

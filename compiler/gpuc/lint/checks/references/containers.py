@@ -84,7 +84,10 @@ def _amounts(each: Pods, path: Path, container: Any, defaults: dict[str, Any]) -
         elif most is not None and wanted != most:
             message = f"{value} is not the limit of {shown}: of devices and huge pages both are the same"
             yield Flaw(REFUSED_AMOUNT, each.manifest, place, message)
-    asked = {**limits, **requests}
+    yield from _huge_pages(each, path, {**limits, **requests}, defaults)
+
+
+def _huge_pages(each: Pods, path: Path, asked: dict[str, Any], defaults: dict[str, Any]) -> Iterator[Flaw]:
     pages = next((name for name in asked if name.startswith("hugepages-")), None)
     if pages is not None and not {"cpu", "memory"} & ({*asked} | {*defaults}):
         message = "huge pages need a request of cpu or memory beside them"

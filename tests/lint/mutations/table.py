@@ -1,0 +1,83 @@
+"""The sample of mutations that is tested, and the table of those that no check detects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from gpuc.lint import checks
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_set import emitted
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.verify.nulls_and_duplicates import verify_shape
+from gpuc.verify.schema import schema_flaws
+from tests.conftest import EXAMPLES, ROOT
+from tests.lint.mutations.mutations import Mutation, mutations, spread
+
+FILE = Path(__file__).parent / "undetected.yaml"
+SAMPLE = 4
+"""So many mutations of each kind of object and category, over all example clusters."""
+
+
+@dataclass(frozen=True)
+class Undetected:
+    """One mutation that no check detects."""
+
+    mutation: str
+    """Its id."""
+    reason: str
+    covered_by: str = ""
+    """The test that detects such a mistake of an emitter, relative to the root; empty where none has to."""
+
+
+def undetected() -> dict[str, Undetected]:
+    """The table, by the id of the mutation.
+
+    Raises:
+        ValueError: when a mutation has two rows.
+    """
+    groups = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    rows = [
+        Undetected(mutation, group["reason"], group.get("covered_by", ""))
+        for group in groups
+        for mutation in group["mutations"]
+    ]
+    table = {row.mutation: row for row in rows}
+    if len(table) < len(rows):
+        raise ValueError(f"{FILE.name} names a mutation twice")
+    return table
+
+
+@cache
+def spec(cluster: str) -> CompiledSpec:
+    """An example cluster, compiled."""
+    return compiled_spec(ROOT, f"specs/{cluster}.yaml")
+
+
+def chosen_mutations(cluster: str) -> list[Mutation]:
+    """Mutations of one example cluster: its part of the sample, and those that the table names."""
+    every = [mutation for name in EXAMPLES for mutation in mutations(name, spec(name).objects)]
+    named = undetected()
+    sample = set(map(id, spread(every, SAMPLE)))
+    return [
+        mutation
+        for mutation in every
+        if mutation.cluster == cluster and (id(mutation) in sample or str(mutation) in named)
+    ]
+
+
+def is_detected(mutation: Mutation) -> bool:
+    """Whether a check finds anything in the mutated objects."""
+    return bool(flaws(mutation.objects, mutation.cluster))
+
+
+def flaws(objects: Iterable[Manifest], cluster: str) -> list[Flaw]:
+    """What all checks find in these objects beside the other files of an example cluster."""
+    tree = list(objects)
+    others = [artifact for artifact in spec(cluster).artifacts if not isinstance(artifact, Manifest)]
+    return [*schema_flaws(tree, "1.35"), *verify_shape(tree), *checks.flaws(emitted([*tree, *others]))]
