@@ -56,6 +56,13 @@ def test_every_mismatch_of_a_document_is_found_once() -> None:
     ]  # fmt: skip
 
 
+def test_a_quantity_below_another_mismatch_is_still_a_quantity() -> None:
+    memory = {"type": "string", "format": "quantity"}
+    schema = {"type": "object", "additionalProperties": False, "properties": {"memory": memory}}
+    found = read(schema, {"memory": "1024Mi", "memori": "1"})
+    assert [(fit, at) for fit, at, _ in found] == [(Fit.UNKNOWN, "memori"), (Fit.QUANTITY, "memory")]
+
+
 def test_nothing_explains_where_nothing_is_refused() -> None:
     script = """
 import sys

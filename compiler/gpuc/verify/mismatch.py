@@ -119,7 +119,8 @@ def _explained(error: ValidationError, schema: Schema) -> Iterator[Mismatch]:
 
     part = _part(schema, list(error.schema_path[:-1]))
     errors = _explaining()({**part, "$defs": schema.get("$defs", {})}).iter_errors(error.instance)
-    found = [item.under(*path) for inner in errors for item in _read(best_match([inner]))]
+    here = [best_match([inner]) for inner in errors if not inner.path]  # what is below has an error of its own
+    found = [item.under(*path) for inner in here for item in _read(inner)]
     yield from found or [Mismatch(Fit.VALUE, path, _short(error.message, 300))]
 
 
