@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -10,9 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
-from cel_expr_python import cel
-from cel_expr_python.ext import ext_strings
 
+from gpuc.cel.program import Program, Value, compiled
 from gpuc.emit.karpenter import karpenter
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
@@ -37,33 +35,14 @@ def read_schemas(folder: Path) -> dict[str, Schema]:
     return found
 
 
-def find(text: str, expression: str) -> str:
-    """Kubernetes' own addition to the language: the first match, or nothing."""
-    match = re.search(expression, text)
-    return match[0] if match else ""
-
-
-@cache
-def environment() -> Any:
-    takes = [cel.Type.STRING, cel.Type.STRING]
-    overload = cel.Overload("find_1", return_type=cel.Type.STRING, parameters=takes, is_member=True, impl=find)
-    return cel.NewEnv(
-        variables={"self": cel.Type.DYN},
-        extensions=[ext_strings.ExtStrings()],
-        functions=[cel.FunctionDecl("find", [overload])],
-    )
-
-
-@cache
-def compiled(rule: str) -> Any:
-    return environment().compile(rule)
-
-
 def refusals(schema: Schema, value: Any) -> Iterator[str]:
     """Messages of the rules that a value breaks; rules about updates are left out."""
     for rule in schema.get("x-kubernetes-validations", []):
-        if "oldSelf" not in rule["rule"] and compiled(rule["rule"]).eval(data={"self": value}).value() is not True:
-            yield rule.get("message", rule["rule"])
+        if "oldSelf" not in rule["rule"]:
+            program = compiled(rule["rule"], ("self",))
+            assert isinstance(program, Program), program
+            if program.evaluate({"self": value}) != Value(True):
+                yield rule.get("message", rule["rule"])
     for part, inner in children(schema, value):
         yield from refusals(part, inner)
 

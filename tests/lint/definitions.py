@@ -23,7 +23,7 @@ class Case:
     bad: tuple[Any, ...] = ()
     """Values that it refuses by the rule."""
     unsure: tuple[tuple[Any, bool], ...] = ()
-    """Values of which lint says that it cannot judge them, and whether the server takes them."""
+    """Values for which lint reports that the rule is not evaluated, and whether the server takes them."""
 
 
 def rule(text: str, message: str = "refused", **more: Any) -> Schema:

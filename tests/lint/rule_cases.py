@@ -51,8 +51,7 @@ OF_TYPES = (
         "int or string, unguarded",
         {"x-kubernetes-int-or-string": True, **rule("self > 1")},
         (2,),
-        (1,),
-        (("b", False),),
+        (1, "b"),
     ),
     Case(
         "embedded object",
@@ -193,12 +192,12 @@ OF_FORMATS = (
         ({"a": "10s", "b": "9s"},),
     ),
     Case("bytes", {**TEXT, "format": "byte", **rule("size(self) == 2")}, ("YWI=",), ("YWJj",)),
-    Case("length in characters", {**TEXT, **rule("self.size() <= 3")}, ("abc",), ("abcd",), (("üüü", True),)),
+    Case("length in characters", {**TEXT, **rule("self.size() <= 3")}, ("abc", "üüü"), ("abcd",)),
     Case("a span as text", {**TEXT, **rule("duration(self) < duration('1m')")}, ("59s",), ("61s", "a")),
     Case(
         "a time as text", {**TEXT, **rule("timestamp(self).getFullYear() == 2024")}, ("2024-05-05T00:00:00Z",), ("x",)
     ),
-    Case("int of a text", {**TEXT, **rule("int(self) == 4")}, ("4", "+4"), ("5", "four", "0x4"), ((" 4", False),)),
+    Case("int of a text", {**TEXT, **rule("int(self) == 4")}, ("4", "+4"), ("5", "four", "0x4")),
     Case("double of a text", {**TEXT, **rule("double(self) > 1.5")}, ("2", "1e3"), ("1", "x")),
     Case("division", {**NUMBER, **rule("10 / self == 5")}, (2,), (0, 3)),
     Case("overflow", {**NUMBER, **rule("self + 9223372036854775807 > 0")}, (0,), (1,)),
@@ -210,9 +209,8 @@ OF_ERRORS = (
     Case(
         "an error beside a match",
         {"type": "array", **ITEMS, "items": fields(_AB), **rule("self.exists(x, x.a == 'x')")},
-        ([{"a": "x"}],),
+        ([{"a": "x"}], [{}, {"a": "x"}]),
         ([{"a": "y"}], [{}], [{"a": "y"}, {}]),
-        (([{}, {"a": "x"}], True),),
     ),
     Case(
         "an error that does not count",
@@ -221,9 +219,7 @@ OF_ERRORS = (
         ({"b": "y"}, {}),
     ),
     Case("an error in a condition", fields(_AB, **rule("self.a == 'x' ? true : true")), ({"a": ""},), ({},)),
-    Case(
-        "optional syntax", fields(_AB, **rule("self.?a.orValue('x') == 'x'")), unsure=(({}, True), ({"a": "y"}, False))
-    ),
+    Case("optional syntax", fields(_AB, **rule("self.?a.orValue('x') == 'x'")), ({},), ({"a": "y"},)),
     Case("two variables", texts(**rule("self.all(i, x, i < 2)")), unsure=((["a"], True), (["a"] * 3, False))),
     Case("a semantic version", {**TEXT, **rule("isSemver(self)")}, unsure=(("1.0.0", True), ("a", False))),
     Case(
@@ -231,8 +227,10 @@ OF_ERRORS = (
         {**TEXT, **rule("!format.dns1123Label().validate(self).hasValue()")},
         unsure=(("a", True), ("A", False)),
     ),
+    Case("sets", texts(**rule("sets.contains(['a', 'b'], self)")), unsure=((["a"], True), (["c"], False))),
+    Case("an address", {**TEXT, **rule("isIP(self)")}, unsure=(("::1", True), ("1.2.3", False))),
     Case("where a list has it", texts(**rule("self.indexOf('b') == 1")), unsure=((["a", "b"], True), (["b"], False))),
 )
-"""Where the engines part, or neither knows a function: what the server says is in `unsure`."""
+"""Where a rule fails, and functions that are not evaluated: what the server says then is in `unsure`."""
 
 CASES = (*OF_TYPES, *OF_NAMES, *OF_FORMATS, *OF_ERRORS, *OF_FUNCTIONS)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -16,7 +14,6 @@ import yaml
 from gpuc.cli.crds_command import run_crds
 from gpuc.cli.main import main
 from gpuc.diagnostics.usage import UsageError
-from gpuc.lint.crds import rules as own_rules
 from gpuc.lint.crds.definitions import imports
 from gpuc.lint.crds.schemas import own_flaws, own_table
 from gpuc.lint.load.objects import Reading
@@ -56,24 +53,6 @@ def told(folder: Path, text: str, unjudged: Counter[str] | None = None) -> list[
 
 
 @pytest.mark.slow
-def test_every_definition_of_upstream_is_taken_and_every_rule_can_be_asked(upstream: Path) -> None:
-    tables = sorted(upstream.rglob("*.json"))
-    assert len(tables) > 130
-    rules = [rule for table in tables for rule in every_rule(json.loads(table.read_text()).get("rules", {}))]
-    assert len(rules) > 600
-    refused = {rule for rule in rules if own_rules.unanswerable({"rule": rule})}
-    assert refused == set()
-
-
-def every_rule(tree: dict[str, Any]) -> list[str]:
-    below = [
-        *tree.get("properties", {}).values(),
-        *(tree[word] for word in ("items", "additionalProperties") if word in tree),
-    ]
-    return [*(each["rule"] for each in tree.get("rules", [])), *(text for each in below for text in every_rule(each))]
-
-
-@pytest.mark.slow
 def test_the_tables_hold_no_prose_and_come_out_the_same_twice(upstream: Path, shared: Path, tmp_path: Path) -> None:
     for table in upstream.rglob("*.json"):
         assert '"description":"' not in table.read_text(), table.name
@@ -84,7 +63,6 @@ def test_the_tables_hold_no_prose_and_come_out_the_same_twice(upstream: Path, sh
     ]
 
 
-@pytest.mark.slow
 def test_nothing_is_said_of_what_gpuc_emits(upstream: Path) -> None:
     unjudged: Counter[str] = Counter()
     judged = 0
@@ -103,7 +81,6 @@ def emitted(file: str) -> str:
     return (ROOT / "out/prod-use1" / file).read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new", "line", "message"),
     [
@@ -186,7 +163,7 @@ def test_a_broken_rule_is_told_at_its_line_with_the_definitions_own_message(
     assert old in text, "the example changed"
     broken = text.replace(old, new, 1)
     found = [each for each in told(upstream, broken) if each[0] == "CRD001"]
-    lines = [at for _, at, text in found if text.partition(" (NOT_FOUND")[0] == message]
+    lines = [at for _, at, text in found if text.partition(" (Key not found")[0] == message]
     assert len(lines) == 1, found
     assert line in broken.splitlines()[lines[0] - 2 : lines[0]], "a map or list begins in the line after its key"
 
@@ -255,7 +232,7 @@ def test_messages_and_places_are_the_rules_own(tmp_path: Path) -> None:
     ((_, line, message),) = told(folder, text)
     assert (message, text.splitlines()[line - 1].strip()) == ("no y", "a: y")
     ((_, _, message),) = told(folder, widget({"b": "1"}))
-    assert message.startswith("refused (NOT_FOUND"), "an error of the object refuses it"
+    assert message.startswith("refused (Key not found"), "an error of the object refuses it"
 
 
 def test_a_rule_about_changes_holds_for_nothing_new(tmp_path: Path) -> None:
@@ -265,30 +242,12 @@ def test_a_rule_about_changes_holds_for_nothing_new(tmp_path: Path) -> None:
     assert unjudged == {}
 
 
-def test_a_rule_that_cannot_be_asked_is_said_and_is_no_finding(tmp_path: Path) -> None:
+def test_a_rule_that_is_not_evaluated_is_reported_and_is_no_finding(tmp_path: Path) -> None:
     folder = imported(tmp_path, definition(of_spec(it={**TEXT, **rule("semver(self).major() == 1")})))
     unjudged: Counter[str] = Counter()
     assert told(folder, widget({"it": "1.0.0"}), unjudged) == []
-    (sentence,) = unjudged
-    assert "semver(self).major()" in sentence and "undeclared reference" in sentence and "no function" in sentence
-
-
-@pytest.mark.parametrize("missing", ["cel_expr_python", "cel"])
-def test_without_one_of_the_engines_lint_says_what_it_could_not_judge(tmp_path: Path, missing: str) -> None:
-    folder = imported(tmp_path, definition(of_spec(it={**TEXT, **rule("self == 'a'")})))
-    script = f"""
-import sys
-sys.modules[{missing!r}] = None
-from collections import Counter
-from pathlib import Path
-from gpuc.lint.crds.schemas import own_flaws
-from gpuc.manifest.manifest import Manifest
-unjudged = Counter()
-one = Manifest("a.yaml", (0,), "{GROUP}/v1", "Widget", "w", {{"spec": {{"it": "b"}}}})
-print(list(own_flaws(Path({str(folder)!r}), [one], unjudged)), list(unjudged))
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.startswith("[] [") and "not both installed" in done.stdout
+    owner, why = f"{GROUP}/v1 Widget", "the function semver is not evaluated as it is called here"
+    assert list(unjudged) == [f"a rule of {owner}, semver(self).major() == 1: {why}"]
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
+from gpuc.cel.quantity import quantity
 from gpuc.policy.library import SOURCES, Policy, policies
 
 from .clauses import without_a_clause, without_a_part
 from .generated import Object, objects, spellings, text
 from .kubernetes_cel import Review, denials
-from .quantities import quantity
 
 SHARED = yaml.safe_load((SOURCES / "subjects.yaml").read_text(encoding="utf-8"))["pod"]["variables"]
 MANY = 1200

@@ -22,9 +22,9 @@ _ASIDE = ".gpuc-new"
 USAGE = f"""usage: gpuc crds import FILE|DIR... [--into DIR]
 
 Take the CustomResourceDefinitions of files or folders (also what `kubectl get crd -o yaml` prints) into DIR, one small
-table for each version that they serve. `gpuc lint --crds DIR` then judges objects of their kinds: by the schema, and
-by CEL rules as two engines agree on them (pip install 'gpuc[crds]'). Rules about changes of an object, and what
-evaluation costs, are not judged.
+table for each version that they serve. `gpuc lint --crds DIR` then checks objects of their kinds: by the schema, and
+by CEL rules. Rules about changes of an object, rules that call a function which gpuc lacks, and what evaluation costs
+are not checked; the import prints each rule that calls such a function.
 
 options:
   --into DIR  where the tables go, {INTO}/ where nothing is said; tables of the same kind and version are replaced
@@ -58,7 +58,7 @@ def run_crds(words: list[str]) -> int:
     new, changed = _write(found, into)
     rules = sum(table.rules for table in found.tables.values())
     put(f"{len(found.tables)} versions of kinds with {rules} rules in {into}/: {new} new, {changed} changed\n")
-    for line in _unanswerable(found):
+    for line in _never_evaluated(found):
         put(f"{line}\n")
     if found.others:
         put(f"{found.others} other documents were passed over\n")
@@ -67,23 +67,20 @@ def run_crds(words: list[str]) -> int:
     return int(bool(found.problems))
 
 
-def _unanswerable(found: _Gathered) -> Iterator[str]:
-    """How many rules lint will never judge, and each of them."""
+def _never_evaluated(found: _Gathered) -> Iterator[str]:
+    """How many rules lint evaluates for no object, and each of them."""
     if not any(table.rules for table in found.tables.values()):
         return
-    from gpuc.lint.crds.rules import MISSING_ENGINE, can_judge, unanswerable
+    from gpuc.lint.crds.rules import never_evaluated
 
-    if not can_judge():
-        yield f"lint cannot judge rules: {MISSING_ENGINE}"
-        return
     lines = [
         f"  {table.file.removesuffix('.json')}: {rule['rule'].strip()}: {why}"
         for table in found.tables.values()
         for rule in table.each_rule()
-        if (why := unanswerable(rule))
+        if (why := never_evaluated(rule))
     ]
     if lines:
-        yield f"{len(lines)} rules cannot be judged:"
+        yield f"{len(lines)} rules are not evaluated:"
         yield from lines
 
 

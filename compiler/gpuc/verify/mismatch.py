@@ -1,10 +1,16 @@
-"""What a JSON Schema validator refuses, in the words of a finding."""
+"""What a schema refuses, in the words of a finding: jsonschema-rs decides, jsonschema explains.
+
+jsonschema-rs is fast and reads the patterns of Go. jsonschema has the failing part of the schema beside each error, and
+of alternatives the one that fits best; it is loaded for a refusal only.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.schemas.structural import Schema
@@ -54,11 +60,15 @@ def validator(schema: Schema) -> Draft202012Validator:
 
 
 def mismatches(compiled: Draft202012Validator, document: Any, schema: Schema) -> Iterator[Mismatch]:
-    """Every place that the schema refuses, in the order of the document's paths."""
+    """Every place that the schema refuses, in the order of the document's paths.
+
+    Args:
+        compiled: the validator of the schema.
+    """
     if compiled.is_valid(document):
         return
-    found = [item for error in compiled.iter_errors(document) for item in _read(error, schema)]
-    yield from sorted(set(found), key=lambda item: (place(item.path), item.message))
+    found = {item for error in compiled.iter_errors(document) for item in _explained(error, schema)}
+    yield from sorted(found, key=lambda item: (place(item.path), item.message))
 
 
 def nearest(name: str, known: list[str]) -> str:
@@ -71,45 +81,99 @@ def nearest(name: str, known: list[str]) -> str:
 
 
 class _MapKeys:
-    """Keyword x-kubernetes-list-map-keys: no two items of a list have the same key."""
+    """Keyword x-kubernetes-list-map-keys for jsonschema-rs."""
 
     def __init__(self, parent_schema: dict[str, Any], value: Any, schema_path: list[str | int]) -> None:
-        self._keys: list[str] = value
-        properties = parent_schema.get("items", {}).get("properties", {})
-        self._defaults = {key: properties.get(key, {}).get("default") for key in value}
+        self._schema, self._keys = parent_schema, value
 
     def validate(self, instance: Any) -> None:
         """Refuses a second item with the same key.
 
         Raises:
-            ValueError: with the key that stands twice.
+            ValueError: with the key that two items have.
         """
-        seen = set()
-        for item in instance if isinstance(instance, list) else ():
-            if isinstance(item, dict):
-                key = tuple(str(item.get(name, self._defaults[name])) for name in self._keys)
-                if key in seen:
-                    raise ValueError(f"two items have the same {', '.join(self._keys)}: {', '.join(key)}")
-                seen.add(key)
+        for problem in _doubled(self._keys, instance, self._schema):
+            raise ValueError(problem)
 
 
-def _read(error: ValidationError, schema: Schema) -> Iterator[Mismatch]:
+def _doubled(keys: list[str], instance: Any, schema: Schema) -> Iterator[str]:
+    """Every key of a map list that an item before has too; a field that is left out has its default."""
+    properties = schema.get("items", {}).get("properties", {})
+    defaults = {name: properties.get(name, {}).get("default") for name in keys}
+    before = set()
+    for item in instance if isinstance(instance, list) else ():
+        if isinstance(item, dict):
+            key = tuple(str(item.get(name, defaults[name])) for name in keys)
+            if key in before:
+                yield f"two items have the same {', '.join(keys)}: {', '.join(key)}"
+            before.add(key)
+
+
+def _explained(error: ValidationError, schema: Schema) -> Iterator[Mismatch]:
+    """What jsonschema has to say of the value and the part of the schema at an error of jsonschema-rs."""
     path: Path = tuple(error.instance_path)
-    keyword = error.kind.name
-    if keyword in {"additionalProperties", "unevaluatedProperties"}:
-        unexpected: list[str] = error.kind.unexpected  # type: ignore[attr-defined]
-        known = _names_at(schema, list(error.schema_path))
-        for name in unexpected:
+    if error.kind.name == "format" and error.kind.format == "quantity":  # type: ignore[attr-defined]
+        yield _quantity(path, str(error.instance))
+        return
+    from jsonschema.exceptions import best_match
+
+    part = _part(schema, list(error.schema_path[:-1]))
+    errors = _explaining()({**part, "$defs": schema.get("$defs", {})}).iter_errors(error.instance)
+    here = [best_match([inner]) for inner in errors if not inner.path]  # what is below has an error of its own
+    found = [item.under(*path) for inner in here for item in _read(inner)]
+    yield from found or [Mismatch(Fit.VALUE, path, _short(error.message, 300))]
+
+
+def _part(schema: Schema, schema_path: list[str | int]) -> Any:
+    """The part of a schema at a path; references on the way are followed."""
+    part: Any = schema
+    for step in schema_path:
+        part = schema["$defs"][part["$ref"].rpartition("/")[2]] if step == "$ref" else part[step]
+    return part
+
+
+@cache
+def _explaining() -> Any:
+    """The validator of jsonschema; patterns and formats are those of jsonschema-rs, and the same keywords are known."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.validators import extend
+
+    def pattern(_: Any, value: str, instance: Any, __: Schema) -> Iterator[Any]:
+        if not _alone("pattern", value).is_valid(instance):
+            yield ValidationError(f"{instance!r} does not match {value!r}")
+
+    def form(_: Any, value: str, instance: Any, __: Schema) -> Iterator[Any]:
+        if not _alone("format", value).is_valid(instance):
+            yield ValidationError(f"{instance!r} is not a {value!r}")
+
+    def map_keys(_: Any, keys: list[str], instance: Any, schema: Schema) -> Iterator[Any]:
+        yield from map(ValidationError, _doubled(keys, instance, schema))
+
+    return extend(Draft202012Validator, {"pattern": pattern, "format": form, "x-kubernetes-list-map-keys": map_keys})
+
+
+@lru_cache(maxsize=1024)
+def _alone(keyword: str, value: str) -> Draft202012Validator:
+    return validator({keyword: value})
+
+
+def _read(error: Any) -> Iterator[Mismatch]:
+    """The finding of an error of jsonschema."""
+    path: Path = tuple(error.absolute_path)
+    if error.validator == "additionalProperties" and error.validator_value is False:
+        known = sorted(error.schema.get("properties", {}))
+        for name in sorted(set(error.instance) - set(known)):
             near = nearest(name, known)
             hint = f', did you mean "{near}"' if near else f"; known: {', '.join(known) or 'none'}"
             yield Mismatch(Fit.UNKNOWN, (*path, name), f"unknown field{hint}")
-    elif keyword == "required":
-        name = error.kind.property  # type: ignore[attr-defined]
-        yield Mismatch(Fit.MISSING, (*path, name), "required, and missing")
-    elif keyword == "format" and error.kind.format == "quantity":  # type: ignore[attr-defined]
-        yield _quantity(path, str(error.instance))
+    elif error.validator == "required":
+        for name in error.validator_value:
+            if name not in error.instance:
+                yield Mismatch(Fit.MISSING, (*path, name), "required, and missing")
     else:
-        yield Mismatch(Fit.VALUE, path, _short(error.message))
+        shown = _short(json.dumps(error.instance, ensure_ascii=False, default=str), 100)
+        yield Mismatch(Fit.VALUE, path, _short(error.message.replace(repr(error.instance), shown, 1), 300))
 
 
 def _quantity(where: Path, text: str) -> Mismatch:
@@ -120,13 +184,5 @@ def _quantity(where: Path, text: str) -> Mismatch:
     return Mismatch(Fit.QUANTITY, where, f'quantity "{text}" is stored as "{canonical}"', f'"{canonical}"')
 
 
-def _names_at(schema: Schema, schema_path: list[str | int]) -> list[str]:
-    """The property names beside the keyword that failed; references on the way are followed."""
-    part: Any = schema
-    for step in schema_path[:-1]:
-        part = schema["$defs"][part["$ref"].rpartition("/")[2]] if step == "$ref" else part[step]
-    return sorted(part.get("properties", {}))
-
-
-def _short(message: str) -> str:
-    return message if len(message) <= 300 else f"{message[:300]}..."
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}..."

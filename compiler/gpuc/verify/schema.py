@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.schemas import CONSTRAINTS, Table, builtin_kinds, custom_kinds, table
+from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.finding import Finding, Severity, fault
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
@@ -92,7 +93,8 @@ def schema_flaws(manifests: Sequence[Manifest], kubernetes: str, *, as_written: 
 def _of(
     manifest: Manifest, known: Table, kubernetes: str, parameters: dict[str, str], as_written: bool
 ) -> Iterator[Mismatch]:
-    yield from mismatches(_compiled(known.api, known.kind, kubernetes, as_written), manifest.body, known.schema)
+    key = (known.api, known.kind, kubernetes, as_written)
+    yield from mismatches(_compiled(*key), manifest.body, _schema(*key))
     if manifest.api == CONSTRAINTS:
         yield from parameter_mismatches(manifest, parameters[manifest.kind])
     if manifest.kind == "ConstraintTemplate":
@@ -101,9 +103,14 @@ def _of(
 
 @cache
 def _compiled(api: str, kind: str, kubernetes: str, as_written: bool) -> Draft202012Validator:
+    return validator(_schema(api, kind, kubernetes, as_written))
+
+
+@cache
+def _schema(api: str, kind: str, kubernetes: str, as_written: bool) -> Schema:
     known = table(api, kind, kubernetes)
     assert known is not None
-    return validator(written(known.schema) if as_written else known.schema)
+    return written(known.schema) if as_written else known.schema
 
 
 def written(schema: Any) -> Any:

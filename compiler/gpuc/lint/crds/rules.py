@@ -1,6 +1,6 @@
 """The CEL rules of CustomResourceDefinitions, evaluated over objects as the API server does when they are created.
 
-What the rules cost is not judged: an API server stops where evaluation of one object becomes too expensive.
+What evaluation costs is not checked: an API server stops where evaluation of one object becomes too expensive.
 
 Source: k8s.io/apiextensions-apiserver v0.35 pkg/apiserver/schema/cel (validation.go, compilation.go)
 """
@@ -10,13 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 from gpuc.catalog.schemas.structural import Schema
+from gpuc.cel.program import Failed, NotEvaluated, Value, compiled
 from gpuc.diagnostics.finding import Path, Severity, fault
-from gpuc.lint.crds.answers import Answer, Told
-from gpuc.lint.crds.engines import engines
 from gpuc.lint.crds.values import as_rules_see, escaped
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw, place
@@ -28,8 +26,9 @@ BROKEN_RULE = fault(
     "The API server refuses the object.",
     "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules",
 )
-MISSING_ENGINE = "cel-expr-python and common-expression-language are not both installed: pip install 'gpuc[crds]'"
-_OF_CHANGES = re.compile(r"\boldSelf\b")
+_VARIABLES = ("self",)
+_OF_A_MAP = re.compile(r"overload.*\bmap\b")
+"""An error which a point or a span of time may have, that is a map to the engine: Kubernetes may have none."""
 _LONGEST_MESSAGE = 5 * 1024
 """Bytes: of a longer text of a messageExpression the API server takes the rule's message."""
 _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)*)'\]")
@@ -44,93 +43,68 @@ def broken_rules(
         schema: of the object's body; the object fits it.
         rules: tree of places with the keys rules, properties, items and additionalProperties.
         shapes: tree of the places whose texts rules do not see as text.
-        unjudged: takes a sentence for every rule on which the two engines do not agree, or that one cannot evaluate.
+        unjudged: takes a sentence for every rule that is not evaluated.
     """
-    if not can_judge():
-        unjudged[f"the rules of {manifest.api} {manifest.kind}: {MISSING_ENGINE}"] += 1
-        return
     try:
         whole = as_rules_see(manifest.body, schema, shapes)
     except ValueError as error:
         unjudged[f"the rules of {manifest}: {error}"] += 1
         return
     named = {"apiVersion": manifest.api, "kind": manifest.kind, "metadata": {"name": manifest.name}}
-    for path, each, value in _places({**whole, **named}, rules, ()):
-        asked = [rule for rule in each["rules"] if _is_asked(rule)]
-        if asked:
-            yield from _judged(manifest, path, asked, value, unjudged)
+    for path, here, value in _places({**whole, **named}, rules, ()):
+        for rule in filter(_holds_for_new, here["rules"]):
+            answer = _answer(rule, "rule", value)
+            if shapes and isinstance(answer, Failed) and _OF_A_MAP.search(answer.why):
+                answer = NotEvaluated(answer.why)
+            if isinstance(answer, Failed) or answer == Value(False):
+                why = f" ({answer.why})" if isinstance(answer, Failed) else ""
+                where = (*path, *_steps(rule.get("fieldPath", "")))
+                yield Flaw(BROKEN_RULE, manifest, where, _message(rule, value) + why)
+            elif answer != Value(True):
+                unjudged[_gap(manifest, path, rule, answer)] += 1
 
 
-def can_judge() -> bool:
-    """Whether both engines are there."""
-    return bool(engines())
-
-
-def unanswerable(rule: Schema) -> str:
-    """Why a rule can never be judged: what each engine that cannot evaluate it says; empty where both can."""
-    if not _is_asked(rule):
+def never_evaluated(rule: Schema) -> str:
+    """Why a rule is evaluated for no object; empty where it is, and for a rule about changes."""
+    if not _holds_for_new(rule):
         return ""
-    is_optional = rule.get("optionalOldSelf") is True
-    said = ((engine.name, engine.refusal(rule["rule"], is_optional=is_optional)) for engine in engines())
-    return "; ".join(f"{name}: {why}" for name, why in said if why)
+    program = compiled(_text(rule, "rule"), _VARIABLES)
+    return program.why if isinstance(program, NotEvaluated) else ""
 
 
-def _is_asked(rule: Schema) -> bool:
+def _holds_for_new(rule: Schema) -> bool:
     """Whether a rule holds for something new: others compare with what was there before."""
-    return bool(rule["rule"].strip()) and (rule.get("optionalOldSelf") is True or not _is_of_changes(rule["rule"]))
-
-
-@cache
-def _is_of_changes(expression: str) -> bool:
-    if not _OF_CHANGES.search(expression):
+    if not rule["rule"].strip():
         return False
-    known = [names for engine in engines() if (names := engine.names(expression)) is not None]
-    return any("oldSelf" in names for names in known) or not known
+    program = compiled(_text(rule, "rule"), _VARIABLES)
+    return not (isinstance(program, NotEvaluated) and "oldSelf" in program.names)
 
 
-def _judged(manifest: Manifest, path: Path, rules: list[Schema], value: Any, unjudged: Counter[str]) -> Iterator[Flaw]:
-    try:
-        bound = [engine.bound(value) for engine in engines()]
-    except ValueError as error:
-        unjudged[f"the rules of {manifest} at {place(path) or 'its root'}: {error}"] += len(rules)
-        return
-    for rule in rules:
-        answers = [
-            engine.ask(rule["rule"], self, is_optional=rule.get("optionalOldSelf") is True)
-            for engine, self in zip(engines(), bound, strict=True)
-        ]
-        if all(answer.told is Told.VALUE and answer.value is True for answer in answers):
-            continue
-        if all(map(_refuses, answers)):
-            why = f" ({answers[0].why})" if all(each.told is Told.FAILED for each in answers) else ""
-            where = (*path, *_steps(rule.get("fieldPath", "")))
-            yield Flaw(BROKEN_RULE, manifest, where, _message(rule, bound) + why)
-        else:
-            unjudged[_disagreement(manifest, path, rule, answers)] += 1
+def _text(rule: Schema, key: str) -> str:
+    """An expression of a rule; with optionalOldSelf it may ask for oldSelf, which a new object lacks."""
+    text: str = rule[key]
+    return f"cel.bind(oldSelf, optional.none(), {text}\n)" if rule.get("optionalOldSelf") is True else text
 
 
-def _refuses(answer: Answer) -> bool:
-    return answer.told is Told.FAILED or (answer.told is Told.VALUE and answer.value is False)
+def _answer(rule: Schema, key: str, value: Any) -> Value | Failed | NotEvaluated:
+    program = compiled(_text(rule, key), _VARIABLES)
+    return program if isinstance(program, NotEvaluated) else program.evaluate({"self": value})
 
 
-def _disagreement(manifest: Manifest, path: Path, rule: Schema, answers: list[Answer]) -> str:
-    """What the engines say; of what they always say, without the object."""
-    said = "; ".join(f"{engine.name}: {answer}" for engine, answer in zip(engines(), answers, strict=True))
-    if why := unanswerable(rule):
-        return f"a rule of {manifest.api} {manifest.kind}, {rule['rule'].strip()}: {why}"
-    return f"a rule of {manifest} at {place(path) or 'its root'}, {rule['rule'].strip()}: {said}"
+def _gap(manifest: Manifest, path: Path, rule: Schema, answer: Value | NotEvaluated) -> str:
+    """Which rule is not evaluated and why; without the object where that holds for all objects."""
+    why = answer.why if isinstance(answer, NotEvaluated) else "it is neither true nor false"
+    owner = f"{manifest.api} {manifest.kind}" if never_evaluated(rule) else f"{manifest} at {place(path) or 'its root'}"
+    return f"a rule of {owner}, {rule['rule'].strip()}: {why}"
 
 
-def _message(rule: Schema, bound: list[Any]) -> str:
+def _message(rule: Schema, value: Any) -> str:
     """As the API server puts it: the expression's text, else the rule's message, else the rule."""
-    expression = rule.get("messageExpression", "")
-    for engine, self in zip(engines(), bound, strict=True) if expression else ():
-        answer = engine.ask(expression, self, is_optional=rule.get("optionalOldSelf") is True)
-        if answer.told is Told.VALUE and isinstance(answer.value, str):
-            text = answer.value.strip()
-            if text and "\n" not in text and len(text.encode()) <= _LONGEST_MESSAGE:
-                return text
-            break
+    answer = _answer(rule, "messageExpression", value) if rule.get("messageExpression") else None
+    if isinstance(answer, Value) and isinstance(answer.value, str):
+        text = answer.value.strip()
+        if text and "\n" not in text and len(text.encode()) <= _LONGEST_MESSAGE:
+            return text
     return str(rule.get("message") or f"failed rule: {rule['rule'].strip()}").strip()
 
 

@@ -174,7 +174,7 @@ def _is_rendered_alike(item: Mismatch, data: dict[str, Any]) -> bool:
     if item.fit is Fit.MISSING:
         return bool(dig(data, *item.path[:-1]) == {})
     value = dig(data, *item.path)
-    is_number = isinstance(value, str) and value.isascii() and value.isdigit() and '"integer"' in item.message
+    is_number = isinstance(value, str) and value.isascii() and value.isdigit() and "'integer'" in item.message
     return is_number or is_filled_later(value)
 
 

@@ -13,7 +13,7 @@ from math import ceil
 _TEXT = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)", re.DOTALL)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,4})")
 _NANO = 10**9
 _LARGEST = 2**63 - 1
 _DIGITS = 18
@@ -31,7 +31,7 @@ class Quantity:
         """The value as an integer.
 
         Raises:
-            ValueError: when Go does not hold it as one: 4000m is 4 to nobody.
+            ValueError: when Go does not hold it as one: 4000m is 4, and no integer.
         """
         if not self.is_plain or not -_LARGEST - 1 <= self.value <= _LARGEST:
             raise ValueError("cannot convert value to integer")
@@ -39,7 +39,7 @@ class Quantity:
 
 
 def quantity(text: str) -> Quantity:
-    """The quantity of a text.
+    """The quantity of a text: a unit without a number is 0, where Go reads it without a decimal.
 
     Raises:
         ValueError: when Kubernetes takes it for none.
@@ -47,19 +47,20 @@ def quantity(text: str) -> Quantity:
     match = _TEXT.fullmatch(text)
     if not text or match is None:
         raise ValueError(f'"{text}" is no quantity')
-    sign, whole, fraction, suffix = match[1], match[2].lstrip("0"), match[3] or "", match[4]
-    whole = whole or "0"
-    digits = len(whole) + len(fraction)
+    sign, whole, fraction, suffix = match[1], match[2].lstrip("0") or "0", match[3] or "", match[4]
     number = Fraction(int(whole + fraction), 10 ** len(fraction))
     if suffix in _BINARY:
         power = _BINARY[suffix]
         number *= 2**power
-        is_plain = not fraction and 15 - len(whole) - power * 3 // 10 - 1 >= 0 and number <= _LARGEST
+        is_fast = is_plain = not fraction and 14 - len(whole) - power * 3 // 10 >= 0 and number <= _LARGEST
         number = min(number, Fraction(_LARGEST))
     else:
-        power = _power(text, suffix)
-        number *= Fraction(10) ** power
-        is_plain = digits <= _DIGITS and power - len(fraction) >= 0
+        scale = _power(text, suffix) - len(fraction)
+        number *= Fraction(10) ** (scale + len(fraction))
+        is_fast = len(whole) + len(fraction) <= _DIGITS and scale >= -9
+        is_plain = is_fast and scale >= 0
+    if not is_fast and not (match[2] or fraction):
+        raise ValueError(f'"{text}" is no quantity')
     number = Fraction(ceil(number * _NANO), _NANO)
     return Quantity(-number if sign == "-" else number, is_plain)
 

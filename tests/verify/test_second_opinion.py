@@ -1,0 +1,73 @@
+"""jsonschema beside jsonschema-rs: the same verdict on every emitted object, and on every mistake in a sample."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
+
+from gpuc.catalog.schemas import builtin_kinds, custom_kinds, table
+from gpuc.kubernetes.canonical import is_canonical_quantity
+from gpuc.manifest.manifest import Manifest
+from gpuc.pipeline.stages import compiled_spec
+from gpuc.verify.mismatch import validator
+from tests.conftest import EXAMPLES, ROOT
+
+from .samples import Sampler, mistakes
+
+KINDS = [*builtin_kinds("1.35"), *custom_kinds()]
+SEEN: set[str] = set()
+"""Definitions that were tried: they are the same for every core kind that refers to them."""
+FORMATS = FormatChecker(())
+FORMATS.checks("quantity")(lambda value: not isinstance(value, str) or is_canonical_quantity(value))
+
+
+def once(_: Any, keys: list[str], items: Any, schema: dict[str, Any]) -> Any:
+    """No key of a map list is there twice."""
+    defaults = {name: field.get("default") for name, field in schema["items"].get("properties", {}).items()}
+    found = [tuple(item.get(key, defaults.get(key)) for key in keys) for item in items if isinstance(item, dict)]
+    if len(set(found)) < len(found):
+        yield ValidationError("a key twice")
+
+
+@cache
+def jsonschema_of(schema: str) -> Any:
+    """Python wants flags of a pattern at its start."""
+    read = json.loads(schema.replace('"^(?i)', '"(?i)^'))
+    return extend(Draft202012Validator, {"x-kubernetes-list-map-keys": once})(read, format_checker=FORMATS)
+
+
+def of_table(api: str, kind: str, kubernetes: str) -> dict[str, Any]:
+    known = table(api, kind, kubernetes)
+    assert known is not None
+    return known.schema
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_both_take_every_object_of_an_example(name: str) -> None:
+    spec = compiled_spec(ROOT, f"specs/{name}.yaml")
+    emitted = [artifact for artifact in spec.artifacts if isinstance(artifact, Manifest)]
+    assert emitted
+    for manifest in emitted:
+        schema = of_table(manifest.api, manifest.kind, spec.cluster.spec.kubernetes)
+        assert validator(schema).is_valid(manifest.body)
+        assert list(jsonschema_of(json.dumps(schema)).iter_errors(manifest.body)) == [], manifest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("api", "kind"), KINDS)
+def test_both_refuse_every_mistake(api: str, kind: str) -> None:
+    schema = of_table(api, kind, "1.35")
+    sampler = Sampler(schema.get("$defs", {}))
+    body = sampler.full(schema)
+    one, other = validator(schema), jsonschema_of(json.dumps(schema))
+    assert one.is_valid(body) and other.is_valid(body)
+    shared = SEEN if (api, kind) in builtin_kinds("1.35") else set()
+    for mistake in mistakes(schema, body, schema.get("$defs", {}), shared):
+        assert not one.is_valid(mistake.document), mistake.place
+        assert not other.is_valid(mistake.document), mistake.place
