@@ -66,7 +66,7 @@ def _pool(
         name=name,
         path=path,
         spec=wanted,
-        instances=instances,
+        instances=tuple({instance.type: instance for instance in instances}.values()),
         gpu=gpu,
         profiles=profiles,
         image=image,
