@@ -9,9 +9,8 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import emitted
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.verify.nulls_and_duplicates import verify_shape
-from gpuc.verify.schema import schema_flaws
 from tests.lint.mutations.breaks import Break, breaks, spread
+from tests.verify.findings import schema_flaws
 
 EACH = 3
 """So many breaks of every kind of object and category."""
@@ -68,4 +67,4 @@ def why_unseen(each: Break) -> str:
 def flaws(tree: Iterable[Manifest], spec: CompiledSpec) -> list[Flaw]:
     """What all judges find in a tree, beside the other files of the spec, as a compile asks them."""
     objects, others = list(tree), [each for each in spec.artifacts if not isinstance(each, Manifest)]
-    return [*schema_flaws(objects, "1.35"), *verify_shape(objects), *checks.flaws(emitted([*objects, *others]))]
+    return [*schema_flaws(objects, "1.35"), *checks.flaws(emitted([*objects, *others]))]

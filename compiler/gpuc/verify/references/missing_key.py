@@ -1,9 +1,7 @@
-"""Keys of ConfigMaps and Secrets that pods read."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
@@ -12,7 +10,23 @@ from gpuc.objects.index import Index
 from gpuc.objects.object_set import dig, pairs
 from gpuc.objects.paths import pattern, places
 from gpuc.objects.spelling import missing, misspelt, write
-from gpuc.verify.references.faults import NO_KEY
+from gpuc.verify import check
+
+if TYPE_CHECKING:
+    from gpuc.verify.subject import Subject
+
+
+@check(
+    "REF007",
+    source="https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-configmap/",
+)
+def missing_key(subject: Subject) -> Iterator[Flaw]:
+    """A key is read that the ConfigMap or Secret does not have.
+
+    The container does not start: CreateContainerConfigError, or a volume that is never mounted.
+    """
+    return flaws(subject.index)
+
 
 READS: tuple[tuple[str, str, str, str], ...] = (
     *(
@@ -58,4 +72,4 @@ def _keys(manifest: Manifest) -> set[str]:
 def _flaw(manifest: Manifest, path: Path, key: Any, known: set[str], what: str) -> Iterator[Flaw]:
     if isinstance(key, str) and key not in known:
         near = misspelt(key, known)
-        yield Flaw(NO_KEY, manifest, path, f"in {what}: {missing('the key', key, known, near)}", write(near))
+        yield Flaw(missing_key.fault, manifest, path, f"in {what}: {missing('the key', key, known, near)}", write(near))

@@ -1,21 +1,16 @@
-"""Names, namespaces, labels and annotations as the API server takes them."""
-
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
+from gpuc.verify import check
 
-ILLEGAL_METADATA = fault(
-    "SCH006",
-    Severity.ERROR,
-    "An object has a name, namespace, label or annotation that Kubernetes refuses.",
-    "The API server refuses the object and its Application does not sync.",
-    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
-)
+if TYPE_CHECKING:
+    from gpuc.verify.subject import Subject
 
 _LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL_1035 = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")
@@ -38,6 +33,17 @@ _MOST_NAME, _MOST_LABEL = 253, 63
 _MOST_ANNOTATIONS_BYTES = 262_144
 
 
+@check("SCH006", source="https://kubernetes.io/docs/concepts/overview/working-with-objects/names/")
+def illegal_metadata(subject: Subject) -> Iterator[Flaw]:
+    """An object has a name, namespace, label or annotation that Kubernetes refuses.
+
+    The API server refuses the object and its Application does not sync.
+    """
+    for manifest, known in subject.tables:
+        if known is not None:
+            yield from verify_metadata(manifest, namespaced=known.namespaced, as_written=subject.as_written)
+
+
 def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = False) -> Iterator[Flaw]:
     """What is wrong with the object's metadata.
 
@@ -50,7 +56,7 @@ def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = 
     namespace = () if is_open else _namespace(manifest, namespaced)
     told = (_name(manifest), namespace, _labels(manifest), _annotations(manifest))
     for path, message in (each for part in told for each in part):
-        yield Flaw(ILLEGAL_METADATA, manifest, ("metadata", *path), message)
+        yield Flaw(illegal_metadata.fault, manifest, ("metadata", *path), message)
 
 
 def _name(manifest: Manifest) -> Iterator[tuple[Path, str]]:
