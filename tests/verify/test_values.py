@@ -17,8 +17,6 @@ def told(component: str, body: dict[str, Any]) -> list[tuple[str, str]]:
     values = Values(f"out/a/{component}/values.yaml", ("spec", "releases"), component, body)
     found = verify_values([values], RELEASES)
     return [(item.id, item.message.partition(f"values of {component}: ")[2]) for item in found]
-        (item.id, item.message.partition(f"values of {component}: ")[2]) for item in verify_values([values], RELEASES)
-    ]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 Path = tuple[str | int, ...]
@@ -99,19 +99,3 @@ class Stop(Exception):
 
     def __reduce__(self) -> tuple[type[Stop], tuple[tuple[Finding, ...]]]:
         return Stop, (self.findings,)
-
-    def of(self, cluster: str) -> Stop:
-        """The same stop, its findings under the cluster's name."""
-        return Stop(replace(finding, cluster=cluster) for finding in self.findings)
-
-
-class OutputError(Exception):
-    """The output of a spec without errors is wrong: a bug of gpuc, which no line of the spec can mend."""
-
-    def __init__(self, findings: Iterable[Finding]) -> None:
-        self.findings = tuple(findings)
-        told = "; ".join(f"{finding.id} {finding.message}" for finding in self.findings)
-        super().__init__(f"{REPORT_THIS}: {told}")
-
-
-REPORT_THIS = "gpuc failed, please report this"
