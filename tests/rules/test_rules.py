@@ -11,10 +11,11 @@ import re
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from gpuc import rules
 from gpuc.catalog import load
-from gpuc.diagnostics.finding import Finding
+from gpuc.diagnostics.finding import Finding, Stop
 from gpuc.diagnostics.suppressions import accepted
 from gpuc.model import resolve
 from gpuc.source import Source, cluster_files, read
@@ -24,15 +25,22 @@ ROOT = Path(__file__).parents[2]
 RULES = ROOT / "compiler/gpuc/rules"
 ARCHETYPES = sorted((RULES / "archetypes").glob("*.yaml"))
 CASES = sorted(file for file in RULES.glob("*/*.yaml") if file.parent.name != "archetypes")
+RESOLVE = sorted((ROOT / "compiler/gpuc/model/resolve").glob("*.yaml"))
+"""Cases of what resolve finds, before there is a cluster for rules."""
 MODULES = sorted(file for file in RULES.glob("*/*.py") if not file.name.startswith("_"))
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
 
-SPECS = [
-    pytest.param(HEAD + text, id=f"{file.parent.name}/{file.stem}-{number}")
-    for file in CASES
-    for number, text in enumerate(re.split(r"^---\n", file.read_text(), flags=re.MULTILINE))
-]
+
+def specs(files: list[Path]) -> list[ParameterSet]:
+    return [
+        pytest.param(HEAD + text, id=f"{file.parent.name}/{file.stem}-{number}")
+        for file in files
+        for number, text in enumerate(re.split(r"^---\n", file.read_text(), flags=re.MULTILINE))
+    ]
+
+
+SPECS = specs(CASES)
 BAD = [spec for spec in SPECS if MARK.search(str(spec.values[0])) and "accept:" not in str(spec.values[0])]
 
 rules.RULES.discover()
@@ -45,10 +53,14 @@ def judged(folder: Path, text: str) -> tuple[Source, list[Finding]]:
         (folder / "specs" / file.name).write_text(file.read_text())
     (folder / "specs/case.yaml").write_text(text)
     source = read(folder, "specs/case.yaml")
-    return source, accepted(rules.check(resolve(parse(source), source.file, load())), source.tree)
+    try:
+        cluster = resolve(parse(source), source.file, load())
+    except Stop as stop:
+        return source, list(stop.findings)
+    return source, accepted(rules.check(cluster), source.tree)
 
 
-@pytest.mark.parametrize("text", SPECS)
+@pytest.mark.parametrize("text", SPECS + specs(RESOLVE))
 def test_findings_stand_at_their_marks(text: str, tmp_path: Path) -> None:
     source, findings = judged(tmp_path, text)
     lines = enumerate(text.splitlines(), 1)

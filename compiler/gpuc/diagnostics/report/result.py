@@ -29,8 +29,6 @@ class Report:
     """What a run found and wrote, ready to be rendered."""
 
     findings: tuple[Finding, ...] = ()
-    failures: tuple[Finding, ...] = ()
-    """What is wrong with the output by a bug of gpuc; each at the spec path that the object comes from."""
     clusters: tuple[str, ...] = ()
     """Names of the clusters that were compiled or checked."""
     written: tuple[str, ...] = ()
@@ -48,6 +46,8 @@ class Report:
     """What could not be judged, one sentence each."""
     repository_prefix: str = ""
     """Where the root lies in its repository, for formats read there: "" or "infra/fleet/"."""
+    failures: tuple[Finding, ...] = ()
+    """What is wrong with the output by a bug of gpuc; each at the spec path that the object comes from."""
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -18,11 +18,11 @@ def quota_of_nothing(cluster: Cluster) -> Breaches:
             reachable = {name for _, vector in most for name, amount in vector.items() if amount}
             if any(share.pool.spec.leaving for share in part.shares) or queue.spec.leaving:
                 continue  # it admits no new work on purpose
-            told = set()
+            reported: set[str] = set()
             for share, vector in most:
                 for resource in counted(share.pool):
-                    if resource in vector and resource not in reachable | told:
-                        told.add(resource)
+                    if resource in vector and resource not in reachable | reported:
+                        reported.add(resource)
                         key = "slices" if queue.spec.quota[share.pool.name].slices else "gpus"
                         message = (
                             f"{queue.name} has no {unit(share.pool, resource)} of {share.pool.name} and borrows none"
