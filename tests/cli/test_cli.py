@@ -27,6 +27,7 @@ class Pipeline:
     """Records how it was called, and answers with the findings."""
 
     findings: tuple[Finding, ...] = ()
+    failures: tuple[Finding, ...] = ()
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     raises: BaseException | None = None
 
@@ -37,6 +38,7 @@ class Pipeline:
         outcome = ModuleType("outcome")
         outcome.__dict__.update(
             findings=self.findings,
+            failures=self.failures,
             clusters=("prod",),
             written=(),
             removed=(),

@@ -9,7 +9,7 @@ from gpuc.emit.efa import efa
 from gpuc.emit.karpenter import karpenter
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
-from gpuc.verify.values import verify_values
+from tests.verify.findings import verify_values
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

@@ -15,8 +15,7 @@ from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
-from gpuc.verify.schema import verify_schemas
-from gpuc.verify.values import verify_values
+from tests.verify.findings import verify_schemas, verify_values
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

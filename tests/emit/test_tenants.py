@@ -12,7 +12,7 @@ from gpuc.emit.tenants import tenants
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
-from gpuc.verify.schema import verify_schemas
+from tests.verify.findings import verify_schemas
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

@@ -19,8 +19,7 @@ from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
 from gpuc.policy.library import EXAMPLES, TABLE, examples_text, policies, table_text
 from gpuc.policy.own import own_policies
-from gpuc.verify.schema import verify_schemas
-from gpuc.verify.values import verify_values
+from tests.verify.findings import verify_schemas, verify_values
 
 from .kubernetes_cel import Object, Review, denials
 

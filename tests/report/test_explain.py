@@ -40,3 +40,26 @@ def test_the_listing_has_every_fault_that_the_source_declares() -> None:
     assert declared <= {line.split()[0] for line in listed}
     assert "ZZZ001  warning  Promises too much." in listed
     assert listed == sorted(listed)
+
+
+def test_a_rule_is_shown_by_its_case() -> None:
+    text = explain.explain("KUE007")
+    assert "Good, in a spec that extends training.yaml:\n\n    spec:\n      queues:" in text
+    assert "train: {nodes: 10, lend: 11}   # <- KUE007 is reported here\n" in text
+    assert "#!" not in text and "extends:" not in text
+
+
+def test_a_check_of_objects_is_shown_by_its_case() -> None:
+    assert "policyName: image   # <- REF008 is reported here\n" in explain.explain("ref-008")
+
+
+def test_one_fault_does_not_import_the_others() -> None:
+    import subprocess
+    import sys
+
+    program = (
+        "import sys; from gpuc.diagnostics.report.explain import explain; explain('REF008');"
+        "print(*(name for name in sys.modules if name.startswith(('gpuc.rules', 'gpuc.lint', 'gpuc.model'))))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "\n"

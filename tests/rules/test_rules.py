@@ -11,32 +11,39 @@ import re
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
+from gpuc import rules
 from gpuc.catalog import load
-from gpuc.diagnostics.finding import FAULTS, Finding
+from gpuc.diagnostics.finding import Finding, Stop
 from gpuc.diagnostics.suppressions import accepted
 from gpuc.model import resolve
-from gpuc.rules import check, discover
 from gpuc.source import Source, cluster_files, read
 from gpuc.spec.parse import parse
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = Path(__file__).parents[2]
 RULES = ROOT / "compiler/gpuc/rules"
-ARCHETYPES = sorted((HERE / "archetypes").glob("*.yaml"))
-CASES = sorted(file for file in HERE.glob("*/*.yaml") if file.parent.name != "archetypes")
+ARCHETYPES = sorted((RULES / "archetypes").glob("*.yaml"))
+CASES = sorted(file for file in RULES.glob("*/*.yaml") if file.parent.name != "archetypes")
+RESOLVE = sorted((ROOT / "compiler/gpuc/model/resolve").glob("*.yaml"))
+"""Cases of what resolve finds, before there is a cluster for rules."""
 MODULES = sorted(file for file in RULES.glob("*/*.py") if not file.name.startswith("_"))
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
 
-SPECS = [
-    pytest.param(HEAD + text, id=f"{file.parent.name}/{file.stem}-{number}")
-    for file in CASES
-    for number, text in enumerate(re.split(r"^---\n", file.read_text(), flags=re.MULTILINE))
-]
+
+def specs(files: list[Path]) -> list[ParameterSet]:
+    return [
+        pytest.param(HEAD + text, id=f"{file.parent.name}/{file.stem}-{number}")
+        for file in files
+        for number, text in enumerate(re.split(r"^---\n", file.read_text(), flags=re.MULTILINE))
+    ]
+
+
+SPECS = specs(CASES)
 BAD = [spec for spec in SPECS if MARK.search(str(spec.values[0])) and "accept:" not in str(spec.values[0])]
 
-discover()
+rules.RULES.discover()
 
 
 def judged(folder: Path, text: str) -> tuple[Source, list[Finding]]:
@@ -46,10 +53,14 @@ def judged(folder: Path, text: str) -> tuple[Source, list[Finding]]:
         (folder / "specs" / file.name).write_text(file.read_text())
     (folder / "specs/case.yaml").write_text(text)
     source = read(folder, "specs/case.yaml")
-    return source, accepted(check(resolve(parse(source), source.file, load())), source.tree)
+    try:
+        cluster = resolve(parse(source), source.file, load())
+    except Stop as stop:
+        return source, list(stop.findings)
+    return source, accepted(rules.check(cluster), source.tree)
 
 
-@pytest.mark.parametrize("text", SPECS)
+@pytest.mark.parametrize("text", SPECS + specs(RESOLVE))
 def test_findings_stand_at_their_marks(text: str, tmp_path: Path) -> None:
     source, findings = judged(tmp_path, text)
     lines = enumerate(text.splitlines(), 1)
@@ -69,7 +80,7 @@ def test_a_reason_silences(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", cluster_files(ROOT))
 def test_committed_specs_are_clean(file: str) -> None:
     source = read(ROOT, file)
-    assert check(resolve(parse(source), file, load())) == []
+    assert rules.check(resolve(parse(source), file, load())) == []
 
 
 def test_every_rule_has_a_case_and_every_case_a_rule() -> None:
@@ -83,10 +94,10 @@ def test_every_rule_has_a_case_and_every_case_a_rule() -> None:
 def test_a_rule_is_named_told_and_shown(module: Path) -> None:
     """The function is called like its file; its docstring has a title and a reason; its case shows its id alone."""
     text = importlib.import_module(f"gpuc.rules.{module.parent.name}.{module.stem}")
-    title, _, why = (getattr(text, module.stem).__doc__ or "").partition("\n")
-    assert title.endswith(".")
-    assert why.strip().endswith(".")
-    case = (HERE / module.parent.name / f"{module.stem}.yaml").read_text()
+    fault = getattr(text, module.stem).fault
+    assert fault.title.endswith(".")
+    assert fault.why.endswith(".")
+    case = module.with_suffix(".yaml").read_text()
     (id_,) = set(MARK.findall(case))
-    assert FAULTS[id_].title == title
+    assert id_ == fault.id
     assert any(not MARK.search(spec) for spec in case.split("---\n")), "no good spec in the case file"

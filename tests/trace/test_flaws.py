@@ -107,7 +107,7 @@ def dynamic(body: Any) -> None:
 def test_a_topology_whose_nodes_nothing_makes() -> None:
     found = judged(broken("train-usw2", "NodePool", "core-h200", dynamic))
     assert {(each.fault.id, each.manifest.name) for each in found} == {
-        ("SCD004", "core-h200"), ("SCD006", "core-h200"),
+        ("KUE005", "core-h200"), ("SCD006", "core-h200"),
     }  # fmt: skip
     assert judged(broken("train-usw2", "NodePool", "core-h200", dynamic), is_whole=False) != found
 

@@ -19,7 +19,7 @@ from gpuc.diagnostics.finding import Finding
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import place
 from gpuc.verify.mismatch import Fit, mismatches, validator
-from gpuc.verify.schema import verify_schemas
+from tests.verify.findings import verify_schemas
 
 from .samples import Sampler, mistakes
 

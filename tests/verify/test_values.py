@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpuc.manifest.manifest import Values
-from gpuc.verify.values import verify_values
+from tests.verify.findings import verify_values
 
 RELEASES = dict.fromkeys(["efa", "gatekeeper", "gpu-operator", "karpenter", "karpenter-crd", "kueue"], "1.0.0")
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
@@ -15,7 +15,8 @@ TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedu
 
 def told(component: str, body: dict[str, Any]) -> list[tuple[str, str]]:
     values = Values(f"out/a/{component}/values.yaml", ("spec", "releases"), component, body)
-    return [(item.id, item.message.partition("values.yaml: ")[2]) for item in verify_values([values], RELEASES)]
+    found = verify_values([values], RELEASES)
+    return [(item.id, item.message.partition(f"values of {component}: ")[2]) for item in found]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.report.console import complain, put
+from gpuc.diagnostics.output_error import REPORT_THIS, OutputError
+from gpuc.diagnostics.report.console import complain, put, put_error
 from gpuc.diagnostics.usage import SUMMARIES, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         complain(str(error))
         return 2
+    except OutputError as error:
+        complain(str(error))
+        return 3
     except KeyboardInterrupt:
         complain("interrupted")
         return 130
@@ -111,6 +115,8 @@ def _run(command: str, words: list[str]) -> int:
     finally:
         for output in outputs:
             output.discard()
+    if outcome.failures:
+        return 3
     counting = {"error", "warning"} if options.strict else {"error"}
     return int(any(finding.severity.value in counting for finding in outcome.findings))
 
@@ -159,6 +165,7 @@ def _report(outcome: Outcome, root: Path, options: Options, outputs: list[Output
 
     report = Report(
         findings=outcome.findings,
+        failures=outcome.failures,
         clusters=outcome.clusters,
         written=outcome.written,
         removed=outcome.removed,
@@ -170,7 +177,13 @@ def _report(outcome: Outcome, root: Path, options: Options, outputs: list[Output
         output.write(render(output.format, report))
     if is_terminal(sys.stdout):
         report = replace(report, seconds=seconds)
-    put(render(options.format, report, colour=wants_colour(sys.stdout, os.environ)))
+    if not report.failures:
+        put(render(options.format, report, colour=wants_colour(sys.stdout, os.environ)))
+    elif options.format == "text":
+        put_error(render("text", report, colour=wants_colour(sys.stderr, os.environ)))
+    else:
+        put(render(options.format, report))
+        complain(f"{REPORT_THIS}: {len(report.failures)} findings about its own output; nothing is written")
 
 
 def _schema(words: list[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 Path = tuple[str | int, ...]
@@ -99,7 +99,3 @@ class Stop(Exception):
 
     def __reduce__(self) -> tuple[type[Stop], tuple[tuple[Finding, ...]]]:
         return Stop, (self.findings,)
-
-    def of(self, cluster: str) -> Stop:
-        """The same stop, its findings under the cluster's name."""
-        return Stop(replace(finding, cluster=cluster) for finding in self.findings)

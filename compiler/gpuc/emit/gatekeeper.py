@@ -106,9 +106,10 @@ def _expansions(cluster: Cluster) -> Iterator[Manifest]:
 
 def _template(cluster: Cluster, policy: Policy) -> Manifest:
     parameters = {parameter.name: parameter.schema for parameter in policy.parameters}
+    variables = [{"name": name, "expression": text} for name, text in policy.variables.items()]
     source = {
         "failurePolicy": "Fail",
-        "variables": [{"name": name, "expression": text} for name, text in policy.variables.items()],
+        **({"variables": variables} if variables else {}),
         "validations": list(policy.validations),
     }
     return Manifest(

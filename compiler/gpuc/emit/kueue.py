@@ -105,7 +105,7 @@ def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
         # Work of tenants cannot go around its queue; without the selector Kueue would suspend the platform itself.
         "manageJobsWithoutQueueName": True,
         "managedJobsNamespaceSelector": {"matchExpressions": [{"key": TENANT_KEY, "operator": "Exists"}]},
-        "integrations": {"frameworks": list(cluster.spec.kueue.frameworks)},
+        "integrations": {"frameworks": list(dict.fromkeys(cluster.spec.kueue.frameworks))},
         **({"fairSharing": fair} if cluster.spec.queueing.fair_sharing else {}),
         "objectRetentionPolicies": {"workloads": {"afterFinished": RETENTION}},
     }

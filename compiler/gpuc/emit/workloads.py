@@ -32,6 +32,8 @@ ROOM_PERCENT = 95
 """Of what is left of a node: the rest is for agents that the platform adds later, which would unseat a full pod."""
 RENDEZVOUS_PORT = 29500
 KEEP_FINISHED_SECONDS = 86400
+JOB = "batch/job"
+"""The integration of Kueue that manages Jobs."""
 PLACEHOLDER_REGISTRY = "registry.example.com/"
 SPOT_NOTICE_SECONDS = 120
 """What EC2 leaves between its notice and the interruption."""
@@ -63,23 +65,37 @@ class _Template:
 
 
 def workloads(cluster: Cluster) -> Iterator[Artifact]:
-    """One file per pool that a queue names, under workloads/, which is never synced; none where no work is admitted."""
+    """One file per pool that a queue names, under workloads/, which is never synced; none where no work is admitted.
+
+    None at all where Kueue does not manage Jobs: a Job would run past every quota.
+    """
+    if JOB not in cluster.spec.kueue.frameworks:
+        return
     for pool in cluster.pools:
-        for queue in _open_queues(cluster, pool)[:1]:
-            tenant, namespace = _place(cluster, queue, pool)
-            part = next(part for part in queue.cluster_queues if pool in part.pools)
-            pods = _gang_nodes(queue, pool) if pool.has_efa else 1
-            for suffix, resources in _portions(pool).items():
+        for suffix, resources in _portions(pool).items():
+            room = _room(cluster, resources)
+            for queue in _open_queues(cluster, pool, room)[:1]:
+                tenant, namespace = _place(cluster, queue, pool)
+                part = next(part for part in queue.cluster_queues if pool in part.pools)
+                pods = _gang_nodes(queue, pool) if pool.has_efa else 1
                 name = f"{pool.name}-{suffix}" if suffix else pool.name
-                template = _Template(name, pool, part.name, tenant, namespace, _room(cluster, resources), pods)
-                yield from _objects(cluster, template)
+                yield from _objects(cluster, _Template(name, pool, part.name, tenant, namespace, room, pods))
 
 
-def _open_queues(cluster: Cluster, pool: Pool) -> list[Queue]:
-    """The queues that admit new work to the pool: none of what leaves does."""
+def _open_queues(cluster: Cluster, pool: Pool, room: Vector) -> list[Queue]:
+    """The queues that can ever admit a pod of the pool: none of what leaves does."""
     if pool.spec.leaving:
         return []
-    return [queue for queue in cluster.queues_of(pool) if not queue.spec.leaving and _open_places(cluster, queue)]
+    return [
+        queue
+        for queue in cluster.queues_of(pool)
+        if not queue.spec.leaving and _open_places(cluster, queue) and _can_have(cluster, queue, pool, room)
+    ]
+
+
+def _can_have(cluster: Cluster, queue: Queue, pool: Pool, room: Vector) -> bool:
+    most = next(cluster.ceiling(queue, share) for share in queue.shares if share.pool is pool)
+    return all(most.get(name, 0) >= amount for name, amount in room.items())
 
 
 def _open_places(cluster: Cluster, queue: Queue) -> list[tuple[Tenant, Namespace]]:

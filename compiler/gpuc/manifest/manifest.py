@@ -58,6 +58,11 @@ class Values:
     embedded: dict[str, Any] = field(default_factory=dict)
     """Documents of texts in the body that are YAML themselves, by the text; nobody need parse it again."""
 
+    @property
+    def manifest(self) -> Manifest:
+        """The values in the shape of an object, which findings point at."""
+        return Manifest(self.file, self.origin, "", "values of", self.component, self.body)
+
 
 @dataclass(frozen=True, slots=True)
 class Text:

@@ -10,8 +10,9 @@ from gpuc.catalog import Catalog
 from gpuc.catalog.records import Component
 from gpuc.diagnostics.finding import Path
 from gpuc.model.pool import Pool
-from gpuc.model.queue import Cohort, Queue
+from gpuc.model.queue import Cohort, Queue, Share, ceiling
 from gpuc.model.tenant import Profile, Tenant
+from gpuc.model.vector import Vector
 from gpuc.policy.library import Policy
 from gpuc.spec.cloud import Aws
 from gpuc.spec.cluster import Spec
@@ -94,6 +95,10 @@ class Cluster:
 
     def cohort_of(self, queue: Queue) -> Cohort | None:
         return next((cohort for cohort in self.cohorts if cohort.name == queue.spec.cohort), None)
+
+    def ceiling(self, queue: Queue, share: Share) -> Vector:
+        """What a queue can ever have of the pool of one of its shares."""
+        return ceiling(queue, share, self.cohort_of(queue))
 
     def queues_of(self, pool: Pool) -> tuple[Queue, ...]:
         """The queues that name a pool."""

@@ -87,3 +87,14 @@ class Cohort:
             for share in other.shares
             if share.pool is pool
         )
+
+
+def ceiling(queue: Queue, share: Share, cohort: Cohort | None) -> Vector:
+    """What a queue can ever have of one pool: its own, and what it may borrow as far as others lend it."""
+    if cohort is None:
+        return share.nominal
+    lent = cohort.others(queue, share.pool)
+    return {
+        name: amount + min(lent.get(name, 0), lent.get(name, 0) if share.borrow is None else share.borrow[name])
+        for name, amount in share.nominal.items()
+    }

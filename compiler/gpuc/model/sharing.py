@@ -74,24 +74,33 @@ class Sharing:
         return sum(not layout for layout in self.layouts)
 
 
+class LayoutError(ValueError):
+    """The GPU numbers of layouts do not name each GPU of a node exactly once."""
+
+    def __init__(self, message: str, *path: str | int) -> None:
+        super().__init__(message)
+        self.path = path
+        """The place below `mig` that is wrong: ("gpus", 1)."""
+
+
 def layouts_by_gpu(mig: Mig, gpu_count: int) -> tuple[tuple[tuple[str, int], ...], ...]:
     """The layout of each GPU of a node, by GPU number.
 
     Raises:
-        ValueError: when the numbers do not name each GPU exactly once, with what is wrong about them.
+        LayoutError: when the numbers do not name each GPU exactly once.
     """
     if mig.every is not None:
         return (_frozen(mig.every),) * gpu_count
     chosen: dict[int, tuple[tuple[str, int], ...]] = {}
-    for group in mig.gpus or []:
+    for number, group in enumerate(mig.gpus or []):
         for index in group.index:
             if index in chosen:
-                raise ValueError(f"GPU {index} is named twice")
+                raise LayoutError(f"GPU {index} is named twice", "gpus", number)
+            if index >= gpu_count:
+                raise LayoutError(f"GPU {index} is named; a node has GPUs 0 to {gpu_count - 1}", "gpus", number)
             chosen[index] = _frozen(group.layout or {})
-    if beyond := sorted(index for index in chosen if index >= gpu_count):
-        raise ValueError(f"GPU {beyond[0]} is named; a node has GPUs 0 to {gpu_count - 1}")
     if missing := [index for index in range(gpu_count) if index not in chosen]:
-        raise ValueError(f"GPU {', '.join(map(str, missing))} has no layout; write one, or whole: true")
+        raise LayoutError(f"GPU {', '.join(map(str, missing))} has no layout; write one, or whole: true", "gpus")
     return tuple(chosen[index] for index in range(gpu_count))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import Finding, Mark, Severity, Stop, fault
+from gpuc.diagnostics.output_error import OutputError
 from gpuc.pipeline.compile_cache import CompileCache
 from gpuc.pipeline.render_session import Printing, Send
 
@@ -30,6 +31,8 @@ class Outcome:
     findings: tuple[Finding, ...]
     clusters: tuple[str, ...]
     """Names of the clusters that were compiled or checked."""
+    failures: tuple[Finding, ...] = ()
+    """What is wrong with the output by a bug of gpuc; nothing is written then."""
     written: tuple[str, ...] = ()
     """Files that were added or changed, relative to the folder that holds out/."""
     removed: tuple[str, ...] = ()
@@ -55,14 +58,16 @@ class Batch:
     """The spec file of each cluster, by its name."""
     compiled: list[Compiled] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    failures: list[Finding] = field(default_factory=list)
+    """What is wrong with the output by a bug of gpuc."""
 
     @property
     def is_clean(self) -> bool:
-        return not any(finding.is_error for finding in self.findings)
+        return not self.failures and not any(finding.is_error for finding in self.findings)
 
     def outcome(self, root: Path) -> Outcome:
         """The result of a run that wrote nothing."""
-        return _outcome(root, self.findings, self.names)
+        return replace(_outcome(root, self.findings, self.names), failures=tuple(self.failures))
 
 
 def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress: Progress) -> Outcome:
@@ -116,6 +121,7 @@ def compile_cluster(root: Path, file: str, into: Path, send: Send) -> tuple[Comp
 
     Raises:
         Stop: when a stage finds errors; later stages then do not run.
+        OutputError: when the output is wrong, and no line of the spec can mend it.
     """
     from gpuc.pipeline.removal import departures
     from gpuc.pipeline.stages import compile_source
@@ -129,6 +135,8 @@ def compile_cluster(root: Path, file: str, into: Path, send: Send) -> tuple[Comp
         done = compile_source(source, own_policies(root), stored(into, name), lambda part: send(name, part, source))
     except Stop as stop:
         raise Stop(_located(stop.findings, source, name)) from None
+    except OutputError as error:
+        raise OutputError(_located(error.findings, source, name)) from None
     return Compiled(name, source, departures(done.cluster)), _located(done.findings, source, name)
 
 
@@ -147,6 +155,8 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
             one, found = compile_cluster(root, file, into, send)
         except Stop as stop:
             batch.findings += stop.findings
+        except OutputError as error:
+            batch.failures += error.findings
         else:
             batch.compiled.append(one)
             batch.findings += found

@@ -12,18 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.catalog import load
-from gpuc.diagnostics.finding import Finding, Stop
+from gpuc.diagnostics.finding import Finding, Mark, Stop
+from gpuc.diagnostics.output_error import OutputError
 from gpuc.diagnostics.suppressions import accepted
 from gpuc.emit import emit_by_component
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 from gpuc.model import Cluster, resolve
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_set import emitted
 from gpuc.pipeline.removal import staying, unprepared
 from gpuc.policy.library import Policy
-from gpuc.policy.own import own_policies
+from gpuc.policy.own import FOLDER, own_policies
 from gpuc.rules import check
 from gpuc.source import Source, read
 from gpuc.spec.parse import parse
-from gpuc.verify import verify
+from gpuc.verify import constraints, verify
 from gpuc.write.lockfile import Lock
 
 UNSYNCED = ("workloads/",)
@@ -82,6 +85,7 @@ def compiled_spec(root: Path, file: str, *, as_staying: bool = False) -> Compile
 
     Raises:
         Stop: when the spec has errors.
+        OutputError: when the output is wrong, and no line of the spec can mend it.
     """
     source = read(root, file)
     tree, kept = staying(source.tree) if as_staying else (source.tree, ())
@@ -92,26 +96,54 @@ def compile_source(
     source: Source,
     policies: Mapping[str, Policy],
     before: Lock | None = None,
-    emitted: Callable[[Sequence[Artifact]], None] = lambda part: None,
+    send: Callable[[Sequence[Artifact]], None] = lambda part: None,
 ) -> CompiledSpec:
     """One source through every stage; each stage reports all of its findings.
 
     Args:
         policies: the fleet's own policies, by name.
         before: the index of what the spec compiled to until now, against which removals are checked.
-        emitted: takes what each emitter made, so that printing and verifying run side by side.
+        send: takes what each emitter made, so that printing and verifying run side by side.
 
     Raises:
         Stop: when a stage finds errors; later stages then do not run.
+        OutputError: when the output is wrong, and no line of the spec can mend it.
     """
     cluster = resolve(parse(source), source.file, load(), policies)
     removals = unprepared(cluster, before) if before else []
-    findings = accepted([*source.remarks, *check(cluster), *removals], source.tree)
+    reported = [*source.remarks, *check(cluster), *removals]
+    findings = accepted(reported, source.tree)
     if any(finding.is_error for finding in findings):
         raise Stop(findings)
     artifacts: list[Artifact] = []
     for part in emit_by_component(cluster):
-        emitted(part)
+        send(part)
         artifacts += part
-    verified = accepted(verify(artifacts, cluster.spec.kubernetes, cluster.components), source.tree, judged=True)
-    return CompiledSpec(source, cluster, tuple(artifacts), (*findings, *verified))
+    flaws = verify(artifacts, cluster.spec.kubernetes, cluster.components)
+    ours = [flaw.finding() for flaw in flaws if _own_policy(flaw, policies) is None]
+    of_policies = _of_policies(flaws, artifacts, policies)
+    if any(finding.is_error and finding not in findings for finding in reported):
+        of_policies += ours  # the spec accepts an error: what follows from it is no bug
+    elif ours:
+        raise OutputError(ours)
+    findings = accepted([*reported, *of_policies], source.tree)
+    if any(finding.is_error for finding in findings):
+        raise Stop(findings)
+    return CompiledSpec(source, cluster, tuple(artifacts), tuple(findings))
+
+
+def _of_policies(flaws: Sequence[Flaw], artifacts: Sequence[Artifact], policies: Mapping[str, Policy]) -> list[Finding]:
+    """What is wrong with objects of the fleet's own policies, at the files of these."""
+    if not policies:
+        return []
+    named = ((flaw, _own_policy(flaw, policies)) for flaw in (*flaws, *constraints.flaws(emitted(artifacts))))
+    return [replace(flaw.finding(), mark=Mark(f"{FOLDER}/{name}/policy.yaml", 1, 1)) for flaw, name in named if name]
+
+
+def _own_policy(flaw: Flaw, policies: Mapping[str, Policy]) -> str | None:
+    """The policy of the fleet whose template or constraint has the flaw."""
+    manifest = flaw.manifest
+    is_template = manifest.kind == "ConstraintTemplate"
+    kind = manifest.name if is_template else manifest.kind
+    found = (name for name, policy in policies.items() if kind == (policy.kind.lower() if is_template else policy.kind))
+    return next(found, None)

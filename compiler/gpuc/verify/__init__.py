@@ -1,41 +1,45 @@
-"""Checks of what a compile emits, before it is written: values, metadata, names, and the isolation of tenants.
+"""Checks of what a compile emits, before it is written: fields, values, metadata, names, and the isolation of tenants.
 
-They read nothing but the objects, and share no code with the emitters. Whatever else can be wrong among objects is a
-matter of `gpuc lint`; the tests run all of its checks over the output of the examples.
+They read nothing but the objects, and share no code with the emitters. Each is one module with its case file beside
+it, discovered and never listed. What else can be wrong among objects is a matter of `gpuc lint`; the tests run all of
+its checks over the output of the examples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpuc.diagnostics.finding import Finding
-from gpuc.manifest.manifest import Artifact, Manifest, Values
+from gpuc.diagnostics.contract import Checks
 
 if TYPE_CHECKING:
+    from gpuc.manifest.manifest import Artifact
     from gpuc.objects.flaw import Flaw
-    from gpuc.objects.object_set import ObjectSet
+    from gpuc.verify.subject import Subject
+
+CHECKS: Checks[Subject, Flaw] = Checks("gpuc.verify")
+check = CHECKS.declare
+"""Makes a function the check of a fault: its docstring is the title, and below that the reason."""
 
 
-def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str, Any]) -> list[Finding]:
-    """What is wrong with the emitted objects and values of one cluster."""
+def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str, Any]) -> list[Flaw]:
+    """What is wrong with the emitted objects and values of one cluster.
+
+    Args:
+        kubernetes: the cluster's minor version, for example "1.35".
+        releases: the cluster's releases by component.
+    """
+    from gpuc.manifest.manifest import Values
     from gpuc.objects.object_set import emitted
-    from gpuc.verify.schema import verify_schemas
-    from gpuc.verify.values import verify_values
+    from gpuc.verify.subject import Subject
 
-    manifests = [artifact for artifact in artifacts if isinstance(artifact, Manifest)]
-    values = [artifact for artifact in artifacts if isinstance(artifact, Values)]
-    among = [flaw.finding() for flaw in flaws(emitted(artifacts))]
-    return verify_schemas(manifests, kubernetes) + verify_values(values, releases) + among
+    values = tuple(artifact for artifact in artifacts if isinstance(artifact, Values))
+    return flaws(Subject(emitted(artifacts), kubernetes, releases, values))
 
 
-def flaws(tree: ObjectSet) -> Iterator[Flaw]:
-    """Names that lead nowhere, and tenants that are not isolated."""
+def flaws(subject: Subject) -> list[Flaw]:
+    """What every check finds, then what opens a tenant to another."""
     from gpuc import isolation
-    from gpuc.objects.index import Index
-    from gpuc.verify.references import keys, names
 
-    index = Index(tree)
-    yield from names.flaws(index)
-    yield from keys.flaws(index)
-    yield from isolation.flaws(tree)
+    found = [flaw for check in CHECKS.discover() for flaw in check.find(subject)]
+    return [*found, *isolation.flaws(subject.tree)]

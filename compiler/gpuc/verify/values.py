@@ -3,67 +3,27 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.schemas import chart, kueue_configuration
-from gpuc.diagnostics.finding import Finding, Severity, fault
 from gpuc.manifest.manifest import Values
-from gpuc.objects.flaw import place
 from gpuc.verify.mismatch import Fit, Mismatch, mismatches, validator
-from gpuc.verify.null_fields import null_fields
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
-UNKNOWN_KEY = fault(
-    "VAL001",
-    Severity.ERROR,
-    "A Helm values file has a key that the pinned chart does not read.",
-    "Helm ignores it silently: the setting has no effect.",
-)
-WRONG_TYPE = fault(
-    "VAL002",
-    Severity.ERROR,
-    "A Helm value has another type, range or word than the pinned chart takes.",
-    "The chart renders something else than meant, or fails to render.",
-)
-NULL_FIELD = fault(
-    "VAL004",
-    Severity.ERROR,
-    "A chart renders an empty Helm value as a null in an object of a custom kind.",
-    "A server-side apply refuses the object, and the sync of its Application fails.",
-    "argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md (Server-Side Apply); compiler/gpuc/catalog/nulls.json",
-)
 _CONFIGURATION = ("managerConfig", "controllerManagerConfigYaml")
 
 
-def verify_values(values: Sequence[Values], releases: Mapping[str, Any]) -> list[Finding]:
-    """All keys and values that the charts do not take, in the order of the files.
-
-    Args:
-        releases: the cluster's releases by component; values of a component that it lacks are a finding.
-    """
-    return [finding for item in values for finding in _of(item, releases)]
-
-
-def _of(values: Values, releases: Mapping[str, Any]) -> Iterator[Finding]:
+def value_mismatches(values: Values) -> Iterator[Mismatch]:
+    """All keys and values that the chart does not take; nothing for a chart without a table."""
     schema = chart(values.component)
-    if schema is None or values.component not in releases:
-        known = ", ".join(sorted(releases))
-        text = f'{values.file}: no chart "{values.component}" among the releases: {known}'
-        yield UNKNOWN_KEY.at(values.origin, text)
-        return
-    faulty = set()
-    for item in mismatches(_compiled(values.component), values.body, schema):
-        faulty.add(item.path)
-        yield _finding(values, item)
-    for path, message in null_fields(values.component, values.body):
-        if path not in faulty:
-            yield NULL_FIELD.at(values.origin, f"{values.file}: {place(path)}: {message}")
+    if schema is not None:
+        yield from mismatches(_compiled(values.component), values.body, schema)
     if values.component == "kueue":
-        yield from (_finding(values, item) for item in _configuration(values))
+        yield from _configuration(values)
 
 
 def _configuration(values: Values) -> Iterator[Mismatch]:
@@ -105,8 +65,3 @@ def _compiled(component: str) -> Draft202012Validator:
 @cache
 def _configuration_validator() -> Draft202012Validator:
     return validator(kueue_configuration())
-
-
-def _finding(values: Values, item: Mismatch) -> Finding:
-    kind = UNKNOWN_KEY if item.fit is Fit.UNKNOWN else WRONG_TYPE
-    return kind.at(values.origin, f"{values.file}: {place(item.path) or 'the file'}: {item.message}", fix=item.fix)

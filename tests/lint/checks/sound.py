@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from gpuc.diagnostics.finding import FAULTS
 from gpuc.manifest.manifest import Manifest
@@ -16,7 +17,7 @@ def unsound(found: Iterable[Flaw], tree: Iterable[Manifest]) -> list[str]:
         str(flaw)
         for flaw in found
         if id(flaw.manifest) not in known
-        or FAULTS.get(flaw.fault.id) is not flaw.fault
+        or replace(FAULTS[flaw.fault.id], severity=flaw.fault.severity) != flaw.fault
         or not all(isinstance(step, (str, int)) for step in flaw.path)
         or not flaw.message.strip()
         or flaw.message not in flaw.finding().message

@@ -66,7 +66,7 @@ def test_without_the_limit_the_same_quotas_are_faults() -> None:
 def test_a_closed_pool_with_quota_promises_what_no_node_backs(cluster: str, pool: str) -> None:
     manifests = tuple(artifact for artifact in emit(example(cluster)) if isinstance(artifact, Manifest))
     closed = with_limits("NodePool", pool, {"nodes": "0"}, manifests)
-    assert "QTA001" in {flaw.fault.id for flaw in judged(closed)}
+    assert "KRP004" in {flaw.fault.id for flaw in judged(closed)}
 
 
 def test_a_second_pool_keeps_a_flavor_open() -> None:

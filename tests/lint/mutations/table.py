@@ -14,10 +14,9 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import emitted
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.verify.nulls_and_duplicates import verify_shape
-from gpuc.verify.schema import schema_flaws
 from tests.conftest import EXAMPLES, ROOT
 from tests.lint.mutations.mutations import Mutation, mutations, spread
+from tests.verify.findings import schema_flaws
 
 FILE = Path(__file__).parent / "undetected.yaml"
 SAMPLE = 4
@@ -80,4 +79,4 @@ def flaws(objects: Iterable[Manifest], cluster: str) -> list[Flaw]:
     """What all checks find in these objects beside the other files of an example cluster."""
     tree = list(objects)
     others = [artifact for artifact in spec(cluster).artifacts if not isinstance(artifact, Manifest)]
-    return [*schema_flaws(tree, "1.35"), *verify_shape(tree), *checks.flaws(emitted([*tree, *others]))]
+    return [*schema_flaws(tree, "1.35"), *checks.flaws(emitted([*tree, *others]))]

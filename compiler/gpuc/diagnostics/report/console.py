@@ -21,11 +21,16 @@ def put(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Prints one line on stderr, if anybody can read it."""
+    """Prints one line on stderr, if it can be read."""
+    put_error(f"gpuc: {visible(' '.join(text.split()))}\n")
+
+
+def put_error(text: str) -> None:
+    """Prints to stderr, if it can be read."""
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(_encodable(f"gpuc: {visible(' '.join(text.split()))}\n", sys.stderr.encoding))
+        sys.stderr.write(_encodable(text, sys.stderr.encoding))
         sys.stderr.flush()
     except OSError:
         return

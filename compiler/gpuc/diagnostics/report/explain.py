@@ -1,9 +1,17 @@
-"""What gpuc knows about a kind of fault: what it is, why it matters, and who says so."""
+"""What gpuc knows about a kind of fault: what it is, why it matters, its source, and an example."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
 from gpuc.diagnostics.finding import FAULTS, Fault
 from gpuc.diagnostics.usage import UsageError, nearest
+
+_PACKAGE = Path(__file__).parents[2]
+_EXTENDS = re.compile(r"^extends: \[(.+)\]\n", re.MULTILINE)
 
 
 def explain(id: str) -> str:  # noqa: A002
@@ -12,14 +20,14 @@ def explain(id: str) -> str:  # noqa: A002
     Raises:
         UsageError: when no fault has the id.
     """
-    faults = every_fault()
     wanted = id.upper().replace("-", "")
-    found = faults.get(wanted)
+    found = _declared(wanted) or every_fault().get(wanted)
     if found is None:
-        raise UsageError(f"no fault has the id {id}{nearest(wanted, faults)}; `gpuc explain` lists all")
+        raise UsageError(f"no fault has the id {id}{nearest(wanted, FAULTS)}; `gpuc explain` lists all")
     parts = [f"{found.id} ({found.severity.value}): {found.title}", _filled(found.why)]
     if found.source:
         parts.append(f"Source: {found.source}")
+    parts += _examples(found.id)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -31,7 +39,6 @@ def listing() -> str:
 
 def every_fault() -> dict[str, Fault]:
     """All faults of the package by id: those that a run has not needed yet are imported first."""
-    from importlib import import_module
     from pkgutil import walk_packages
 
     import gpuc
@@ -40,6 +47,44 @@ def every_fault() -> dict[str, Fault]:
         if not module.name.endswith(".__main__"):
             import_module(module.name)
     return FAULTS
+
+
+def _declared(id: str) -> Fault | None:  # noqa: A002
+    """The fault with an id, of which only the modules that have the id in their text are imported."""
+    if not re.fullmatch(r"[A-Z]+\d{3}", id):
+        return None
+    for file in sorted(_PACKAGE.rglob("*.py")):
+        if id not in FAULTS and f'"{id}"' in file.read_text(encoding="utf-8"):
+            steps = ["gpuc", *file.relative_to(_PACKAGE).with_suffix("").parts]
+            import_module(".".join(step for step in steps if step != "__init__"))
+    return FAULTS.get(id)
+
+
+def _examples(id: str) -> Iterator[str]:  # noqa: A002
+    """A good and a bad part of the case file that shows the fault; of objects, the complete file."""
+    for file in sorted(_PACKAGE.rglob("*.yaml")):
+        text = file.read_text(encoding="utf-8")
+        if not re.search(rf"#! {id}$", text, re.MULTILINE):
+            continue
+        if not _EXTENDS.search(text):
+            yield f"Example, good and bad:\n\n{_shown(text, id)}"
+            return
+        parts = re.split(r"^---\n", text, flags=re.MULTILINE)
+        good = next(part for part in parts if f"#! {id}" not in part)
+        bad = next(part for part in parts if f"#! {id}" in part)
+        yield f"Good{_where(good)}:\n\n{_shown(good, id)}"
+        yield f"Bad{_where(bad)}:\n\n{_shown(bad, id)}"
+        return
+
+
+def _where(part: str) -> str:
+    found = _EXTENDS.search(part)
+    return f", in a spec that extends {found[1]}" if found else ""
+
+
+def _shown(part: str, id: str) -> str:  # noqa: A002
+    text = _EXTENDS.sub("", part).replace(f"#! {id}", f"# <- {id} is reported here")
+    return "\n".join(f"    {line}".rstrip() for line in (text.strip() or "(nothing more)").splitlines())
 
 
 def _refuse(name: str) -> None:

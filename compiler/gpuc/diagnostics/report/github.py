@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import FAULTS, Severity
+from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report.result import Diagnostic, Report
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -12,10 +13,11 @@ def render(report: Report) -> str:
     """One command per finding; errors first, because GitHub shows only the first ten of a step by kind."""
     order = list(Severity)
     diagnostics = sorted(report.diagnostics, key=lambda each: order.index(each.finding.severity))
-    return "".join(_command(each, report.repository_prefix) + "\n" for each in diagnostics)
+    bugs = [_command(each, report.repository_prefix, REPORT_THIS) for each in report.bugs]
+    return "".join(f"{line}\n" for line in [*bugs, *(_command(each, report.repository_prefix) for each in diagnostics)])
 
 
-def _command(diagnostic: Diagnostic, prefix: str) -> str:
+def _command(diagnostic: Diagnostic, prefix: str, title: str = "") -> str:
     finding = diagnostic.finding
     properties: dict[str, str] = {}
     if finding.mark is not None:
@@ -23,8 +25,8 @@ def _command(diagnostic: Diagnostic, prefix: str) -> str:
         properties["line"] = str(finding.mark.line)
         properties["col"] = str(finding.mark.column)
     known = FAULTS.get(finding.id)
-    properties["title"] = f"{finding.id} {known.title}" if known else finding.id
-    message = finding.message + (f"\nfix: {finding.fix}" if finding.fix else "")
+    properties["title"] = title or (f"{finding.id} {known.title}" if known else finding.id)
+    message = (f"{finding.id} " if title else "") + finding.message + (f"\nfix: {finding.fix}" if finding.fix else "")
     if len(diagnostic.clusters) > 1:
         message += f"\nin {', '.join(diagnostic.clusters)}"
     listed = ",".join(f"{key}={escape_property(value)}" for key, value in properties.items())

@@ -9,7 +9,10 @@ where nothing is certain.
      "counts": {"error": 1, "warning": 0, "info": 0}, "unjudged": [],
      "findings": [{"id": "KUE004", "severity": "error", "message": "...",
                    "file": "specs/prod-use1.yaml", "line": 41, "column": 9,
-                   "path": ["spec", "queues", "research"], "clusters": ["prod-use1"], "fix": null}]}
+                   "path": ["spec", "queues", "research"], "clusters": ["prod-use1"], "fix": null}],
+     "failures": []}
+
+`failures` has the shape of `findings`: what is wrong with the output by a bug of gpuc (exit code 3).
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ def render(report: Report) -> str:
         "counts": {severity.value: report.count(severity) for severity in Severity},
         "unjudged": list(report.unjudged),
         "findings": [_finding(each) for each in report.diagnostics],
+        "failures": [_finding(each) for each in report.bugs],
     }
     return json.dumps(document, indent=2) + "\n"
 

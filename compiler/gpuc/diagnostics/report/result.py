@@ -46,20 +46,30 @@ class Report:
     """What could not be judged, one sentence each."""
     repository_prefix: str = ""
     """Where the root lies in its repository, for formats read there: "" or "infra/fleet/"."""
+    failures: tuple[Finding, ...] = ()
+    """What is wrong with the output by a bug of gpuc; each at the spec path that the object comes from."""
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The findings by file, line, column and id, those without a place last."""
-        clusters: dict[Finding, set[str]] = {}
-        for finding in self.findings:
-            clusters.setdefault(_shared(finding), set()).add(finding.cluster)
-        return tuple(
-            Diagnostic(finding, tuple(sorted(clusters[finding] - {""})))
-            for finding in sorted(clusters, key=_reading_order)
-        )
+        return _diagnostics(self.findings)
+
+    @cached_property
+    def bugs(self) -> tuple[Diagnostic, ...]:
+        """The failures in the same order."""
+        return _diagnostics(self.failures)
 
     def count(self, severity: Severity) -> int:
         return sum(each.finding.severity is severity for each in self.diagnostics)
+
+
+def _diagnostics(findings: tuple[Finding, ...]) -> tuple[Diagnostic, ...]:
+    clusters: dict[Finding, set[str]] = {}
+    for finding in findings:
+        clusters.setdefault(_shared(finding), set()).add(finding.cluster)
+    return tuple(
+        Diagnostic(finding, tuple(sorted(clusters[finding] - {""}))) for finding in sorted(clusters, key=_reading_order)
+    )
 
 
 def _shared(finding: Finding) -> Finding:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from gpuc import __version__
 from gpuc.diagnostics.finding import FAULTS, Severity
+from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report.result import Diagnostic, Report
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -20,11 +21,14 @@ def render(report: Report) -> str:
     ids = sorted({each.finding.id for each in report.diagnostics})
     seen: dict[str, int] = {}
     driver = {"name": "gpuc", "version": __version__, "rules": [_rule(one) for one in ids]}
-    run = {
+    run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [_result(each, ids, report, seen) for each in report.diagnostics],
     }
+    if report.bugs:
+        notes = [_notification(each, report) for each in report.bugs]
+        run["invocations"] = [{"executionSuccessful": False, "toolExecutionNotifications": notes}]
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
@@ -56,6 +60,16 @@ def _result(diagnostic: Diagnostic, ids: list[str], report: Report, seen: dict[s
         "locations": [_location(diagnostic, report.repository_prefix)],
         "partialFingerprints": {"primaryLocationLineHash": _fingerprint(diagnostic, report, seen)},
         "properties": {"clusters": list(diagnostic.clusters)},
+    }
+
+
+def _notification(diagnostic: Diagnostic, report: Report) -> dict[str, Any]:
+    """A bug of gpuc: no result about the analysed files."""
+    return {
+        "descriptor": {"id": diagnostic.finding.id},
+        "level": "error",
+        "message": {"text": f"{REPORT_THIS}: {diagnostic.finding.message}"},
+        "locations": [_location(diagnostic, report.repository_prefix)],
     }
 
 

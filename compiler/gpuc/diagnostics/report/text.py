@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gpuc.diagnostics.finding import FAULTS, Severity
+from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report.result import Diagnostic, Report
 from gpuc.diagnostics.report.terminal import Paint, clipped, column_width, visible
 
@@ -19,7 +20,7 @@ def render(report: Report, colour: bool) -> str:
     """The report as text; control characters of quoted input are shown, never sent."""
     paint = Paint(colour)
     blocks = [_diagnostic(each, report, paint) for each in report.diagnostics]
-    return "\n".join([*blocks, *_left_out(report), *_closing(report)]) + "\n"
+    return "\n".join([*blocks, *_left_out(report), *_bugs(report, paint), *_closing(report)]) + "\n"
 
 
 def _diagnostic(diagnostic: Diagnostic, report: Report, paint: Paint) -> str:
@@ -68,6 +69,17 @@ def _left_out(report: Report) -> list[str]:
     return ["Could not be judged:", *(f"  - {visible(sentence)}" for sentence in report.unjudged), ""]
 
 
+def _bugs(report: Report, paint: Paint) -> list[str]:
+    """What is wrong with the output, and the spec line that each object comes from, as a hint."""
+    if not report.bugs:
+        return []
+    head = f"{REPORT_THIS}: its output is wrong, and no line of a spec can mend it. Nothing is written."
+    rows = [
+        f"  {each.finding.id}  {visible(each.finding.message)} (from {visible(_place(each))})" for each in report.bugs
+    ]
+    return [paint("1;31", head), *rows, ""]
+
+
 def _closing(report: Report) -> list[str]:
     """The counts, and where to read on."""
     counts = {severity: report.count(severity) for severity in Severity}
@@ -76,6 +88,8 @@ def _closing(report: Report) -> list[str]:
     )
     subject = (len(report.clusters), "cluster") if report.objects is None else (report.objects, "object")
     line = f"{_number(*subject)}: {found or 'no findings'}"
+    if report.bugs:
+        line += f"; {_number(len(report.bugs), 'failure')} of gpuc"
     if report.written or report.removed or report.unchanged:
         written = _number(len(report.written), "file")
         line += f"; {written} written, {len(report.removed)} removed, {report.unchanged} unchanged"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Fault, Path
-from gpuc.isolation.access.powers import ELSEWHERE, NETWORK, TWO_TENANTS, WILDCARD, Held, Scope, held, is_wild
+from gpuc.isolation.access.powers import ELSEWHERE, NETWORK, WILDCARD, Held, Scope, held, is_wild
 from gpuc.isolation.access.subjects import Access, Bound, RoleRule
 from gpuc.isolation.fences import NETWORK_POLICY, Fences
 from gpuc.isolation.policy import GROUP
@@ -39,8 +39,6 @@ def flaws(tree: ObjectSet) -> Iterator[Flaw]:
         told[excess.fault, id(manifest), path].append(excess)
     for (fault, _, path), group in told.items():
         yield Flaw(fault, _place(group[0])[0], path, _message(group))
-    if tree.is_whole:
-        yield from _two_tenants(access)
 
 
 def excesses(tree: ObjectSet, tenancy: Tenancy, access: Access) -> Iterator[Excess]:
@@ -124,11 +122,3 @@ def _message(group: list[Excess]) -> str:
     role = group[0].rule.role
     through = f" through {role.kind if role else 'ClusterRole'} {role.name if role else first.role_name}"
     return f"{first.subject}, who works for {whose}, may {few(what)} in {where}{through}"
-
-
-def _two_tenants(access: Access) -> Iterator[Flaw]:
-    for (kind, name), tenants in access.members.items():
-        for tenant, (binding, index) in tenants.items() if len(tenants) > 1 else ():
-            others = few(set(tenants) - {tenant})
-            message = f"{kind.lower()} {name} works for tenant {tenant} and for {others}"
-            yield Flaw(TWO_TENANTS, binding, ("subjects", index, "name"), message)

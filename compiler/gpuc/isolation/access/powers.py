@@ -79,13 +79,6 @@ WILDCARD = fault(
     "A star also stands for every resource that is installed later.",
     source=_SOURCE,
 )
-TWO_TENANTS = fault(
-    "RBA010",
-    Severity.WARNING,
-    "The same subject works for several tenants.",
-    "Whoever it is carries data from one to the other, whatever the network isolates.",
-    source=_SOURCE,
-)
 
 
 class Scope(Enum):

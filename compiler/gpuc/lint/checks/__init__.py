@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpuc import isolation
 from gpuc.isolation import access, dns_egress
-from gpuc.lint.checks import monitoring, object_consistency, quotas, references
+from gpuc.lint.checks import monitoring, object_consistency, quotas, references, shared_members
 from gpuc.lint.checks.scheduling import unreachable_queues
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet
@@ -21,6 +21,7 @@ TOPICS = (
     isolation,
     dns_egress,
     access,
+    shared_members,
     monitoring,
 )
 """In the order in which their findings are reported."""

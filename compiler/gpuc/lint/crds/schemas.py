@@ -15,7 +15,7 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.crds.definitions import are_names
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
-from gpuc.verify.metadata import verify_metadata
+from gpuc.verify.fields.illegal_metadata import verify_metadata
 from gpuc.verify.mismatch import Fit, mismatches, validator
 from gpuc.verify.schema import MISSING_FIELD, UNKNOWN_FIELD, WRONG_VALUE
 

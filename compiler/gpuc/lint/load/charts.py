@@ -18,9 +18,10 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import place
 from gpuc.objects.object_set import dig
 from gpuc.objects.spelling import misspelt
+from gpuc.verify.charts.unknown_key import unknown_key
+from gpuc.verify.charts.wrong_type import wrong_type
 from gpuc.verify.mismatch import Fit, Mismatch, mismatches, validator
 from gpuc.verify.null_fields import null_fields
-from gpuc.verify.values import UNKNOWN_KEY, WRONG_TYPE
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -164,7 +165,7 @@ def _findings(
         is_unknown = item.fit is Fit.UNKNOWN
         if item.path in ignored if is_unknown else _is_rendered_alike(item, data):
             continue
-        kind = UNKNOWN_KEY if is_unknown else WRONG_TYPE
+        kind = unknown_key.fault if is_unknown else wrong_type.fault
         message = f"{name}: {place(item.path) or 'the file'}: {item.message}"
         yield kind.at((), message, fix=item.fix, mark=locate(item.path, is_unknown))
 

@@ -9,7 +9,7 @@ from gpuc.model.cluster import SPEC
 from gpuc.model.layout import place
 from gpuc.model.pool import Pool
 from gpuc.model.resolve.names import unknown
-from gpuc.model.sharing import Sharing, layouts_by_gpu
+from gpuc.model.sharing import LayoutError, Sharing, layouts_by_gpu
 from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Image as ImageSpec
 from gpuc.spec.pools import Pool as PoolSpec
@@ -66,7 +66,7 @@ def _pool(
         name=name,
         path=path,
         spec=wanted,
-        instances=instances,
+        instances=tuple({instance.type: instance for instance in instances}.values()),
         gpu=gpu,
         profiles=profiles,
         image=image,
@@ -146,8 +146,8 @@ def _sharing(
         return None
     try:
         layouts = layouts_by_gpu(spec.mig, instances[0].gpu_count)
-    except ValueError as error:
-        findings.append(LAYOUT_GPUS.at((*mig_path, "gpus"), f"{error}"))
+    except LayoutError as error:
+        findings.append(LAYOUT_GPUS.at((*mig_path, *error.path), f"{error}"))
         return None
     findings.extend(_layout_faults(spec.mig.every, mig_path, profiles) if spec.mig.every else [])
     for index, group in enumerate(spec.mig.gpus or []):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Finding, Path
 from gpuc.model.cluster import SPEC
-from gpuc.model.queue import Cohort, Queue, Share
+from gpuc.model.queue import Cohort, Queue, ceiling
 from gpuc.model.resolve.names import unknown
 from gpuc.model.tenant import Namespace, Profile, Tenant
-from gpuc.model.vector import Vector, total
+from gpuc.model.vector import total
 from gpuc.spec.cluster import Spec
 
 
@@ -34,19 +34,8 @@ def resolve_tenants(
                 findings.append(unknown("NCCL profile", settings.nccl, profiles, (*where, "nccl")))
             namespaces.append(Namespace(namespace, where, settings, profiles.get(settings.nccl or "")))
         own = tuple(queue for queue in queues if name in queue.tenant_names)
-        ceiling = total(
-            _ceiling(queue, share, by_name.get(queue.spec.cohort or "")) for queue in own for share in queue.shares
+        most = total(
+            ceiling(queue, share, by_name.get(queue.spec.cohort or "")) for queue in own for share in queue.shares
         )
-        tenants.append(Tenant(name, path, wanted, tuple(namespaces), own, ceiling))
+        tenants.append(Tenant(name, path, wanted, tuple(namespaces), own, most))
     return tuple(tenants)
-
-
-def _ceiling(queue: Queue, share: Share, cohort: Cohort | None) -> Vector:
-    """What a queue can ever have of one pool: its own, and what it may borrow as far as others lend it."""
-    if cohort is None:
-        return share.nominal
-    lent = cohort.others(queue, share.pool)
-    return {
-        name: amount + min(lent.get(name, 0), lent.get(name, 0) if share.borrow is None else share.borrow[name])
-        for name, amount in share.nominal.items()
-    }

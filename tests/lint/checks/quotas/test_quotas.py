@@ -115,7 +115,7 @@ def test_what_gpuc_promises_is_exactly_what_the_pools_hold_of_whole_gpus(name: s
             spec["replicas"] -= 1
         else:
             spec["limits"]["nodes"] = str(int(spec["limits"]["nodes"]) - 1)
-        assert ids(objects) == {"QTA001"}, each["metadata"]["name"]
+        assert ids(objects) == {"KRP004"}, each["metadata"]["name"]
 
 
 def test_a_cohort_that_promises_more_gpus_than_its_pools_hold_is_told_with_both_numbers() -> None:
@@ -131,7 +131,7 @@ def test_queues_that_are_too_much_only_together_are_told_too() -> None:
     objects = [flavor("a", team_pool="p"), pool("p", ["m7i.8xlarge"], limits={"nodes": "4"})]
     objects += [queue("one", {"a": {"cpu": 100}}), queue("two", {"a": {"cpu": 100}})]
     ((identity, text),) = told(objects)
-    assert (identity, "queue one and 1 more promises 200 cpu" in text) == ("QTA001", True)
+    assert (identity, "queue one and 1 more promises 200 cpu" in text) == ("KRP004", True)
     assert told([*objects[:3], queue("two", {"a": {"cpu": 28}})]) == []
 
 
@@ -161,7 +161,7 @@ def test_limits_types_and_replicas_bound_what_a_pool_holds(
     types: list[str], spec: dict[str, Any], wanted: dict[str, Any], fits: bool
 ) -> None:
     objects = [flavor("a", team_pool="p"), pool("p", types, **spec), queue("q", {"a": wanted})]
-    assert ("QTA001" not in ids(objects)) is fits
+    assert ("KRP004" not in ids(objects)) is fits
 
 
 def overlay(name: str, capacity: dict[str, str], weight: int, *requirements: tuple[str, str, list[str]]) -> Any:
@@ -194,15 +194,15 @@ OF_ZONE = ("topology.kubernetes.io/zone", "In", ["a"])
 )
 def test_the_heaviest_overlay_says_what_a_node_has(overlays: list[Any], most: int) -> None:
     fixed = [flavor("a", team_pool="p"), pool("p", ["p5.48xlarge"], limits={"nodes": "1"}), *overlays]
-    assert "QTA001" not in ids([*fixed, queue("q", {"a": {GPU: most}})])
-    assert "QTA001" in ids([*fixed, queue("q", {"a": {GPU: most + 1}})])
+    assert "KRP004" not in ids([*fixed, queue("q", {"a": {GPU: most}})])
+    assert "KRP004" in ids([*fixed, queue("q", {"a": {GPU: most + 1}})])
 
 
 def test_a_flavor_whose_nodes_may_come_from_elsewhere_is_not_judged() -> None:
     small = pool("p", ["m7i.8xlarge"], limits={"nodes": "1"})
     for other in (flavor("a"), flavor("a", team_other="x"), flavor("a", **{"topology.kubernetes.io_zone": "x"})):
         assert told([small, other, queue("q", {"a": {"cpu": 1000}})]) == []
-    assert ids([small, flavor("a", team_pool="p"), queue("q", {"a": {"cpu": 1000}})]) == {"QTA001"}
+    assert ids([small, flavor("a", team_pool="p"), queue("q", {"a": {"cpu": 1000}})]) == {"KRP004"}
 
 
 def test_in_somebodys_files_other_nodes_may_carry_the_label_and_time_slicing_may_multiply_gpus() -> None:
@@ -210,7 +210,7 @@ def test_in_somebodys_files_other_nodes_may_carry_the_label_and_time_slicing_may
     of_label = [small, flavor("a", team_pool="p")]
     of_pool = [small, flavor("a", **{"karpenter.sh_nodepool": "p"})]
     assert ids([*of_label, queue("q", {"a": {"cpu": 1000}})], whole=False) == {"QTA002"}
-    assert ids([*of_pool, queue("q", {"a": {"cpu": 1000}})], whole=False) == {"QTA001"}
+    assert ids([*of_pool, queue("q", {"a": {"cpu": 1000}})], whole=False) == {"KRP004"}
     assert ids([*of_pool, queue("q", {"a": {GPU: 16}})], whole=False) == set()
 
 
@@ -254,8 +254,8 @@ def test_borrowing_is_told_where_nobody_lends() -> None:
     objects = copies("prod-use1")
     quota(objects, "search", "train-h100", GPU)["lendingLimit"] = "0"
     found = dict(told(objects))
-    assert set(found) == {"QTA005", "QTA014"}, "and the namespaces may request more than without what was lent"
-    text = found["QTA005"]
+    assert set(found) == {"KUE008", "QTA014"}, "and the namespaces may request more than without what was lent"
+    text = found["KUE008"]
     assert "ClusterQueue research" in text
     assert "48 nvidia.com/gpu may be borrowed of flavor train-h100, and nobody lends any" in text
 
@@ -266,7 +266,7 @@ def test_borrowing_is_told_where_nobody_lends() -> None:
         ([queue("a", {"f": {"cpu": limited(1, borrow=1)}}, "c"), queue("b", {"f": {"cpu": 1}}, "c")], set()),
         ([queue("a", {"f": {"cpu": limited(1, borrow=1)}})], {"QTA006"}),
         ([queue("a", {"f": {"cpu": limited(1, lend=1)}})], {"QTA006"}),
-        ([queue("a", {"f": {"cpu": limited(1, lend=2)}}, "c"), queue("b", {"f": {"cpu": 1}}, "c")], {"QTA007"}),
+        ([queue("a", {"f": {"cpu": limited(1, lend=2)}}, "c"), queue("b", {"f": {"cpu": 1}}, "c")], {"KUE007"}),
         ([queue("a", {"f": {"cpu": -1}})], {"QTA008", "QTA011"}),
         ([queue("a", {"f": {"cpu": 1}}, "c"), queue("b", {"g": {"cpu": 1}}, "c")], {"QTA009"}),
         ([queue("a", {"f": {"cpu": limited(1, lend=0)}}, "c"), queue("b", {"f": {"cpu": 1}}, "c")], set()),
@@ -307,10 +307,10 @@ def test_lending_goes_up_and_down_a_tree_of_cohorts() -> None:
     hungry = queue("a", {"f": {"cpu": limited(0, borrow=5)}}, "left")
     tree = [cohort("left", "top"), cohort("right", "top"), cohort("top")]
     assert ids([hungry, queue("b", {"f": {"cpu": 5}}, "right"), *tree]) == set()
-    assert ids([hungry, queue("b", {"f": {"cpu": limited(5, lend=0)}}, "right"), *tree]) >= {"QTA005", "QTA011"}
+    assert ids([hungry, queue("b", {"f": {"cpu": limited(5, lend=0)}}, "right"), *tree]) >= {"KUE008", "QTA011"}
     assert ids([hungry, cohort("left", quotas={"cpu": 5}), queue("b", {"f": {"cpu": 1}}, "left")]) == set()
     fenced = cohort("right", "top", {"cpu": limited(1, lend=0)})
-    assert "QTA005" in ids([hungry, queue("b", {"f": {"cpu": 5}}, "right"), fenced, tree[0], tree[2]])
+    assert "KUE008" in ids([hungry, queue("b", {"f": {"cpu": 5}}, "right"), fenced, tree[0], tree[2]])
 
 
 def test_a_circle_of_cohorts_and_a_long_chain_of_them_are_survived() -> None:
@@ -323,7 +323,7 @@ def test_a_circle_of_cohorts_and_a_long_chain_of_them_are_survived() -> None:
 
 def test_in_somebodys_files_the_other_queues_of_a_cohort_may_be_elsewhere() -> None:
     alone = [queue("a", {"f": {"cpu": limited(0, borrow=1)}}, "c")]
-    assert ids(alone) == {"QTA005", "QTA011"}
+    assert ids(alone) == {"KUE008", "QTA011"}
     assert ids(alone, whole=False) == set()
 
 
@@ -426,7 +426,7 @@ def put(document: Any, path: tuple[Any, ...], value: Any) -> None:
 def test_one_flaw_tells_what_is_missing_most_and_names_the_rest() -> None:
     objects = [flavor("a", team_pool="p"), pool("p", ["p5.48xlarge"], limits={"nodes": "1"})]
     ((identity, text),) = told([*objects, queue("q", {"a": {"cpu": 800, GPU: 80}})])
-    assert (identity, "80 nvidia.com/gpu" in text, text.endswith("too much as well: cpu")) == ("QTA001", True, True)
+    assert (identity, "80 nvidia.com/gpu" in text, text.endswith("too much as well: cpu")) == ("KRP004", True, True)
 
 
 def test_nothing_is_said_of_a_thousand_pools_and_flavors() -> None:

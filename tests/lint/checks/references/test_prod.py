@@ -83,7 +83,7 @@ def test_labels_of_flavors_and_pools_are_held_together() -> None:
     assert ("REF020", "ResourceFlavor train-h100", "write gpuc.dev/pool") in found(flavor, key)
     pool = object_of("NodePool", "general")
     relabelled = with_value(pool, ("spec", "template", "metadata", "labels"), {"gpuc.dev/pool": "other"})
-    assert {"REF020", "REF062"} <= {each[0] for each in found(pool, relabelled)}
+    assert {"REF020", "VER004"} <= {each[0] for each in found(pool, relabelled)}
 
 
 def test_taints_of_flavors_and_pools_are_held_together() -> None:

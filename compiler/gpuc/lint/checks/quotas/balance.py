@@ -66,7 +66,12 @@ def _borrowed_alone(
         return
     for resource in _BESIDE_GPUS:
         quota = quotas.get(resource)
-        if quota is None or resource not in closed or queue.potential[flavor, resource] > quota.nominal:
+        if (
+            quota is None
+            or not quota.nominal
+            or resource not in closed
+            or queue.potential[flavor, resource] > quota.nominal
+        ):
             continue
         shares = [each[GPU] * quota.nominal // each[resource] for each in types if each.get(resource)]
         if shares and max(shares) <= gpus.nominal:

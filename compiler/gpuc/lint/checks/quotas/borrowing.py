@@ -1,8 +1,13 @@
-"""Borrowing that cannot happen, limits that Kueue refuses, and quota that is nowhere."""
+"""Borrowing that cannot happen, limits that Kueue refuses, and quota that is nowhere.
+
+What a spec can cause too has the fault of its rule. Rules import the model, which takes longer than most runs of
+lint: they are imported when there is something to report.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpuc.diagnostics.finding import Path, Severity, fault
 from gpuc.kubernetes.amount import amount, told
@@ -11,26 +16,12 @@ from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.trace.closed_flavors import closed_flavors
 
-NOBODY_LENDS = fault(
-    "QTA005",
-    Severity.WARNING,
-    "A queue or cohort may borrow what nobody lends.",
-    "The limit has no effect: nothing can ever be borrowed.",
-    "kueue v0.19.2 pkg/cache/scheduler/resource_node.go (potentialAvailable)",
-)
 LIMIT_WITHOUT_COHORT = fault(
     "QTA006",
     Severity.ERROR,
     "A quota outside of any cohort has a borrowing or lending limit.",
     "Kueue's webhook refuses the object.",
     "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go (validateLimit)",
-)
-LENDS_MORE_THAN_IT_HAS = fault(
-    "QTA007",
-    Severity.ERROR,
-    "A queue lends more than its nominal quota.",
-    "Kueue's webhook refuses the object.",
-    "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go (validateLendingLimit)",
 )
 BELOW_ZERO = fault(
     "QTA008",
@@ -39,26 +30,12 @@ BELOW_ZERO = fault(
     "Kueue's webhook refuses the object.",
     "kueue v0.19.2 pkg/webhooks: clusterqueue_webhook.go (validateResourceQuantity), common.go (validateFairSharing)",
 )
-COHORT_SHARES_NOTHING = fault(
-    "QTA009",
-    Severity.WARNING,
-    "The queues of a cohort can borrow nothing from one another.",
-    "Nothing is lent that another queue has a flavor for; the cohort has no effect.",
-    "kueue v0.19.2 pkg/cache/scheduler/resource_node.go (potentialAvailable)",
-)
 WEIGHT_OF_ZERO = fault(
     "QTA010",
     Severity.WARNING,
     "A weight of fair sharing is zero.",
     "Whatever it borrows counts as an infinite share: it is served last, and it is the first that gives way.",
     "kueue v0.19.2 apis/kueue/v1beta2/fairsharing_types.go",
-)
-NO_QUOTA_ANYWHERE = fault(
-    "QTA011",
-    Severity.WARNING,
-    "A queue covers a resource of which no flavor has any quota, of its own or borrowed.",
-    "Work that asks for it is never admitted.",
-    "kueue v0.19.2 pkg/scheduler/flavorassigner",
 )
 _TOO_SMALL = 1
 """A billionth: the largest weight above zero that Kueue refuses."""
@@ -72,7 +49,7 @@ def borrowing(tree: ObjectSet, family: Family) -> Iterator[Flaw]:
         for key, quota in member.quotas.items():
             yield from _refused(member, key, quota)
             if knows_lenders and quota.borrowing and member.above is not None:
-                yield from _nobody_lends(member, key, quota)
+                yield from _nobody_lends(member, key, quota, tree.is_whole)
     closed = closed_flavors(tree)
     if not any(flavor in closed for queue in family.queues for flavor, _ in queue.quotas):
         yield from _shares_nothing(family)
@@ -94,16 +71,24 @@ def _refused(member: Member, key: Key, quota: Quota) -> Iterator[Flaw]:
                 text = f"set, but spec.{what} is not: there is nobody to share {key[1]} of flavor {key[0]} with"
                 yield Flaw(LIMIT_WITHOUT_COHORT, member.manifest, (*quota.path, field), text, on_key=True)
     elif member.is_queue and quota.lending is not None and quota.lending > quota.nominal:
+        from gpuc.rules.queues.lends_more_than_it_has import lends_more_than_it_has
+
         text = f"lends {told(key[1], quota.lending)}, the nominal quota is {told(key[1], quota.nominal)}"
-        yield Flaw(LENDS_MORE_THAN_IT_HAS, member.manifest, (*quota.path, "lendingLimit"), text)
+        yield Flaw(lends_more_than_it_has.fault, member.manifest, (*quota.path, "lendingLimit"), text)
 
 
-def _nobody_lends(member: Member, key: Key, quota: Quota) -> Iterator[Flaw]:
+def _nobody_lends(member: Member, key: Key, quota: Quota, is_whole: bool) -> Iterator[Flaw]:
+    """A warning where other files may hold a queue that lends."""
     assert member.manifest is not None, "what has quotas has an object"
     assert quota.borrowing is not None
     if member.potential.get(key, 0) <= member.subtree.get(key, 0):
+        from gpuc.rules.queues.unreachable_borrowing import unreachable_borrowing
+
         text = f"up to {told(key[1], quota.borrowing)} may be borrowed of flavor {key[0]}, and nobody lends any of it"
-        yield Flaw(NOBODY_LENDS, member.manifest, (*quota.path, "borrowingLimit"), text)
+        fault = (
+            unreachable_borrowing.fault if is_whole else replace(unreachable_borrowing.fault, severity=Severity.WARNING)
+        )
+        yield Flaw(fault, member.manifest, (*quota.path, "borrowingLimit"), text)
 
 
 def _shares_nothing(family: Family) -> Iterator[Flaw]:
@@ -116,8 +101,11 @@ def _shares_nothing(family: Family) -> Iterator[Flaw]:
     if at is None:
         at, path = queues[0].manifest, ("spec", "cohortName")  # type: ignore[assignment]
     assert at is not None, "a queue has an object"
+    from gpuc.rules.queues.cohort_shares_nothing import cohort_shares_nothing
+
     names = ", ".join(sorted(queue.name for queue in queues))
-    yield Flaw(COHORT_SHARES_NOTHING, at, path, f"no queue of cohort {family.root.name} can borrow anything: {names}")
+    text = f"no queue of cohort {family.root.name} can borrow anything: {names}"
+    yield Flaw(cohort_shares_nothing.fault, at, path, text)
 
 
 def _weight(member: Member) -> Iterator[Flaw]:
@@ -139,5 +127,7 @@ def _no_quota(queue: Member, closed: frozenset[str]) -> Iterator[Flaw]:
     for number, group in items(dig(queue.manifest.body, "spec", "resourceGroups")):
         for index, name in items(dig(group, "coveredResources")):
             if isinstance(name, str) and name not in reachable and any(name == key[1] for key in queue.quotas):
+                from gpuc.rules.queues.quota_of_nothing import quota_of_nothing
+
                 path = ("spec", "resourceGroups", number, "coveredResources", index)
-                yield Flaw(NO_QUOTA_ANYWHERE, queue.manifest, path, f"no flavor has any quota of {name}")
+                yield Flaw(quota_of_nothing.fault, queue.manifest, path, f"no flavor has any quota of {name}")

@@ -15,13 +15,6 @@ from gpuc.lint.checks.quotas.kueue import GROUP, Family, Key, Member, Quota
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet, dig, items
 
-BEYOND_POOLS = fault(
-    "QTA001",
-    Severity.ERROR,
-    "A cohort promises more of a flavor than the flavor's node pools can ever hold.",
-    "Kueue admits work for which no node comes: its pods stay pending and hold quota that others wait for.",
-    "kueue v0.19.2 pkg/cache/scheduler/resource_node.go; karpenter v1.14.1 pkg/apis/v1/nodepool.go, limits",
-)
 BEYOND_POOLS_HERE = fault(
     "QTA002",
     Severity.WARNING,
@@ -128,7 +121,9 @@ def _missing(parts: list[Part], most: int) -> float:
 
 def _beyond(nodes: Nodes, key: Key, parts: list[Part], most: int, others: list[str]) -> Iterator[Flaw]:
     flavor, resource = key
-    kind = BEYOND_POOLS if nodes.is_certain(flavor) else BEYOND_POOLS_HERE
+    from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
+
+    kind = quotas_exceed_capacity.fault if nodes.is_certain(flavor) else BEYOND_POOLS_HERE
     names = ", ".join(pool.name for pool in nodes.by_flavor[flavor])
     more = f"; too much as well: {', '.join(others)}" if others else ""
     alone = [part for part in parts if part[0] > most]

@@ -33,11 +33,11 @@ from gpuc.lint.checks.references import (
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.object_set import ObjectSet
-from gpuc.verify.references import keys, names
+from gpuc.verify.references import missing_key, names
 
 SUBJECTS = (
     names,
-    keys,
+    missing_key,
     hosts,
     cohorts,
     projects,

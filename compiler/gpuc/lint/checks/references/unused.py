@@ -24,12 +24,6 @@ UNUSED = fault(
     "Nothing uses an object that does nothing alone.",
     "It may wait for work that names it, or be left over.",
 )
-UNQUEUED_POOL = fault(
-    "REF062",
-    Severity.INFO,
-    "No flavor of Kueue selects a node pool.",
-    "Its nodes serve only work without a queue, which no quota bounds.",
-)
 
 
 class Unused(NamedTuple):
@@ -116,12 +110,10 @@ def _pools(index: Index) -> Iterator[Flaw]:
         selected |= {pool.name for pool in index.nodes.matching(labels)}
     for pool in index.nodes.pools:
         if pool.name not in selected:
-            yield Flaw(
-                UNQUEUED_POOL,
-                pool.manifest,
-                ("spec", "template", "metadata", "labels"),
-                "no flavor selects these nodes",
-            )
+            from gpuc.rules.queues.capacity_without_owner import capacity_without_owner
+
+            path = ("spec", "template", "metadata", "labels")
+            yield Flaw(capacity_without_owner.fault, pool.manifest, path, "no flavor selects these nodes")
 
 
 def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[Flaw]:

@@ -35,11 +35,6 @@ NO_NODE = fault(
     "Karpenter starts nothing: all pods of the pool wait for ever.",
     "sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/scheduler.go, filterByRemainingResources",
 )  # fmt: skip
-NO_DOMAIN = fault(
-    "SCD004", Severity.ERROR, "A flavor is scheduled by topology, but nothing makes its nodes before there are pods.",
-    "Kueue counts nodes that exist. There are none, so it refuses the work, so no pod ever asks for a node.",
-    "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go",
-)  # fmt: skip
 CLOSED_NAMESPACE = fault(
     "SCD005", Severity.ERROR, "A namespace's limits allow not the smallest pod of a queue that stands in it.",
     "Kueue admits the work and the API server refuses its pods: the quota is held by nothing.",
@@ -149,9 +144,11 @@ def _of_flavor(site: Site, queue: Manifest, path: Path, flavor: Manifest, pods: 
     topology = dig(flavor.body, "spec", "topologyName")
     checks = dig(queue.body, "spec", "admissionChecksStrategy")
     if site.tree.is_whole and topology is not None and not checks and not any(each.pool.replicas for each in found):
+        from gpuc.rules.queues.topology_without_lasting_nodes import topology_without_lasting_nodes
+
         pools = ", ".join(each.pool.name for each in found)
         message = f"topology {topology} needs nodes that exist, and node pool {pools} keeps none (spec.replicas)"
-        yield Flaw(NO_DOMAIN, flavor, ("spec", "topologyName"), message)
+        yield Flaw(topology_without_lasting_nodes.fault, flavor, ("spec", "topologyName"), message)
 
 
 def _no_node(entry: Entry) -> Flaw:

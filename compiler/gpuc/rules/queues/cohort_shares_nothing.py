@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule(
+    "QTA009",
+    Severity.WARNING,
+    source="kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go (potentialAvailable)",
+)
+def cohort_shares_nothing(cluster: Cluster) -> Breaches:
+    """The queues of a cohort can borrow nothing from one another.
+
+    Nothing is lent that another queue borrows; the cohort has no effect.
+    """
+    for cohort in cluster.cohorts:
+        if cohort.spec.parent is not None or len(cohort.queues) < 2:
+            continue  # the tree is reported at its root; one queue alone is another rule's
+        shares = [(queue, share) for queue in cohort.queues for share in queue.shares]
+        is_closing = any(queue.spec.leaving or share.pool.spec.leaving for queue, share in shares)
+        if not is_closing and all(cluster.ceiling(queue, share) == share.nominal for queue, share in shares):
+            names = ", ".join(sorted(queue.name for queue in cohort.queues))
+            yield cohort.path, f"no queue of cohort {cohort.name} can borrow anything: {names}"

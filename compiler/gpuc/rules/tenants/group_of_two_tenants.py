@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+
+
+@rule("RBA010", Severity.WARNING, source="Kubernetes documentation, RBAC good practices")
+def group_of_two_tenants(cluster: Cluster) -> Breaches:
+    """The same subject works for several tenants.
+
+    Its members can carry data from one tenant to the other, whatever the network isolates.
+    """
+    for tenant in cluster.tenants:
+        for index, group in enumerate(tenant.spec.members.groups):
+            others = [
+                other.name for other in cluster.tenants if other is not tenant and group in other.spec.members.groups
+            ]
+            if others:
+                message = f"group {group} works for tenant {tenant.name} and for {', '.join(others)}"
+                yield (*tenant.path, "members", "groups", index), message

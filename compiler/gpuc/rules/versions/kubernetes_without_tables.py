@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from gpuc.catalog.schemas import builtin_versions
+from gpuc.model import Cluster
+from gpuc.rules import Breaches, rule
+from gpuc.rules.versions._compatibility import mismatches
+
+
+@rule("VER105")
+def kubernetes_without_tables(cluster: Cluster) -> Breaches:
+    """The kinds of the cluster's Kubernetes version are not known.
+
+    No object could be checked against the version's schemas before it is written.
+    """
+    is_out_of_range = any(mismatches(cluster, certain=True))  # another rule's
+    if cluster.spec.kubernetes not in builtin_versions() and not is_out_of_range:
+        message = (
+            f"the kinds of Kubernetes {cluster.spec.kubernetes} are not known; {', '.join(builtin_versions())} are"
+        )
+        yield ("spec", "kubernetes"), message

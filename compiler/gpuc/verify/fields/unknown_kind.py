@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpuc.catalog.schemas import CONSTRAINTS, builtin_kinds, custom_kinds
+from gpuc.objects.flaw import Flaw
+from gpuc.verify import check
+from gpuc.verify.mismatch import nearest
+
+if TYPE_CHECKING:
+    from gpuc.manifest.manifest import Manifest
+    from gpuc.verify.subject import Subject
+
+
+@check("SCH004")
+def unknown_kind(subject: Subject) -> Iterator[Flaw]:
+    """An object is of a kind or version without a schema.
+
+    Nothing is known of it, so nothing in it could be checked.
+    """
+    for manifest, known in subject.tables:
+        if known is None:
+            yield Flaw(unknown_kind.fault, manifest, ("kind",), _reason(manifest, subject.kubernetes))
+
+
+def _reason(manifest: Manifest, kubernetes: str) -> str:
+    if manifest.api == CONSTRAINTS:
+        return f'no ConstraintTemplate of this tree declares the kind "{manifest.kind}"'
+    known = [f"{api} {kind}" for api, kind in (*builtin_kinds(kubernetes), *custom_kinds())]
+    near = nearest(f"{manifest.api} {manifest.kind}", known)
+    reason = f"no schema of {manifest.api} {manifest.kind} in Kubernetes {kubernetes} or the release set"
+    return reason + (f', did you mean "{near}"' if near else "")

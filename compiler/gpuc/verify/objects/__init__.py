@@ -1,0 +1,1 @@
+"""Objects beside one another, and what in them is empty."""

@@ -1,0 +1,1 @@
+"""Names and keys by which one object refers to another."""

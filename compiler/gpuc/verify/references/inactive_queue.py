@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpuc.verify import check
+from gpuc.verify.references.reference import SAID, Reference
+
+if TYPE_CHECKING:
+    from gpuc.objects.flaw import Flaw
+    from gpuc.verify.subject import Subject
+
+_KUEUE = "kueue.x-k8s.io"
+_LOCAL = f"{_KUEUE}/LocalQueue"
+
+
+@check(
+    "REF001",
+    source="Kueue v0.19.2, pkg/cache/scheduler/clusterqueue.go (FlavorNotFound, AdmissionCheckNotFound, "
+    "TopologyNotFound)",
+)
+def inactive_queue(subject: Subject) -> Iterator[Flaw]:
+    """A queue or flavor of Kueue names an object that does not exist.
+
+    Kueue keeps the queue inactive and admits nothing through it; work waits without an event of its own.
+    """
+    return subject.unresolved(inactive_queue.fault)
+
+
+_FAULT = inactive_queue.fault
+ROWS = (
+    Reference(_LOCAL, "spec.clusterQueue", f"{_KUEUE}/ClusterQueue", _FAULT),
+    Reference(
+        f"{_KUEUE}/ClusterQueue",
+        "spec.resourceGroups[].flavors[].name",
+        f"{_KUEUE}/ResourceFlavor",
+        _FAULT,
+    ),
+    Reference(f"{_KUEUE}/Cohort", "spec.resourceGroups[].flavors[].name", f"{_KUEUE}/ResourceFlavor", _FAULT),
+    Reference(f"{_KUEUE}/ClusterQueue", "spec.admissionChecks[]", f"{_KUEUE}/AdmissionCheck", _FAULT),
+    Reference(
+        f"{_KUEUE}/ClusterQueue",
+        "spec.admissionChecksStrategy.admissionChecks[].name",
+        f"{_KUEUE}/AdmissionCheck",
+        _FAULT,
+    ),
+    Reference(
+        f"{_KUEUE}/ClusterQueue",
+        "spec.admissionChecksStrategy.admissionChecks[].onFlavors[]",
+        f"{_KUEUE}/ResourceFlavor",
+        _FAULT,
+    ),
+    Reference(f"{_KUEUE}/ResourceFlavor", "spec.topologyName", f"{_KUEUE}/Topology", _FAULT),
+    Reference(f"{_KUEUE}/AdmissionCheck", "spec.parameters", SAID, _FAULT),
+    Reference(f"{_KUEUE}/MultiKueueConfig", "spec.clusters[]", f"{_KUEUE}/MultiKueueCluster", _FAULT),
+)
+"""Every place at which an object names one."""

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpuc.verify import check
+from gpuc.verify.references.reference import SAID, Reference
+
+if TYPE_CHECKING:
+    from gpuc.objects.flaw import Flaw
+    from gpuc.verify.subject import Subject
+
+
+@check("REF004", source="Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go")
+def unknown_node_class(subject: Subject) -> Iterator[Flaw]:
+    """A node pool or overlay of Karpenter names an object that does not exist.
+
+    The pool is not ready and starts no node; an overlay of a pool that is not there changes nothing.
+    """
+    return subject.unresolved(unknown_node_class.fault)
+
+
+_FAULT = unknown_node_class.fault
+ROWS = (
+    Reference("karpenter.sh/NodePool", "spec.template.spec.nodeClassRef", SAID, _FAULT),
+    Reference(
+        "karpenter.sh/NodeOverlay",
+        "spec.requirements[].values[]",
+        "karpenter.sh/NodePool",
+        _FAULT,
+        when=("key", "karpenter.sh/nodepool"),
+    ),
+)
+"""Every place at which an object names one."""

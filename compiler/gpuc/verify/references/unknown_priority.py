@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpuc.verify import check
+from gpuc.verify.references.reference import ANY, POD, Reference
+
+if TYPE_CHECKING:
+    from gpuc.objects.flaw import Flaw
+    from gpuc.verify.subject import Subject
+
+_KUEUE = "kueue.x-k8s.io"
+_PRIORITY = f"{{{_KUEUE}/priority-class}}"
+_CLASS = f"{_KUEUE}/WorkloadPriorityClass"
+
+
+@check(
+    "REF003",
+    source="Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority",
+)
+def unknown_priority(subject: Subject) -> Iterator[Flaw]:
+    """Work names a priority class that does not exist.
+
+    Without its WorkloadPriorityClass no Workload is made; without its PriorityClass the API server refuses the
+    pods.
+    """
+    return subject.unresolved(unknown_priority.fault)
+
+
+_FAULT = unknown_priority.fault
+ROWS = (
+    Reference(ANY, f"metadata.labels.{_PRIORITY}", _CLASS, _FAULT),
+    Reference(POD, f"metadata.labels.{_PRIORITY}", _CLASS, _FAULT),
+    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_PRIORITY}", _CLASS, _FAULT),
+    Reference(POD, "spec.priorityClassName", "scheduling.k8s.io/PriorityClass", _FAULT),
+)
+"""Every place at which an object names one."""

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpuc.verify import check
+from gpuc.verify.references.reference import ANYWHERE, Reference
+
+if TYPE_CHECKING:
+    from gpuc.objects.flaw import Flaw
+    from gpuc.verify.subject import Subject
+
+
+@check("REF009", source="Argo CD v3.5, docs/user-guide/projects.md")
+def unknown_project(subject: Subject) -> Iterator[Flaw]:
+    """An Application names an AppProject that does not exist.
+
+    Argo CD reports InvalidSpecError and syncs nothing of it.
+    """
+    return subject.unresolved(unknown_project.fault)
+
+
+_FAULT = unknown_project.fault
+ROWS = (
+    Reference("argoproj.io/Application", "spec.project", "argoproj.io/AppProject", _FAULT, ANYWHERE),
+    Reference(
+        "argoproj.io/ApplicationSet",
+        "spec.template.spec.project",
+        "argoproj.io/AppProject",
+        _FAULT,
+        ANYWHERE,
+    ),
+)
+"""Every place at which an object names one."""

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpuc.verify import check
+from gpuc.verify.references.reference import Reference
+
+if TYPE_CHECKING:
+    from gpuc.objects.flaw import Flaw
+    from gpuc.verify.subject import Subject
+
+_CONSTRAINTS = "constraints.gatekeeper.sh"
+
+
+@check("REF008", source="Gatekeeper v3.23, website/docs/howto.md")
+def unknown_template(subject: Subject) -> Iterator[Flaw]:
+    """A constraint or policy binding has no template or policy.
+
+    The API server does not know the constraint's kind, or the binding binds nothing: the policy is not
+    enforced.
+    """
+    return subject.unresolved(unknown_template.fault)
+
+
+_FAULT = unknown_template.fault
+ROWS = (
+    Reference(f"{_CONSTRAINTS}/*", "kind", "templates.gatekeeper.sh/ConstraintTemplate", _FAULT),
+    Reference(
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+        "spec.policyName",
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+        _FAULT,
+    ),
+)
+"""Every place at which an object names one."""

@@ -1,0 +1,118 @@
+"""What the checks look at: the objects and values of one cluster, with what several checks need computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+from gpuc.catalog.schemas import CONSTRAINTS, Table, table
+from gpuc.catalog.schemas.structural import Schema
+from gpuc.diagnostics.finding import Fault
+from gpuc.manifest.manifest import Manifest, Values
+from gpuc.objects.flaw import Flaw
+from gpuc.objects.index import Index
+from gpuc.objects.object_set import ObjectSet
+from gpuc.verify.mismatch import Fit, Mismatch, mismatches, validator
+from gpuc.verify.templates import declared_parameters, open_parts, parameter_mismatches
+from gpuc.verify.values import value_mismatches
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Objects, and values of charts, that are checked together."""
+
+    tree: ObjectSet
+    kubernetes: str
+    """The cluster's minor version, for example "1.35"."""
+    releases: Mapping[str, Any] = field(default_factory=dict)
+    """The cluster's releases by component; values of a component that it lacks are a finding."""
+    values: tuple[Values, ...] = ()
+    as_written: bool = False
+    """Whether people wrote the objects: quantities may be numbers then, as the API server takes them, and a namespace
+    may come from elsewhere."""
+
+    @cached_property
+    def index(self) -> Index:
+        """The objects by name, and the pods among them."""
+        return Index(self.tree)
+
+    @cached_property
+    def tables(self) -> tuple[tuple[Manifest, Table | None], ...]:
+        """Each object with what is known of its kind; None where nothing is."""
+        return tuple((manifest, self._table(manifest)) for manifest in self.tree.manifests)
+
+    def mismatches(self, fit: Fit) -> Iterator[tuple[Manifest, Mismatch]]:
+        """The places of objects that do not fit their schema in one way."""
+        return ((manifest, item) for manifest, item in self._mismatches if item.fit is fit)
+
+    def value_mismatches(self, *fits: Fit) -> Iterator[tuple[Values, Mismatch]]:
+        """The places of charts' values that the charts do not take, in some ways."""
+        return ((values, item) for values, item in self._value_mismatches if item.fit in fits)
+
+    def unresolved(self, fault: Fault) -> Iterator[Flaw]:
+        """The names of objects that do not exist, of one fault."""
+        return (flaw for flaw in self._unresolved if flaw.fault is fault)
+
+    @cached_property
+    def _parameters(self) -> dict[str, str]:
+        return declared_parameters(self.tree.manifests)
+
+    def _table(self, manifest: Manifest) -> Table | None:
+        if manifest.api == CONSTRAINTS and manifest.kind not in self._parameters:
+            return None
+        return table(manifest.api, manifest.kind, self.kubernetes)
+
+    @cached_property
+    def _mismatches(self) -> tuple[tuple[Manifest, Mismatch], ...]:
+        known = [(manifest, found) for manifest, found in self.tables if found is not None]
+        return tuple((manifest, item) for manifest, found in known for item in self._of(manifest, found))
+
+    def _of(self, manifest: Manifest, known: Table) -> Iterator[Mismatch]:
+        key = (known.api, known.kind, self.kubernetes, self.as_written)
+        yield from mismatches(_compiled(*key), manifest.body, _schema(*key))
+        if manifest.api == CONSTRAINTS:
+            yield from parameter_mismatches(manifest, self._parameters[manifest.kind])
+        if manifest.kind == "ConstraintTemplate":
+            yield from open_parts(manifest)
+
+    @cached_property
+    def _value_mismatches(self) -> tuple[tuple[Values, Mismatch], ...]:
+        return tuple((values, item) for values in self.values for item in value_mismatches(values))
+
+    @cached_property
+    def _unresolved(self) -> tuple[Flaw, ...]:
+        from gpuc.verify.references import names
+
+        return tuple(names.flaws(self.index))
+
+
+@cache
+def _compiled(api: str, kind: str, kubernetes: str, as_written: bool) -> Draft202012Validator:
+    return validator(_schema(api, kind, kubernetes, as_written))
+
+
+@cache
+def _schema(api: str, kind: str, kubernetes: str, as_written: bool) -> Schema:
+    known = table(api, kind, kubernetes)
+    assert known is not None
+    return written(known.schema) if as_written else known.schema
+
+
+def written(schema: Any) -> Any:
+    """The same schema for what people write: a quantity may be a number, and what has a default may be left out."""
+    if isinstance(schema, list):
+        return [written(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("format") == "quantity" and schema.get("type") == "string":
+        return {**schema, "type": ["string", "number"]}
+    parts = {key: written(each) for key, each in schema.items()}
+    required, properties = parts.get("required"), parts.get("properties")
+    if isinstance(required, list) and isinstance(properties, dict):
+        parts["required"] = [name for name in required if "default" not in properties.get(name, {})]
+    return parts

@@ -1,0 +1,151 @@
+"""Findings about gpuc's own output: a bug of gpuc, unless the text of the user causes them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpuc.cli.main import main
+from gpuc.emit import karpenter
+from gpuc.manifest.manifest import Artifact, Manifest
+from gpuc.model import Cluster
+from tests.conftest import ROOT
+
+FAILED = "gpuc failed, please report this"
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(ROOT / "specs", tmp_path / "specs")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def broken(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fleet for which an emitter misspells a field."""
+
+    def misspelt(cluster: Cluster) -> Iterator[Artifact]:
+        for artifact in karpenter(cluster):
+            if isinstance(artifact, Manifest) and artifact.kind == "NodePool":
+                artifact = replace(artifact, body={"spec": {**artifact.body["spec"], "wieght": 1}})  # noqa: PLW2901
+            yield artifact
+
+    monkeypatch.setattr("gpuc.emit.EMITTERS", (misspelt,))
+    monkeypatch.setattr("gpuc.isolation.flaws", lambda tree: iter(()))
+    return fleet
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("command", ["compile", "check"])
+def test_a_wrong_object_is_a_bug_of_gpuc(broken: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    before = files(broken)
+    assert main([command, "prod-use1"]) == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(FAILED)
+    assert "SCH001  out/prod-use1/karpenter/pools/train-h100.yaml: NodePool train-h100: spec.wieght: unknown" in err
+    assert "(from specs/prod-use1.yaml:" in err
+    assert files(broken) == before
+
+
+def test_a_bug_is_in_every_report(broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--format", "json", "--output", "sarif=a.sarif", "--output", "github=a.txt", "--output", "text=b.txt"]
+    assert main(["check", "prod-use1", *words]) == 3
+    out, err = capsys.readouterr()
+    assert err.startswith(f"gpuc: {FAILED}")
+    told = json.loads(out)
+    assert told["findings"] == []
+    assert {failure["id"] for failure in told["failures"]} >= {"SCH001"}
+    assert {failure["file"] for failure in told["failures"]} == {"specs/prod-use1.yaml"}
+    (run,) = json.loads((broken / "a.sarif").read_text())["runs"]
+    assert run["results"] == []
+    (invocation,) = run["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert len(invocation["toolExecutionNotifications"]) == len(told["failures"])
+    lines = (broken / "a.txt").read_text().splitlines()
+    assert len(lines) == len(told["failures"])
+    assert all(
+        line.startswith("::error file=specs/prod-use1.yaml") and FAILED.replace(",", "%2C") in line for line in lines
+    )
+    assert FAILED in (broken / "b.txt").read_text()
+
+
+@pytest.mark.parametrize("words", [["trace", "prod-use1", "--queue", "research"], ["isolation", "prod-use1"]])
+def test_commands_that_compile_fail_too(broken: Path, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    assert main(words) == 3
+    assert f"gpuc: {FAILED}: SCH001 " in capsys.readouterr().err
+
+
+POLICY = """title: Pods say who pays.
+why: Bills.
+kinds: [{apiGroups: [""], kinds: [Pod]}]
+variables: {}
+validations: [{expression: "true", message: "no"}]
+parameters: {payer: {from: tenant.cost_centre, schema: {type: text}}}
+"""
+
+
+@pytest.mark.parametrize(("schema", "code"), [("type: string", 0), ("type: text", 1)])
+def test_a_fault_of_an_own_policy_is_the_users(
+    fleet: Path, capsys: pytest.CaptureFixture[str], schema: str, code: int
+) -> None:
+    (fleet / "policies/payer").mkdir(parents=True)
+    (fleet / "policies/payer/policy.yaml").write_text(POLICY.replace("type: text", schema))
+    assert main(["check", "--format", "json", "prod-use1"]) == code
+    told: Any = json.loads(capsys.readouterr().out)
+    assert told["failures"] == []
+    assert {finding["file"] for finding in told["findings"]} == ({"policies/payer/policy.yaml"} if code else set())
+
+
+def test_what_follows_from_an_accepted_error_is_no_bug(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = fleet / "specs/prod-use1.yaml"
+    accept = '  accept: {VER102: "soon", VER105: "soon"}\n  kubernetes: "1.32"\n'
+    spec.write_text(spec.read_text().replace('  kubernetes: "1.35"\n', accept))
+    assert main(["check", "prod-use1"]) == 1
+    out, err = capsys.readouterr()
+    assert "SCH004" in out
+    assert err == ""
+
+
+OVER = ("train-h100: {nodes: 10,", "train-h100: {nodes: 30,")
+QUEUE = "    research:\n      tenants: [research]\n"
+
+
+def test_an_accepted_overcommit_compiles(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = fleet / "specs/prod-use1.yaml"
+    spec.write_text(spec.read_text().replace(*OVER))
+    assert main(["check", "prod-use1"]) == 1
+    assert "KRP004" in capsys.readouterr().out
+    accepted = QUEUE.replace("tenants", 'accept: {KRP004: "more nodes come in winter"}\n      tenants')
+    spec.write_text(spec.read_text().replace(QUEUE, accepted))
+    assert main(["check", "--strict", "prod-use1"]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["QTA004", "MON003"])
+def test_an_acceptance_without_effect_is_reported_once(
+    fleet: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    spec = fleet / "specs/prod-use1.yaml"
+    accepted = QUEUE.replace("tenants", f'accept: {{{name}: "none"}}\n      tenants')
+    spec.write_text(spec.read_text().replace(QUEUE, accepted))
+    assert main(["check", "--format", "json", "prod-use1"]) == 0
+    assert [finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]] == ["ACC001"]
+
+
+def test_a_fleet_of_jobsets_alone_compiles(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Kueue does not manage Jobs then: there are no templates of Jobs, and nothing says that there are."""
+    layer = fleet / "specs/base/eks.yaml"
+    layer.write_text(layer.read_text().replace("batch/job, ", ""))
+    assert main(["compile", "--strict", "prod-use1"]) == 0, capsys.readouterr()
+    assert not (fleet / "out/prod-use1/workloads").exists()
+    assert "/workloads/" not in (fleet / "clusters/prod-use1/README.md").read_text()

@@ -1,0 +1,61 @@
+"""Every check of a compile has a case file: objects, of which exactly the marked lines are reported."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from gpuc import isolation, verify
+from gpuc.diagnostics.contract import Check
+from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.places import Places
+from gpuc.manifest.manifest import Values
+from gpuc.objects.object_set import ObjectSet
+from gpuc.verify.subject import Subject
+
+FOLDER = Path(verify.__file__).parent
+CASES = sorted([*FOLDER.glob("*/*.yaml"), *Path(isolation.__file__).parent.glob("*.yaml")])
+MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
+CHART = re.compile(r"^# Values of the chart (\S+)$", re.MULTILINE)
+
+
+def subject(file: str, text: str) -> Subject:
+    """A case as lint reads it; a map that is no object holds the values of the chart that the first line names."""
+    reading = Reading()
+    reading.add(file, text)
+    assert not reading.findings
+    charts = CHART.findall(text)
+    values = tuple(Values(file, (index,), charts[0], data) for _, index, data in reading.values)
+    return Subject(ObjectSet(reading.manifests, is_whole=True), "1.35", dict.fromkeys(charts), values)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_findings_are_at_their_marks(case: Path) -> None:
+    text, places = case.read_text(), Places()
+    places.add(case.name, text)
+    found = set()
+    for flaw in verify.flaws(subject(case.name, text)):
+        index, *prefix = flaw.manifest.origin
+        assert isinstance(index, int)
+        mark = places.mark(case.name, index, (*prefix, *flaw.path), on_key=flaw.on_key)
+        found.add((mark.line, flaw.fault.id))
+    wanted = {(number, mark[1]) for number, line in enumerate(text.splitlines(), 1) if (mark := MARK.search(line))}
+    assert found == wanted
+    assert len({id_ for _, id_ in wanted}) == 1
+
+
+def test_every_check_has_a_module_of_its_name_and_a_case() -> None:
+    for check in verify.CHECKS.discover():
+        assert check.fault.title.endswith(".") and check.fault.why.endswith(".")
+    modules = [file for file in FOLDER.glob("*/*.py") if not file.name.startswith("_")]
+    for file in modules:
+        module = importlib.import_module(f"gpuc.verify.{file.parent.name}.{file.stem}")
+        checks = {name: value for name, value in vars(module).items() if isinstance(value, Check)}
+        if file.stem in checks:
+            assert MARK.search(file.with_suffix(".yaml").read_text())[1] == checks[file.stem].fault.id  # type: ignore[index]
+        else:
+            assert not file.with_suffix(".yaml").exists()
+    assert len(verify.CHECKS.discover()) == sum(file.with_suffix(".yaml").exists() for file in modules)
