@@ -61,7 +61,7 @@ class Memo:
 
 
 def _stands(into: str, cluster: str, digest: str) -> int:
-    """The number of files of a cluster, each as its index says.
+    """The number of files of a cluster, its index among them, each as the index says.
 
     Raises:
         ValueError: when a file, or the index itself, is another.
@@ -74,7 +74,7 @@ def _stands(into: str, cluster: str, digest: str) -> int:
     for file, entry in files.items():
         if hashlib.sha256(_bytes(into, file)).hexdigest() != entry["sha256"]:
             raise ValueError(f"{file} has changed")
-    return len(files)
+    return len(files) + 1
 
 
 def _bytes(into: str, file: str) -> bytes:

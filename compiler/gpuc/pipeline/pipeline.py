@@ -94,7 +94,7 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
     if memo and not batch.findings:
         memo.remember({output.cluster: output.index for output in outputs})
     written = (*plan.added, *plan.changed)
-    unchanged = sum(len(output.texts) for output in outputs) - len(written)
+    unchanged = sum(len(output.files()) for output in outputs) - len(written)
     return replace(batch.outcome(root), written=written, removed=tuple(plan.removed), unchanged=unchanged)
 
 
