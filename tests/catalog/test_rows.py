@@ -25,7 +25,7 @@ TABLES: dict[tuple[str, str], tuple[type, tuple[str, ...]]] = {
     ("nccl", "variables"): (operations.NcclVariable, ("name",)),
     ("nccl", "verdicts"): (operations.NcclVerdict, ("name", "value")),
     ("nulls", "nulls"): (records.NullField, ("component", "version", "kind", "value")),
-    ("releases", "components"): (records.Component, ("set", "component")),
+    ("releases", "components"): (records.Release, ("set", "component")),
     ("releases", "daemonsets"): (records.Daemonset, ("name",)),
     ("releases", "operands"): (records.Operand, ("operator", "operand")),
     ("versions", "kubernetes"): (operations.KubernetesVersion, ("version",)),

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuc.catalog.records import (
-    Component,
     Daemonset,
     Gpu,
     Image,
@@ -18,6 +17,7 @@ from gpuc.catalog.records import (
     MigProfileSet,
     NullField,
     Operand,
+    Release,
     UnsupportedInstance,
 )
 
@@ -73,10 +73,10 @@ class Catalog:
         return {row.id: row for row in typed(Image, _read("images")["images"])}
 
     @cached_property
-    def releases(self) -> dict[str, dict[str, Component]]:
-        """Component by name, by release set."""
-        sets: dict[str, dict[str, Component]] = {}
-        for row in typed(Component, _read("releases")["components"]):
+    def releases(self) -> dict[str, dict[str, Release]]:
+        """Release by the component's name, by release set."""
+        sets: dict[str, dict[str, Release]] = {}
+        for row in typed(Release, _read("releases")["components"]):
             sets.setdefault(row.set, {})[row.component] = row
         return sets
 

@@ -144,8 +144,8 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
-    """One chart of a release set."""
+class Release:
+    """One chart of a release set: a component in a version."""
 
     set: str
     component: str

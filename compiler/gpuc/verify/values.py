@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gpuc.catalog.schemas import chart, kueue_configuration
+from gpuc.catalog.schemas import DERIVE, chart, kueue_configuration
 from gpuc.diagnostics.finding import Finding, Severity, fault
 from gpuc.manifest.manifest import Values
 from gpuc.objects.flaw import place
@@ -52,8 +52,8 @@ def _of(values: Values, releases: Mapping[str, Any]) -> Iterator[Finding]:
     schema = chart(values.component)
     if schema is None or values.component not in releases:
         known = ", ".join(sorted(releases))
-        text = f'{values.file}: no chart "{values.component}" among the releases: {known}'
-        yield UNKNOWN_KEY.at(values.origin, text)
+        reason = f"is not among the releases: {known}" if schema else f"has no schema of its values: {DERIVE}"
+        yield UNKNOWN_KEY.at(values.origin, f'{values.file}: chart "{values.component}" {reason}')
         return
     faulty = set()
     for item in mismatches(_compiled(values.component), values.body, schema):
