@@ -202,8 +202,8 @@ def test_every_fact_that_a_policy_names_exists() -> None:
 
 
 def test_the_table_holds_what_the_folders_say() -> None:
-    assert TABLE.read_text(encoding="utf-8") == table_text(), "run python -m gpuc.policy.library"
-    assert EXAMPLES.read_text(encoding="utf-8") == examples_text(), "run python -m gpuc.policy.library"
+    assert TABLE.read_text(encoding="utf-8") == table_text(), "run make generate"
+    assert EXAMPLES.read_text(encoding="utf-8") == examples_text(), "run make generate"
 
 
 GOOD = """

@@ -17,8 +17,8 @@ refuse, each behind a comment that says what it shows. policy.yaml has the keys
 
 The folder policies/ of this repository holds the sources of the policies that come with gpuc. The package carries
 them as a table, library.json, and their examples as another, examples.json: an installed gpuc has no folder, and
-reading YAML takes longer than all else that a compile does with policies. `python -m gpuc.policy.library` writes both
-anew; a test fails where they differ. A folder of the same name in the policies/ of a fleet replaces ours.
+reading YAML takes longer than all else that a compile does with policies. `make generate` writes both anew; a
+test fails where they differ. A folder of the same name in the policies/ of a fleet replaces ours.
 """
 
 from __future__ import annotations
