@@ -21,12 +21,12 @@ def violations(desk: Desk) -> Iterator[Attempt]:
             for row in policy.violations:
                 example = next(example for example in examples(policy) if example.shows == row["example"])
                 breaks_baseline = row.get("podSecurity") == "baseline"
-                yield Attempt(policy.name, example.shows, _on_the_desk(desk, example), breaks_baseline)
+                yield Attempt(policy.name, example.shows, _in_namespace(desk, example), breaks_baseline)
         if policy.name in _OF_THE_MODEL:
             yield from _OF_THE_MODEL[policy.name](desk)
 
 
-def _on_the_desk(desk: Desk, example: Example) -> Object:
+def _in_namespace(desk: Desk, example: Example) -> Object:
     """The example in the namespace; what it leaves open is as in a pod that every policy lets through."""
     document = deepcopy(example.document)
     document["metadata"] |= desk.metadata(document["metadata"]["name"])
