@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help compile test test-all check tools tools-argocd conformance conformance-all format bench clean
+.PHONY: help compile test test-all check tools tools-argocd conformance conformance-all generate format bench clean
 
 help:  ## Print the verbs.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ conformance: tools $(VENV)/.conformance  ## Let the real programs judge the exam
 
 conformance-all: tools $(VENV)/.conformance  ## The same with more random work and undetected mutations, then Argo CD, into benchmarks/argocd.md (GPUC_CHARTS names a folder of charts).
 	$(BIN)/python -m tests.conformance.argocd
+
+generate: $(VENV)/.installed  ## Write what is derived: the schema of the spec language, the tables of policies.
+	$(BIN)/python -m gpuc.policy.library
+	$(BIN)/gpuc schema > gpuc.schema.json
 
 format: $(VENV)/.installed  ## Format the code.
 	$(BIN)/ruff check --fix-only --quiet .

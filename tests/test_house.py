@@ -33,7 +33,7 @@ def test_a_module_is_named_after_its_subject() -> None:
 
 def test_the_committed_schema_of_the_language_is_fresh() -> None:
     committed = json.loads((ROOT / "gpuc.schema.json").read_text(encoding="utf-8"))
-    assert committed == json_schema(), "write it anew: gpuc schema > gpuc.schema.json"
+    assert committed == json_schema(), "run make generate"
 
 
 def test_every_field_of_the_language_is_described() -> None:

@@ -147,7 +147,7 @@ def hub_fleet(root: Path) -> str:
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(ROOT)}
+    return os.environ | {"PYTHONPATH": str(ROOT / "compiler")}
 
 
 def markdown(record: Record) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 import yaml
 
-from gpuc.catalog.schemas import table
+from gpuc.catalog import load
+from gpuc.catalog.schemas import DERIVE, chart, table
 from gpuc.emit.argocd import argocd
-from gpuc.emit.project import CHART_CLUSTER_KINDS, CHART_KINDS, OUR_CLUSTER_KINDS, OUR_KINDS
+from gpuc.emit.component import Component, Kind, components
+from gpuc.emit.project import OWN_CLUSTER_KINDS, OWN_KINDS
 from gpuc.emit.sync import OPTIONS, WAVE
 from gpuc.manifest.manifest import Manifest, Text, Values
 from tests.conftest import EXAMPLES, example
@@ -183,28 +186,48 @@ def test_findings_7_14_and_15_the_readme_has_the_commands(name: str) -> None:
     assert "argocd.argoproj.io/tracking-id-" in text
 
 
-def test_the_kinds_of_our_own_folders_are_those_that_the_examples_emit() -> None:
+def allowed(kinds: Iterable[Kind], component_kinds: Callable[[Component], Iterable[Kind]]) -> set[Kind]:
+    return {*kinds, *(kind for component in components() for kind in component_kinds(component))}
+
+
+def test_what_the_examples_emit_is_of_allowed_kinds_and_no_kind_of_our_own_is_allowed_for_nothing() -> None:
     emitted = {
         (one.api.rpartition("/")[0], "Gpuc*" if one.api.startswith("constraints.") else one.kind, bool(one.namespace))
         for name in EXAMPLES
         for one in synced(name)
-        if "/gpu-operator/" not in one.file
     }
-    assert {(group, kind) for group, kind, namespaced in emitted if not namespaced} == set(OUR_CLUSTER_KINDS)
-    assert {(group, kind) for group, kind, namespaced in emitted if namespaced} == set(OUR_KINDS)
+    of_cluster = {(group, kind) for group, kind, namespaced in emitted if not namespaced}
+    of_namespaces = {(group, kind) for group, kind, namespaced in emitted if namespaced}
+    assert of_cluster <= allowed(OWN_CLUSTER_KINDS, lambda component: component.cluster_kinds)
+    assert of_namespaces <= allowed(OWN_KINDS, lambda component: component.kinds)
+    assert {*OWN_CLUSTER_KINDS, *OWN_KINDS} <= of_cluster | of_namespaces
 
 
 def test_kinds_stand_on_the_side_of_their_scope() -> None:
     versions = {"": "v1", "batch": "batch/v1", "policy": "policy/v1", "apps": "apps/v1"}
     checked = 0
-    for namespaced, tables in ((False, CHART_CLUSTER_KINDS), (True, CHART_KINDS)):
-        for kinds in tables.values():
+    for component in components():
+        for namespaced, kinds in ((False, component.cluster_kinds), (True, component.kinds)):
             for group, kind in kinds:
                 known = table(versions.get(group, f"{group}/v1"), kind, "1.35")
                 if known:
                     assert known.namespaced == namespaced, kind
                     checked += 1
-    assert checked > 20
+    assert checked
+
+
+def test_a_component_is_complete() -> None:
+    """A module with a COMPONENT, a row in every release set, and the schema of its chart's values."""
+    for releases in load().releases.values():
+        assert {component.name for component in components()} == releases.keys()
+    for component in components():
+        assert chart(component.name), f"{component.name}: {DERIVE}"
+
+
+def test_a_component_without_a_row_is_named() -> None:
+    cluster = example(EXAMPLES[0])
+    with pytest.raises(ValueError, match=r'release set 2026\.08 has no component "nothing": add its row to'):
+        Component(name="nothing", wave=0).release(cluster)
 
 
 @each_example

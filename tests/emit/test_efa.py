@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpuc.emit.efa import efa
+from gpuc.emit.component import needed_components
+from gpuc.emit.efa import COMPONENT, efa
 from gpuc.emit.karpenter import karpenter
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
@@ -41,4 +42,4 @@ def test_a_cluster_without_efa_has_none(variant: Variant) -> None:
         for pool in spec["pools"].values():
             pool.pop("fabric", None)
 
-    assert list(efa(variant(without))) == []
+    assert COMPONENT not in needed_components(variant(without))

@@ -108,7 +108,7 @@ def _sharing(draw: st.DrawFn, mode: str, instance: str) -> Any:
 def layouts(draw: st.DrawFn, gpu: str) -> dict[str, int]:
     """Instances by profile that can be placed on one GPU."""
     profiles = load().profile_sets[gpu]
-    plain = [name for name, profile in profiles.profiles.items() if not profile.media and not profile.graphics]
+    plain = [name for name, profile in profiles.profiles.items() if not profile.media and "+gfx" not in name]
     wanted = draw(st.lists(st.sampled_from(plain), min_size=1, max_size=7))
     layout: dict[str, int] = {}
     for name in wanted:

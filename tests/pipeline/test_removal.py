@@ -228,7 +228,7 @@ def test_the_index_of_the_folder_that_is_written_counts(compiled: Fleet, tmp_pat
 
 
 def test_a_damaged_index_is_the_writers_finding(compiled: Fleet) -> None:
-    (compiled.root / INDEX).write_text('{"catalog": "", "cdk8s": "", "gpuc": "", "files": {}, "leaving": ["pools"]}')
+    (compiled.root / INDEX).write_text('{"cdk8s": "", "gpuc": "", "files": {}, "leaving": ["pools"]}')
     compiled.edit(pool_goes)
     assert compiled.check() == ()
     assert [finding.id for finding in compiled.compile().findings] == ["WRT003"]

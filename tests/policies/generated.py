@@ -1,7 +1,7 @@
 """Objects that a policy judges, made from the words of its own clauses: tidy ones, odd ones, and updates of both.
 
-Only fields that the policy's expressions name are made, with values from its texts and its sample. The same seed makes
-the same objects.
+Only fields that the policy's expressions name are made, with values from its texts and its sample; of a kind without
+a maker here, parts of the folder's examples are put together. The same seed makes the same objects.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpuc.policy.library import Policy
+import yaml
+
+from gpuc.policy.library import VERDICTS, Policy, example_text
 
 Object = dict[str, Any]
 SEED = 20261121
@@ -58,6 +60,18 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(each)
 
 
+def _examples(policy: str) -> Iterator[Object]:
+    """The objects of a policy's examples, those before an update among them."""
+    for verdict in VERDICTS:
+        for document in yaml.safe_load_all(example_text(policy, verdict)):
+            request = document.get("request", {"object": document})
+            yield from (request[key] for key in ("object", "oldObject") if request.get(key))
+
+
+def _without_name(document: Object) -> Object:
+    return {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "metadata")}
+
+
 class _Maker:
     """Random parts of objects; each is made only if the policy names it."""
 
@@ -72,6 +86,9 @@ class _Maker:
             "Pod": self._pod_spec, "Job": lambda: {"template": {"spec": self._pod_spec()}},
             "JobSet": self._job_set, "NetworkPolicy": self._network_policy,
         }  # fmt: skip
+        self._examples: dict[str, list[Object]] = {}
+        for document in _examples(policy.name):
+            self._examples.setdefault(document["kind"], []).append(document)
 
     def one(self, number: int) -> Object:
         name = f"case-{number:04}"
@@ -118,7 +135,21 @@ class _Maker:
         made = {"apiVersion": f"{group}/{version}" if group else version, "kind": kind, "metadata": metadata}
         if kind in ("ConfigMap", "Secret"):
             return made | {field: self._map() for field in ("data", "stringData") if self._chance.random() < 0.5}
-        return made | {"spec": self._shapes.get(kind, dict)()}
+        if kind in self._shapes:
+            return made | {"spec": self._shapes[kind]()}
+        bodies = [_without_name(document) for document in self._examples.get(kind, [])]
+        return made | self._put_together(bodies)
+
+    def _put_together(self, bodies: list[Object]) -> Object:
+        """Each field from one of the bodies, or from none; fields that are objects are put together in turn."""
+        made: Object = {}
+        for key in dict.fromkeys(key for body in bodies for key in body):
+            values = [body.get(key) for body in bodies]
+            objects = [value for value in values if isinstance(value, dict)]
+            value = self._put_together(objects) if objects else self._chance.choice(values)
+            if value is not None:
+                made[key] = copy.deepcopy(value)
+        return made
 
     def _spoil(self, made: Object) -> None:
         """Takes away or replaces one value somewhere; what says which object it is stays."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.tenants import tenants
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
-from gpuc.policy.library import EXAMPLES, TABLE, examples_text, policies, table_text
+from gpuc.policy.library import EXAMPLES, SOURCES, TABLE, examples_text, policies, table_text
 from gpuc.policy.own import own_policies
 from tests.verify.findings import verify_schemas, verify_values
 
@@ -201,8 +202,8 @@ def test_every_fact_that_a_policy_names_exists() -> None:
 
 
 def test_the_table_holds_what_the_folders_say() -> None:
-    assert TABLE.read_text(encoding="utf-8") == table_text(), "run python -m gpuc.policy.library"
-    assert EXAMPLES.read_text(encoding="utf-8") == examples_text(), "run python -m gpuc.policy.library"
+    assert TABLE.read_text(encoding="utf-8") == table_text(), "run make generate"
+    assert EXAMPLES.read_text(encoding="utf-8") == examples_text(), "run make generate"
 
 
 GOOD = """
@@ -230,6 +231,23 @@ def test_a_folder_that_cannot_be_understood_is_named(tmp_path: Path, text: str, 
     (finding,) = stop.value.findings
     assert re.search(rf"policy mine: .*{complaint}", finding.message)
     assert finding.mark is not None and finding.mark.file == "policies/mine/policy.yaml"
+
+
+def test_a_policy_folder_of_ours_that_is_a_link_elsewhere_is_refused_unread(tmp_path: Path) -> None:
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies/images").symlink_to(SOURCES / "images")
+    with pytest.raises(Stop) as stop:
+        own_policies(tmp_path)
+    (finding,) = stop.value.findings
+    assert finding.message == "policies/images/policy.yaml: the file lies outside of policies/"
+
+
+def test_a_folder_of_the_fleet_replaces_ours_unless_it_is_the_same(tmp_path: Path) -> None:
+    shutil.copytree(SOURCES / "images", tmp_path / "policies/images")
+    assert own_policies(tmp_path) == {}
+    file = tmp_path / "policies/images/policy.yaml"
+    file.write_text(file.read_text(encoding="utf-8") + "# ours\n", encoding="utf-8")
+    assert own_policies(tmp_path) == {"images": policies()["images"]}
 
 
 @pytest.mark.parametrize("text", ["", "a: [", "- 1", "title: yes", "kinds: {Pod: 1}\ntitle: t\nwhy: w\nvalidations: 3"])

@@ -32,9 +32,9 @@ def test_every_policy_is_broken_for_every_tenant_that_it_can_be_broken_for(prod:
 
 def test_expectations_follow_stage_pod_security_and_quota(prod: Cluster) -> None:
     scenes = list(policy_scenes.scenes(prod))
-    denied = scene(scenes, "research-train host-access: hostPID").expected
+    denied = scene(scenes, "research-train host-access: The host's processes").expected
     assert (denied.verdict, denied.by, denied.words) == ("refused", "policy", "host-access")
-    baseline = scene(scenes, "research-lab host-access: hostPID").expected
+    baseline = scene(scenes, "research-lab host-access: The host's processes").expected
     assert (baseline.by, baseline.words) == ("API server", 'violates PodSecurity "baseline')
     warned = scene(scenes, "research-train cost-label").expected
     assert (warned.verdict, warned.words) == ("admitted", "cost-label-research")

@@ -117,10 +117,12 @@ def test_a_misspelt_key_is_told_with_the_nearest() -> None:
     ]
 
 
-def test_values_of_a_component_without_a_release_are_told() -> None:
+def test_values_of_a_chart_without_a_schema_or_a_release_are_refused() -> None:
     ((identity, message),) = told("hami", {})
     assert identity == "VAL001"
-    assert message == 'no chart "hami" among the releases: ' + ", ".join(sorted(RELEASES))
+    assert message == 'chart "hami" has no schema of its values: run python -m gpuc.catalog.schemas.derive'
+    (found,) = verify_values([Values("out/x/efa/values.yaml", (), "efa", {})], {"kueue": ""})
+    assert found.message == 'out/x/efa/values.yaml: chart "efa" is not among the releases: kueue'
 
 
 HEAD = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"

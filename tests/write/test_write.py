@@ -23,7 +23,7 @@ from gpuc.write.freshness import stale
 from gpuc.write.lockfile import Versions, lock_file, parse, render, unchanged
 from gpuc.write.writer import Output, plan
 
-VERSIONS = Versions(gpuc="0.1.0", cdk8s="2.70.115", catalog="2026-11")
+VERSIONS = Versions(gpuc="0.1.0", cdk8s="2.70.115")
 A = "out/prod/karpenter/pools/a.yaml"
 B = "out/prod/tenants/b.yaml"
 ROOT = "clusters/prod/root.yaml"
@@ -64,7 +64,7 @@ def ids(stop: pytest.ExceptionInfo[Stop]) -> list[str]:
 def test_a_first_write_makes_exactly_the_tree(tmp_path: Path) -> None:
     made = write.write(tmp_path, [OLD])
     assert contents(tmp_path) == OLD.files()
-    assert made.added == sorted(OLD.texts)
+    assert made.added == sorted(OLD.files())
     assert (made.changed, made.removed) == ([], [])
 
 
@@ -75,7 +75,7 @@ def test_a_second_write_touches_only_what_differs(tmp_path: Path) -> None:
     made = write.write(tmp_path, [NEW])
     assert contents(tmp_path) == NEW.files()
     assert made.added == ["out/prod/new/new.yaml", "out/prod/new/other.yaml"]
-    assert made.changed == [ROOT, A]
+    assert made.changed == [ROOT, lock_file("prod"), A]
     assert made.removed == ["out/prod/new/old.yaml", B]
     assert (tmp_path / README).stat().st_ino == before[README]
     assert not (tmp_path / "out/prod/tenants").exists()
@@ -293,7 +293,7 @@ def test_only_a_compile_of_all_clusters_removes_one_whose_spec_is_gone(tmp_path:
     assert contents(tmp_path) == {**OLD.files(), **other.files()}
     assert [one.id for one in stale(tmp_path, [OLD], all_clusters=True)] == ["WRT007"]
     made = write.write(tmp_path, [OLD], all_clusters=True)
-    assert made.removed == sorted(other.texts)
+    assert made.removed == sorted(other.files())
     assert contents(tmp_path) == OLD.files()
     assert not (tmp_path / "clusters/dev").exists()
 
@@ -467,7 +467,7 @@ def test_the_index_says_where_each_object_comes_from() -> None:
         {"api": "v1", "kind": "Namespace", "name": "t", **origin},
         {"api": "v1", "kind": "ConfigMap", "name": "t", "namespace": "t", **origin},
     ]
-    assert (read["gpuc"], read["cdk8s"], read["catalog"]) == ("0.1.0", "2.70.115", "2026-11")
+    assert (read["gpuc"], read["cdk8s"]) == ("0.1.0", "2.70.115")
     assert sum('"kind"' in line for line in index.splitlines()) == 2
 
 
@@ -481,4 +481,4 @@ def test_only_an_untouched_file_of_the_same_data_and_versions_needs_no_print(tmp
         assert unchanged(made.values(), lock, VERSIONS, opened.read).keys() == OLD.texts.keys() - {A}
         made[B].artifacts = [Text(B, (), "other")]
         assert unchanged(made.values(), lock, VERSIONS, opened.read).keys() == OLD.texts.keys() - {A, B}
-        assert unchanged(made.values(), lock, Versions("0.2.0", "2.70.115", "2026-11"), opened.read) == {}
+        assert unchanged(made.values(), lock, Versions("0.2.0", "2.70.115"), opened.read) == {}

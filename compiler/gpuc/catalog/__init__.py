@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuc.catalog.records import (
-    Component,
     Daemonset,
     Gpu,
     Image,
@@ -18,11 +17,12 @@ from gpuc.catalog.records import (
     MigProfileSet,
     NullField,
     Operand,
+    Release,
     UnsupportedInstance,
 )
 
 if TYPE_CHECKING:
-    from gpuc.catalog.operations import DcgmMetric, DriverBranch, Kubelet, KubernetesVersion, Nccl, Xid
+    from gpuc.catalog.operations import DcgmMetric, Kubelet, KubernetesVersion, Nccl, Xid
 
 FOLDER = Path(__file__).parent
 
@@ -73,10 +73,10 @@ class Catalog:
         return {row.id: row for row in typed(Image, _read("images")["images"])}
 
     @cached_property
-    def releases(self) -> dict[str, dict[str, Component]]:
-        """Component by name, by release set."""
-        sets: dict[str, dict[str, Component]] = {}
-        for row in typed(Component, _read("releases")["components"]):
+    def releases(self) -> dict[str, dict[str, Release]]:
+        """Release by the component's name, by release set."""
+        sets: dict[str, dict[str, Release]] = {}
+        for row in typed(Release, _read("releases")["components"]):
             sets.setdefault(row.set, {})[row.component] = row
         return sets
 
@@ -109,22 +109,14 @@ class Catalog:
         return {row.version: row for row in typed(KubernetesVersion, _read("versions")["kubernetes"])}
 
     @cached_property
-    def driver_branches(self) -> dict[int, DriverBranch]:
-        """Driver branch by number."""
-        from gpuc.catalog.operations import DriverBranch
-
-        return {row.branch: row for row in typed(DriverBranch, _read("versions")["driver_branches"])}
-
-    @cached_property
     def nccl(self) -> Nccl:
-        """Variables of NCCL and of its EFA plugin, verdicts on settings, defaults by instance type."""
-        from gpuc.catalog.operations import EfaDefaults, EfaPod, Nccl, NcclVariable, NcclVerdict
+        """Variables of NCCL and of its EFA plugin, verdicts on settings, and what a pod on EFA asks for."""
+        from gpuc.catalog.operations import EfaPod, Nccl, NcclVariable, NcclVerdict
 
         tables = _read("nccl")
         return Nccl(
             verdicts=tuple(typed(NcclVerdict, tables["verdicts"])),
             variables={row.name: row for row in typed(NcclVariable, tables["variables"])},
-            efa={row.type: row for row in typed(EfaDefaults, map(_pairs, tables["efa"]))},
             pod=typed(EfaPod, tables["pod"])[0],
         )
 
@@ -144,23 +136,11 @@ class Catalog:
 
     @cached_property
     def kubelet(self) -> Kubelet:
-        """What a node keeps for itself, and the vectors that prove the formula."""
-        from gpuc.catalog.operations import Kubelet, NodeVector
+        """What a node keeps for itself."""
+        from gpuc.catalog.operations import Kubelet
 
-        tables = _read("kubelet")
-        (row,) = tables["kubelet"]
-        (kubelet,) = typed(Kubelet, [{**row, "vectors": typed(NodeVector, tables["vectors"])}])
+        (kubelet,) = typed(Kubelet, _read("kubelet")["kubelet"])
         return kubelet
-
-    @cached_property
-    def version(self) -> str:
-        """Digest of the data: the first twelve hex digits over the bytes of all tables."""
-        from hashlib import sha256
-
-        digest = sha256()
-        for file in sorted(FOLDER.glob("*.json")):
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
-        return digest.hexdigest()[:12]
 
 
 @cache
@@ -173,8 +153,3 @@ def load() -> Catalog:
 def _read(table: str) -> dict[str, Any]:
     data: dict[str, Any] = json.loads((FOLDER / f"{table}.json").read_bytes())
     return data
-
-
-def _pairs(row: dict[str, Any]) -> dict[str, Any]:
-    """The row of EFA defaults, its `sets` in the order of the file."""
-    return {**row, "sets": tuple(row.get("sets", {}).items())}

@@ -16,23 +16,6 @@ class KubernetesVersion:
     karpenter_min: str
     source: Sources
     gpu_operator_min: str = ""
-    argo_cd: tuple[str, ...] = ()
-    """Releases that are tested on it; empty where none of the recorded ones is."""
-    confidence: Confidence = "high"
-
-
-@dataclass(frozen=True, slots=True)
-class DriverBranch:
-    """One branch of the data-centre driver."""
-
-    branch: int
-    kind: Literal["LTSB", "PB", "NFB"]
-    """Long-term support, production, new feature."""
-    max_cuda: str
-    supported: bool
-    source: Sources
-    end: str = ""
-    """Month of the end of support; empty where it is not recorded."""
     confidence: Confidence = "high"
 
 
@@ -50,8 +33,6 @@ class NcclVerdict:
     value: str = ""
     """The value that the verdict is about; empty for every value."""
     prefix: bool = False
-    applies: str = ""
-    """The software from which on it holds; empty for always."""
     confidence: Confidence = "high"
 
     def matches(self, name: str, value: str) -> bool:
@@ -65,33 +46,12 @@ class NcclVariable:
     """One known variable of NCCL or of the EFA plugin, and what may stand in it."""
 
     name: str
-    section: Literal["system", "debug", "plugin"]
-    """Variables of the debug section are for experiments, not for production."""
     type: Literal["bool", "int", "enum", "list", "string", "path", "cidr"]
-    status: Literal["current", "experimental", "deprecated", "alias", "renamed", "removed"]
     source: Sources
     values: tuple[str, ...] = ()
     """Allowed words of an enum or a list (compare without case); empty for any."""
     minimum: int | None = None
     maximum: int | None = None
-    default: str = ""
-    since: str = ""
-    replaced_by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class EfaDefaults:
-    """What the EFA plugin of NCCL decides on one full node."""
-
-    type: str
-    efa: int
-    protocol: Literal["rdma", "sendrecv"]
-    gdr_required: bool
-    """Whether the plugin refuses to start without GPUDirect RDMA."""
-    source: Sources
-    sets: tuple[tuple[str, str], ...] = ()
-    """Variables that it sets when they are unset, each with its value."""
-    confidence: Confidence = "high"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,26 +70,19 @@ class Nccl:
     verdicts: tuple[NcclVerdict, ...]
     variables: dict[str, NcclVariable]
     """Variable by name."""
-    efa: dict[str, EfaDefaults]
-    """Defaults by instance type."""
     pod: EfaPod
 
 
 @dataclass(frozen=True, slots=True)
 class Xid:
-    """One error code of the GPU driver."""
+    """One error code of the GPU driver, of those that a source gives an action for."""
 
     xid: int
-    mnemonic: str
-    severity: Literal["application", "degraded", "link", "other_fault", "hardware_setup", "gpu_fatal", "information"]
+    isolation: Literal["isolate", "watch", "never"]
+    """Take the node out, look when it repeats, never take it out."""
+    action: str
+    """What to do, or why nothing is done."""
     source: Sources
-    isolation: Literal["isolate", "watch", "never", ""] = ""
-    """Take the node out, look when it repeats, never take it out; empty where no source decides."""
-    action: str = ""
-    """What to do where `isolation` is set, or why nothing is done."""
-    device_plugin_ignores: bool = False
-    eks_condition: bool = False
-    """Whether the EKS node monitoring agent makes it a condition of the node."""
     confidence: Confidence = "high"
 
 
@@ -141,23 +94,8 @@ class DcgmMetric:
     type: Literal["gauge", "counter", "label"]
     default: bool
     """Whether the exporter's own list has it."""
-    group: Literal["device", "profiling", "exporter"]
-    unit: str
     help: str
     """Without a comma: the list is comma-separated."""
-    source: Sources
-
-
-@dataclass(frozen=True, slots=True)
-class NodeVector:
-    """A published prediction: what Karpenter leaves of one instance type for pods."""
-
-    type: str
-    vcpu: int
-    memory_mib: int
-    pods: int
-    left_cpu_milli: int
-    left_memory_mib: int
     source: Sources
 
 
@@ -181,4 +119,3 @@ class Kubelet:
     eviction_storage_percent: int
     reserved_storage_gib: int
     source: Sources
-    vectors: tuple[NodeVector, ...] = ()

@@ -28,16 +28,11 @@ class InstanceType:
     """Key of `Catalog.gpus`."""
     gpu_count: int = 0
     """0 also on g6f and gr6f, which carry a part of a GPU and which Karpenter therefore never picks."""
-    gpu_memory_mib: int = 0
-    """Per GPU as EC2 and Karpenter's label report it; the node's own label says `Gpu.memory_mib`."""
     local_nvme_gb: int = 0
     """Decimal gigabytes; 0 without an instance store."""
-    network_mbps: int = 0
-    """0 where it is not recorded (types without GPUs)."""
     network_cards: int = 1
     efa: int = 0
     """Count of vpc.amazonaws.com/efa of the whole node; 0 without EFA."""
-    bare_metal: bool = False
     hourly_usd: float | None = None
     """On demand, Linux, us-east-1; None where it is not published."""
     confidence: Confidence = "high"
@@ -60,38 +55,18 @@ class Gpu:
     id: str
     name: str
     """As NVML reports it."""
-    products: tuple[str, ...]
-    """Values of nvidia.com/gpu.product of an unshared GPU without MIG."""
     architecture: str
     """Value of nvidia.com/gpu.family: volta, turing, ampere, ada-lovelace, hopper, blackwell."""
     compute_capability: str
     min_driver_branch: int
-    open_kernel_module: Literal["required", "optional", "unsupported"]
     source: Sources
     memory_mib: int | None = None
     """Value of nvidia.com/gpu.memory; None where nobody published it."""
-    marketing_memory_gb: int = 0
     karpenter_name: str = ""
     """Value of karpenter.k8s.aws/instance-gpu-name; empty where no EC2 type carries the GPU."""
-    legacy_products: tuple[str, ...] = ()
-    """Product labels of drivers before R460."""
-    min_driver: str = ""
     max_driver_branch: int | None = None
     """The last branch that supports the GPU; None while the newest does."""
-    mig_profile_set: str = ""
-    """Id of its MigProfileSet; empty without MIG, or with profiles that nobody published."""
-    mig_instances_max: int = 0
-    """0 means that the GPU has no MIG."""
-    mig_min_driver: str = ""
-    mig_excluded_by: Literal["", "CDMM"] = ""
-    """The default mode of its host that switches MIG (and GPUDirect Storage) off."""
-    unconfirmed: tuple[str, ...] = ()
-    """Fields of this record whose value is a good guess."""
     confidence: Confidence = "high"
-
-    @property
-    def mig_capable(self) -> bool:
-        return self.mig_instances_max > 0
 
     @property
     def mps_clients_max(self) -> int:
@@ -110,12 +85,7 @@ class MigProfile:
     set: str
     profile: str
     """As nvidia-smi and mig-parted write it: "1g.10gb+me"."""
-    compute_slices: int
     memory_slices: int
-    max_count: int
-    """The most instances of this profile alone on one GPU."""
-    resource: str
-    """Extended resource under mig.strategy mixed."""
     starts: tuple[int, ...] = ()
     """Placement units at which an instance may begin; empty where nobody published them."""
     size: int = 0
@@ -124,8 +94,6 @@ class MigProfile:
     """Profile id of `nvidia-smi mig -cgi`."""
     media: Literal["", "me", "me.all", "-me"] = ""
     """Media engines: the default share, the extension, all, none; one me and one me.all per GPU."""
-    graphics: bool = False
-    min_driver_branch: int | None = None
     confidence: Confidence = "high"
 
 
@@ -135,7 +103,6 @@ class MigProfileSet:
 
     id: str
     gpus: tuple[str, ...]
-    compute_slices: int
     memory_slices: int
     """Of the whole GPU; a profile's share of the GPU is its memory slices over these."""
     source: Sources
@@ -163,7 +130,6 @@ class Image:
     root_volume_min_gib: int
     """The smallest volume for what holds pods: the image's own snapshot, and at least Karpenter's default."""
     source: Sources
-    driver_branch: int | None = None
     driver_version: str = ""
     """Of the newest image on record; empty where the operator installs the driver."""
     kubernetes_min: str = ""
@@ -172,16 +138,14 @@ class Image:
     efa_driver: bool = False
     efa_hugepages_2mi: int = 0
     """Pages of 2 MiB that the image allocates at boot on types with EFA: memory that the node lacks."""
-    proprietary_families: tuple[str, ...] = ()
-    """Instance families on which the image loads the proprietary kernel module."""
     unsupported_families: tuple[str, ...] = ()
     """Instance families whose GPU the image's driver does not run."""
     confidence: Confidence = "high"
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
-    """One chart of a release set."""
+class Release:
+    """One chart of a release set: a component in a version."""
 
     set: str
     component: str
@@ -198,8 +162,6 @@ class Component:
     """The last version it is known to run on; empty where the project names none."""
     default_driver: str = ""
     """Of the GPU Operator: the driver that it installs."""
-    drivers: tuple[str, ...] = ()
-    """Of the GPU Operator: the drivers that it supports."""
     confidence: Confidence = "high"
     """Of the Kubernetes range."""
 

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from gpuc.emit.argocd import argocd
-from gpuc.emit.efa import efa
-from gpuc.emit.gatekeeper import gatekeeper
-from gpuc.emit.gpu_operator import gpu_operator
-from gpuc.emit.karpenter import karpenter
-from gpuc.emit.kueue import kueue
+from gpuc.emit.component import needed_components
 from gpuc.emit.monitoring import monitoring
 from gpuc.emit.tenants import tenants
 from gpuc.emit.workloads import workloads
 from gpuc.manifest.manifest import Artifact
 from gpuc.model import Cluster
 
-EMITTERS: tuple[Callable[[Cluster], Iterator[Artifact]], ...] = (
-    gatekeeper,
-    karpenter,
-    gpu_operator,
-    efa,
-    kueue,
-    tenants,
-    monitoring,
-    workloads,
-    argocd,
-)
-"""In the order in which Argo CD syncs what they emit."""
-
 
 def emit_by_component(cluster: Cluster) -> Iterator[list[Artifact]]:
-    """What each emitter makes of a cluster, in their order; a file's artifacts all come from one of them."""
-    return (list(emitter(cluster)) for emitter in EMITTERS)
+    """What each emitter makes of a cluster, components first; a file's artifacts all come from one of them."""
+    emitters = [component.artifacts for component in needed_components(cluster) if component.artifacts]
+    return (list(emitter(cluster)) for emitter in (*emitters, tenants, monitoring, workloads, argocd))
 
 
 def emit(cluster: Cluster) -> list[Artifact]:

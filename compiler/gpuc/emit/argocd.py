@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from gpuc.catalog.records import Component
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.bootstrap import entry
+from gpuc.emit.component import Component, Folder, needed_components
 from gpuc.emit.project import cluster_of, own_cluster, project
 from gpuc.emit.sync import wave
 from gpuc.manifest.manifest import Artifact, Body, Manifest
@@ -16,9 +15,6 @@ from gpuc.model.cluster import ALWAYS_PLATFORM
 
 API = "argoproj.io/v1alpha1"
 ORIGIN: Path = ("spec", "delivery")
-
-CHART_WAVES = {"karpenter-crd": -20, "gatekeeper": -10, "karpenter": 0, "gpu-operator": 0, "efa": 0, "kueue": 10}
-"""Wave by component: definitions, then who judges, then controllers, then who uses them."""
 
 _ONLY_CHANGES = "ApplyOutOfSyncOnly=true"
 _RETRY: Body = {
@@ -33,64 +29,29 @@ A limit would end it for good: Argo CD never begins a commit a second time that 
 Source: argoproj/argo-cd v3.5.1 controller/appcontroller.go (processRequestedAppOperation, autoSync),
 pkg/apis/application/v1alpha1/types.go (NextRetryAt)
 """
-_WITHOUT_VALUES = ("karpenter-crd",)
-_KEEPS_DEFINITIONS = ("karpenter-crd", "kueue")
-"""Charts with CRDs among their templates: pruning one would delete every object of its kind."""
-_PRIVILEGED = ("gpu-operator",)
-"""Charts whose pods reach into the host, in a namespace of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """A synced folder of the cluster's tree."""
-
-    path: str
-    wave: int
-    component: str = ""
-    """Whose namespace objects without one would go to; namespace default where empty."""
-    is_kept: bool = False
-    """Whether `delivery.prune` decides what happens to objects that left: capacity and tenants."""
-    has_folders: bool = False
-
-
 FOLDERS = (
-    Folder("gpu-operator/config", 5, "gpu-operator"),
     Folder("monitoring", 5, has_folders=True),
-    Folder("policies/templates", 15, "gatekeeper"),
-    Folder("policies/constraints", 16, "gatekeeper"),
-    Folder("karpenter/pools", 20, "karpenter", is_kept=True),
-    Folder("kueue/config", 25, "kueue", is_kept=True, has_folders=True),
-    Folder("kueue/queues", 26, "kueue", is_kept=True),
     Folder("tenants", 30, is_kept=True),
 )
-"""Every synced folder but apps, in sync order."""
+"""Synced folders that belong to no component."""
 
 
 def argocd(cluster: Cluster) -> Iterator[Artifact]:
     """The AppProject, the Applications, and the cluster's entry: the root and what has to exist around it."""
-    components, folders = shipped_components(cluster), shipped_folders(cluster)
+    components = needed_components(cluster)
     yield project(cluster, components)
     for component in components:
         yield _chart(cluster, component)
-    for folder in folders:
+    for folder in shipped_folders(cluster):
         yield _folder(cluster, folder)
     yield _root(cluster)
-    yield from entry(cluster, components)
-
-
-def shipped_components(cluster: Cluster) -> tuple[Component, ...]:
-    """The charts that the cluster needs, in sync order."""
-    needless = set()
-    if not cluster.gpu_pools:
-        needless.add("gpu-operator")
-    if not cluster.efa_pools:
-        needless.add("efa")
-    return tuple(cluster.components[name] for name in CHART_WAVES if name not in needless)
+    yield from entry(cluster, tuple(component.release(cluster) for component in components))
 
 
 def shipped_folders(cluster: Cluster) -> tuple[Folder, ...]:
-    """The synced folders that the cluster's tree has, in sync order."""
-    return tuple(folder for folder in FOLDERS if folder.path != "gpu-operator/config" or cluster.gpu_pools)
+    """The synced folders that the cluster's tree has, apps excepted, in sync order."""
+    folders = [*FOLDERS, *(folder for component in needed_components(cluster) for folder in component.folders)]
+    return tuple(sorted(folders, key=lambda folder: (folder.wave, folder.path)))
 
 
 def _root(cluster: Cluster) -> Manifest:
@@ -111,38 +72,30 @@ def _root(cluster: Cluster) -> Manifest:
 
 def _chart(cluster: Cluster, component: Component) -> Manifest:
     """The chart, and from our repository the values that it is rendered with."""
-    name, namespace = component.component, component.namespace
+    name, release = component.name, component.release(cluster)
     delivery = cluster.spec.delivery
-    helm: Body = {"releaseName": component.chart}
+    helm: Body = {"releaseName": release.chart}
     chart: Body = {
-        "repoURL": component.repo,
-        "chart": component.chart,
-        "targetRevision": component.version,
+        "repoURL": release.repo,
+        "chart": release.chart,
+        "targetRevision": release.version,
         "helm": helm,
     }
     sources: Body = {"source": chart}
-    if component.crds_from not in ("", name):
+    if release.crds_from not in ("", name):
         helm["skipCrds"] = True
-    if name not in _WITHOUT_VALUES:
+    if component.artifacts:
         helm["valueFiles"] = [f"$values/{delivery.path}/{cluster.name}/{name}/values.yaml"]
         values = {"repoURL": delivery.repo, "targetRevision": delivery.revision, "ref": "values"}
         sources = {"sources": [chart, values]}
-    creates = namespace not in ALWAYS_PLATFORM and name != "karpenter-crd"
-    prune = name not in _KEEPS_DEFINITIONS
-    destination = cluster_of(cluster, namespace)
-    body = _spec(cluster, sources, destination, prune=prune, ignored=_chart_differences(name), creates=creates)
-    labels = _namespace_labels(name)
-    if creates and labels:
+    creates = release.namespace not in ALWAYS_PLATFORM and component.artifacts is not None
+    destination = cluster_of(cluster, release.namespace)
+    prune = not component.keeps_definitions
+    body = _spec(cluster, sources, destination, prune=prune, ignored=component.ignored, creates=creates)
+    if creates and component.namespace_labels:
+        labels = dict(component.namespace_labels)
         body["spec"]["syncPolicy"]["managedNamespaceMetadata"] = {"labels": labels}
-    return _application(cluster, cluster.out(f"apps/{name}.yaml"), name, body, CHART_WAVES[name])
-
-
-def _namespace_labels(name: str) -> dict[str, str]:
-    """Of the namespace that a chart's Application creates; Gatekeeper's chart labels its own."""
-    labels = {} if name == "gatekeeper" else {"admission.gatekeeper.sh/ignore": "platform"}
-    if name in _PRIVILEGED:
-        labels |= {f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")}
-    return labels
+    return _application(cluster, cluster.out(f"apps/{name}.yaml"), name, body, component.wave)
 
 
 def _folder(cluster: Cluster, folder: Folder) -> Manifest:
@@ -160,7 +113,7 @@ def _folder(cluster: Cluster, folder: Folder) -> Manifest:
     # With "confirm" the objects that people delete carry that themselves.
     prune = not folder.is_kept or cluster.spec.delivery.prune != "never"
     destination = cluster_of(cluster, namespace)
-    body = _spec(cluster, {"source": source}, destination, prune=prune, ignored=_folder_differences(folder.path))
+    body = _spec(cluster, {"source": source}, destination, prune=prune, ignored=folder.ignored)
     if folder.is_kept:
         # Foreground deletion would hold the operation, and with it every other change, until the last node is gone.
         body["spec"]["syncPolicy"]["syncOptions"].append("PrunePropagationPolicy=background")
@@ -181,7 +134,7 @@ def _application(cluster: Cluster, file: str, name: str, body: Body, number: int
 
 
 def _spec(
-    cluster: Cluster, sources: Body, destination: Body, *, prune: bool, ignored: list[Body] | None = None,
+    cluster: Cluster, sources: Body, destination: Body, *, prune: bool, ignored: tuple[Body, ...] = (),
     creates: bool = False,
 ) -> Body:  # fmt: skip
     options = ["ServerSideApply=true", "RespectIgnoreDifferences=true", "FailOnSharedResource=true"]
@@ -197,48 +150,5 @@ def _spec(
         },
     }
     if ignored:
-        spec["ignoreDifferences"] = ignored
+        spec["ignoreDifferences"] = list(ignored)
     return {"spec": spec}
-
-
-def _chart_differences(name: str) -> list[Body]:
-    """What controllers write into objects of their own chart."""
-    if name == "gatekeeper":
-        return [_webhook_certificate("ValidatingWebhookConfiguration")]
-    if name == "kueue":
-        conversion = {
-            "group": "apiextensions.k8s.io",
-            "kind": "CustomResourceDefinition",
-            "jsonPointers": ["/spec/conversion/webhook/clientConfig/caBundle"],
-        }
-        return [
-            _webhook_certificate("MutatingWebhookConfiguration"),
-            _webhook_certificate("ValidatingWebhookConfiguration"),
-            conversion,
-        ]
-    return []
-
-
-def _webhook_certificate(kind: str) -> Body:
-    paths = [".webhooks[]?.clientConfig.caBundle"]
-    return {"group": "admissionregistration.k8s.io", "kind": kind, "jqPathExpressions": paths}
-
-
-def _folder_differences(path: str) -> list[Body]:
-    """What controllers, and people in an incident, write into our objects."""
-    if path == "karpenter/pools":
-        return [
-            _annotations("karpenter.sh", "NodePool", "karpenter.sh", "nodepool-hash"),
-            _annotations("karpenter.k8s.aws", "EC2NodeClass", "karpenter.k8s.aws", "ec2nodeclass-hash"),
-        ]
-    if path == "gpu-operator/config":
-        return [{"group": "nvidia.com", "kind": "ClusterPolicy", "jsonPointers": ["/spec/cdi/default"]}]
-    if path == "kueue/queues":
-        # A queue that is held by hand stays held.
-        return [{"group": "kueue.x-k8s.io", "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]}]
-    return []
-
-
-def _annotations(group: str, kind: str, prefix: str, name: str) -> Body:
-    pointers = [f"/metadata/annotations/{prefix}~1{name}{suffix}" for suffix in ("", "-version")]
-    return {"group": group, "kind": kind, "jsonPointers": pointers}

@@ -14,7 +14,6 @@ from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.sharing import Sharing
 
-COMPONENT = "gpu-operator"
 NAME = "cluster-policy"
 PLUGIN_CONFIG = "gpuc-device-plugin"
 MIG_CONFIG = "gpuc-mig-layouts"
@@ -52,7 +51,7 @@ def cluster_policy(cluster: Cluster) -> Manifest:
         "sandboxWorkloads": {"enabled": False},
     }
     return Manifest(
-        file=cluster.out(f"{COMPONENT}/config/{NAME}.yaml"),
+        file=cluster.out(f"gpu-operator/config/{NAME}.yaml"),
         origin=("spec", "pools"),
         api="nvidia.com/v1",
         kind="ClusterPolicy",
@@ -70,14 +69,14 @@ def agent_tolerations(cluster: Cluster) -> list[Body]:
 
 def _image(cluster: Cluster, operand: str) -> Body:
     """Repository, image and version of an operand; nothing where the operator's version has no rows (VER103)."""
-    row = cluster.catalog.operands.get(cluster.components[COMPONENT].version, {}).get(operand)
+    row = cluster.catalog.operands.get(cluster.components["gpu-operator"].version, {}).get(operand)
     if row is None:
         return {}
     return {"repository": row.repository, "image": row.image, "version": row.tag, "imagePullPolicy": "IfNotPresent"}
 
 
 def _daemonsets(cluster: Cluster) -> Body:
-    component = cluster.components[COMPONENT]
+    component = cluster.components["gpu-operator"]
     labels = {
         "app.kubernetes.io/managed-by": component.chart,
         "helm.sh/chart": f"{component.chart}-{component.version}",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
+from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, Component, Folder, webhook_certificate
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import OPTIONS, wave
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
@@ -195,3 +196,26 @@ def _origin(cluster: Cluster, policy: Policy | None = None) -> Path:
     if policy and policy.name in cluster.spec.policies:
         return ("spec", "policies", policy.name)
     return ("spec", "policies", "default") if "default" in cluster.spec.policies else ("spec", "policies")
+
+
+COMPONENT = Component(
+    name="gatekeeper",
+    wave=-10,
+    artifacts=gatekeeper,
+    cluster_kinds=(
+        CRD, *CLUSTER_ROLES, ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+        ("constraints.gatekeeper.sh", "Gpuc*"), ("expansion.gatekeeper.sh", "ExpansionTemplate"),
+        ("templates.gatekeeper.sh", "ConstraintTemplate"),
+    ),
+    kinds=(
+        *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ResourceQuota"), ("batch", "Job"),
+        ("policy", "PodDisruptionBudget"), ("config.gatekeeper.sh", "Config"),
+    ),
+    folders=(
+        Folder("policies/templates", 15, "gatekeeper"),
+        Folder("policies/constraints", 16, "gatekeeper"),
+    ),
+    ignored=(webhook_certificate("ValidatingWebhookConfiguration"),),
+    # Its chart labels its namespace itself.
+    namespace_labels={},
+)  # fmt: skip

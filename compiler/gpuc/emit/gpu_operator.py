@@ -13,6 +13,7 @@ from gpuc.emit.cluster_policy import (
     agent_tolerations,
     cluster_policy,
 )
+from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, PLATFORM, PRIVILEGED, Component, Folder
 from gpuc.emit.layout_gate import layout_gate
 from gpuc.emit.metrics import metric_list
 from gpuc.manifest.manifest import Artifact, Body, Values
@@ -23,9 +24,6 @@ from gpuc.model.sharing import Sharing
 
 def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
     """The operator's values, its policy, and the gate of pools whose MIG layout is applied after their nodes joined."""
-    pools = cluster.gpu_pools
-    if not pools:
-        return
     embedded: dict[str, Body] = {}
     body: Body = {
         "nfd": {"enabled": True},
@@ -115,3 +113,23 @@ def _mig_layout(pool: Pool) -> list[Body]:
         else {"devices": indices, "mig-enabled": False}
         for layout, indices in gpus.items()
     ]
+
+
+COMPONENT = Component(
+    name="gpu-operator",
+    wave=0,
+    artifacts=gpu_operator,
+    is_needed=lambda cluster: bool(cluster.gpu_pools),
+    cluster_kinds=(
+        CRD, *CLUSTER_ROLES, ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"), ("nvidia.com", "ClusterPolicy"),
+    ),
+    kinds=(*CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
+    folders=(
+        Folder(
+            "gpu-operator/config", 5, "gpu-operator",
+            ignored=({"group": "nvidia.com", "kind": "ClusterPolicy", "jsonPointers": ["/spec/cdi/default"]},),
+        ),
+    ),
+    namespace_labels={**PLATFORM, **PRIVILEGED},
+)  # fmt: skip

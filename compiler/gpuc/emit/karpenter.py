@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.catalog.records import InstanceType
+from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, Component, Folder
 from gpuc.emit.disruption import disruption, expire_after, termination_grace
 from gpuc.emit.nodes import node_class
 from gpuc.emit.sync import kept, kept_until_leaving
@@ -154,3 +155,32 @@ def _limits(pool: Pool) -> dict[str, str]:
 
 def _one_of(key: str, *values: str) -> Body:
     return {"key": key, "operator": "In", "values": list(values)}
+
+
+def _hash(group: str, kind: str, name: str) -> Body:
+    """Annotations in which the controller keeps the hash of an object."""
+    pointers = [f"/metadata/annotations/{group}~1{name}{suffix}" for suffix in ("", "-version")]
+    return {"group": group, "kind": kind, "jsonPointers": pointers}
+
+
+COMPONENT = Component(
+    name="karpenter",
+    wave=0,
+    artifacts=karpenter,
+    cluster_kinds=(
+        *CLUSTER_ROLES, ("karpenter.k8s.aws", "EC2NodeClass"), ("karpenter.sh", "NodeOverlay"),
+        ("karpenter.sh", "NodePool"),
+    ),
+    kinds=(
+        *CONTROLLER, ("", "Service"), ("policy", "PodDisruptionBudget"), ("monitoring.coreos.com", "ServiceMonitor"),
+    ),
+    folders=(
+        Folder(
+            "karpenter/pools", 20, "karpenter", is_kept=True,
+            ignored=(
+                _hash("karpenter.sh", "NodePool", "nodepool-hash"),
+                _hash("karpenter.k8s.aws", "EC2NodeClass", "ec2nodeclass-hash"),
+            ),
+        ),
+    ),
+)  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.block import block_yaml
+from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, Component, Folder, webhook_certificate
 from gpuc.emit.queues import KUEUE_API, fair_share, queue_objects
 from gpuc.emit.sync import kept, wave
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
@@ -176,3 +177,38 @@ def _cohort(cluster: Cluster, cohort: Cohort) -> Manifest:
     return Manifest(
         file, cohort.path, KUEUE_API, "Cohort", cohort.name, {"spec": spec} if spec else {}, annotations=wave(1)
     )
+
+
+COMPONENT = Component(
+    name="kueue",
+    wave=10,
+    artifacts=kueue,
+    keeps_definitions=True,
+    cluster_kinds=(
+        CRD, *CLUSTER_ROLES, ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"), ("apiregistration.k8s.io", "APIService"),
+        ("kueue.x-k8s.io", "ClusterQueue"), ("kueue.x-k8s.io", "Cohort"), ("kueue.x-k8s.io", "ResourceFlavor"),
+        ("kueue.x-k8s.io", "Topology"), ("kueue.x-k8s.io", "WorkloadPriorityClass"),
+    ),
+    kinds=(
+        *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ConfigMap"), ("policy", "PodDisruptionBudget"),
+        ("kueue.x-k8s.io", "LocalQueue"),
+    ),
+    folders=(
+        Folder("kueue/config", 25, "kueue", is_kept=True, has_folders=True),
+        Folder(
+            "kueue/queues", 26, "kueue", is_kept=True,
+            # A queue that is held by hand stays held.
+            ignored=({"group": "kueue.x-k8s.io", "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]},),
+        ),
+    ),
+    ignored=(
+        webhook_certificate("MutatingWebhookConfiguration"),
+        webhook_certificate("ValidatingWebhookConfiguration"),
+        {
+            "group": "apiextensions.k8s.io",
+            "kind": "CustomResourceDefinition",
+            "jsonPointers": ["/spec/conversion/webhook/clientConfig/caBundle"],
+        },
+    ),
+)  # fmt: skip

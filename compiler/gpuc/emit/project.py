@@ -4,111 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpuc.catalog.records import Component
+from gpuc.emit.component import Component, Kind
 from gpuc.emit.sync import wave
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.spec.platform import OWN_SERVER
 
-Kind = tuple[str, str]
-"""API group, kind."""
+OWN_CLUSTER_KINDS: tuple[Kind, ...] = (("", "Namespace"),)
+"""Kinds of the cluster's scope that belong to no component."""
 
-_RBAC = "rbac.authorization.k8s.io"
-_ADMISSION = "admissionregistration.k8s.io"
-_ROLES: tuple[Kind, ...] = ((_RBAC, "ClusterRole"), (_RBAC, "ClusterRoleBinding"))
-_CRD: Kind = ("apiextensions.k8s.io", "CustomResourceDefinition")
-_NAMESPACED_BASICS: tuple[Kind, ...] = (
-    ("", "ServiceAccount"),
-    ("apps", "Deployment"),
-    (_RBAC, "Role"),
-    (_RBAC, "RoleBinding"),
-)
-
-CHART_CLUSTER_KINDS: dict[str, tuple[Kind, ...]] = {
-    "karpenter-crd": (_CRD,),
-    "karpenter": _ROLES,
-    "gatekeeper": (_CRD, *_ROLES, (_ADMISSION, "ValidatingWebhookConfiguration")),
-    "gpu-operator": (
-        _CRD, *_ROLES, (_ADMISSION, "ValidatingAdmissionPolicy"), (_ADMISSION, "ValidatingAdmissionPolicyBinding"),
-    ),
-    "efa": (),
-    "kueue": (
-        _CRD, *_ROLES, (_ADMISSION, "MutatingWebhookConfiguration"), (_ADMISSION, "ValidatingWebhookConfiguration"),
-        ("apiregistration.k8s.io", "APIService"),
-    ),
-}  # fmt: skip
-"""Kinds of the cluster's scope that a chart renders with our values, its hooks included, by component.
-
-Source: the templates of the charts in the release set 2026.08
-"""
-
-CHART_KINDS: dict[str, tuple[Kind, ...]] = {
-    "karpenter-crd": (),
-    "karpenter": (
-        *_NAMESPACED_BASICS, ("", "Service"), ("policy", "PodDisruptionBudget"),
-        ("monitoring.coreos.com", "ServiceMonitor"),
-    ),
-    "gatekeeper": (
-        *_NAMESPACED_BASICS, ("", "Service"), ("", "Secret"), ("", "ResourceQuota"), ("batch", "Job"),
-        ("policy", "PodDisruptionBudget"),
-    ),
-    "gpu-operator": (*_NAMESPACED_BASICS, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
-    "efa": (("apps", "DaemonSet"),),
-    "kueue": (
-        *_NAMESPACED_BASICS, ("", "Service"), ("", "Secret"), ("", "ConfigMap"), ("policy", "PodDisruptionBudget"),
-    ),
-}  # fmt: skip
-"""Kinds with a namespace that a chart renders with our values, its hooks included, by component."""
-
-OUR_CLUSTER_KINDS: tuple[Kind, ...] = (
-    ("", "Namespace"),
-    ("constraints.gatekeeper.sh", "Gpuc*"),
-    ("expansion.gatekeeper.sh", "ExpansionTemplate"),
-    ("templates.gatekeeper.sh", "ConstraintTemplate"),
-    ("karpenter.k8s.aws", "EC2NodeClass"),
-    ("karpenter.sh", "NodeOverlay"),
-    ("karpenter.sh", "NodePool"),
-    ("kueue.x-k8s.io", "ClusterQueue"),
-    ("kueue.x-k8s.io", "Cohort"),
-    ("kueue.x-k8s.io", "ResourceFlavor"),
-    ("kueue.x-k8s.io", "Topology"),
-    ("kueue.x-k8s.io", "WorkloadPriorityClass"),
-)
-"""Kinds of the cluster's scope in our own folders; constraints are named after their policies."""
-
-OUR_KINDS: tuple[Kind, ...] = (
+OWN_KINDS: tuple[Kind, ...] = (
     ("", "ConfigMap"),
     ("", "LimitRange"),
     ("", "ResourceQuota"),
     ("argoproj.io", "AppProject"),
     ("argoproj.io", "Application"),
-    ("config.gatekeeper.sh", "Config"),
-    ("kueue.x-k8s.io", "LocalQueue"),
     ("monitoring.coreos.com", "PodMonitor"),
     ("monitoring.coreos.com", "PrometheusRule"),
     ("monitoring.coreos.com", "ServiceMonitor"),
     ("networking.k8s.io", "NetworkPolicy"),
-    (_RBAC, "Role"),
-    (_RBAC, "RoleBinding"),
+    ("rbac.authorization.k8s.io", "Role"),
+    ("rbac.authorization.k8s.io", "RoleBinding"),
 )
-"""Kinds with a namespace in our own folders."""
-
-GPU_CLUSTER_KINDS: tuple[Kind, ...] = (("nvidia.com", "ClusterPolicy"),)
-"""Kinds of the cluster's scope in our own folders of clusters with GPU pools."""
-
-GATE_KINDS: tuple[Kind, ...] = (("", "ServiceAccount"), ("apps", "DaemonSet"))
-"""Kinds with a namespace of the gate that holds nodes until their MIG layout is there."""
+"""Kinds with a namespace that belong to no component."""
 
 
 def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
     """The project that all Applications of the cluster belong to; the first of them, and the root, wait for it."""
     delivery = cluster.spec.delivery
-    cluster_kinds, kinds = set(OUR_CLUSTER_KINDS), {*OUR_KINDS, *GATE_KINDS}
-    if cluster.gpu_pools:
-        cluster_kinds |= set(GPU_CLUSTER_KINDS)
-    for component in components:
-        cluster_kinds |= set(CHART_CLUSTER_KINDS[component.component])
-        kinds |= set(CHART_KINDS[component.component])
+    cluster_kinds = {*OWN_CLUSTER_KINDS, *(kind for component in components for kind in component.cluster_kinds)}
+    kinds = {*OWN_KINDS, *(kind for component in components for kind in component.kinds)}
     # A list of the tenants' namespaces would change with the tenants, and a sync that comes before that of the project
     # fails for a namespace that is new, and no longer sees the objects of one that is gone.
     destinations = [cluster_of(cluster, "*")]
@@ -116,7 +41,7 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
         destinations.append(own_cluster(delivery.destination.namespace))
     spec: Body = {
         "description": f"GPU platform of {cluster.name}; generated by gpuc from {cluster.file}",
-        "sourceRepos": sorted({delivery.repo, *(component.repo for component in components)}),
+        "sourceRepos": sorted({delivery.repo, *(component.release(cluster).repo for component in components)}),
         "destinations": destinations,
         "clusterResourceWhitelist": _allowed(cluster_kinds),
         "namespaceResourceWhitelist": _allowed(kinds),

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.catalog import Catalog
-from gpuc.catalog.records import Component
+from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
 from gpuc.model.pool import Pool
 from gpuc.model.queue import Cohort, Queue, Share, ceiling
@@ -34,7 +34,7 @@ class Cluster:
     catalog: Catalog
     policies: dict[str, Policy]
     """Admission policies by name, sorted: those of gpuc, and those that the fleet adds."""
-    components: dict[str, Component]
+    components: dict[str, Release]
     """Charts of the release set by component, versions as this cluster pins them."""
     pools: tuple[Pool, ...]
     profiles: tuple[Profile, ...]

@@ -95,7 +95,7 @@ def _finding(entry: dict[str, Any]) -> Finding:
 
 
 def _count_files(into: str, cluster: str, digest: str) -> int:
-    """The number of files of a cluster whose index has the digest.
+    """The number of files of a cluster whose index has the digest, the index among them.
 
     Raises:
         ValueError: when the index or one of its files has changed.
@@ -108,7 +108,7 @@ def _count_files(into: str, cluster: str, digest: str) -> int:
     for file, entry in files.items():
         if hashlib.sha256(_bytes(into, file)).hexdigest() != entry["sha256"]:
             raise ValueError(f"{file} has changed")
-    return len(files)
+    return len(files) + 1
 
 
 def _bytes(into: str, file: str) -> bytes:

@@ -95,7 +95,7 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
             return batch.outcome(root)
     cache.store(inputs, {output.cluster: output.index for output in outputs}, batch.findings)
     written = (*plan.added, *plan.changed)
-    unchanged = sum(len(output.texts) for output in outputs) - len(written)
+    unchanged = sum(len(output.files()) for output in outputs) - len(written)
     return replace(batch.outcome(root), written=written, removed=tuple(plan.removed), unchanged=unchanged)
 
 

@@ -102,8 +102,7 @@ class Printing:
 
 def _versions() -> Versions:
     from gpuc import __version__
-    from gpuc.catalog import load
     from gpuc.synth.cdk8s import cdk8s_version
     from gpuc.write.lockfile import Versions
 
-    return Versions(__version__, cdk8s_version(), load().version)
+    return Versions(__version__, cdk8s_version())

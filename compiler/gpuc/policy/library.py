@@ -11,11 +11,14 @@ refuse, each behind a comment that says what it shows. policy.yaml has the keys
     parameters      {name: {from: a fact of the model, schema: OpenAPI v3, structural}}
     settings        OpenAPI v3 by key that a spec may write under spec.policies.<name>
     sample          the parameters under which the examples are judged
+    violations      [{example, podSecurity}]: examples of denied.yaml, by their comments, that break this policy and no
+                    other in every cluster, whatever its parameters; podSecurity: baseline where that level of Pod
+                    Security refuses them too. `gpuc rehearse` tries them in every namespace of every tenant
 
 The folder policies/ of this repository holds the sources of the policies that come with gpuc. The package carries
 them as a table, library.json, and their examples as another, examples.json: an installed gpuc has no folder, and
-reading YAML takes longer than all else that a compile does with policies. `python -m gpuc.policy.library` writes both
-anew; a test fails where they differ. A folder of the same name in the policies/ of a fleet replaces ours.
+reading YAML takes longer than all else that a compile does with policies. `make generate` writes both anew; a
+test fails where they differ. A folder of the same name in the policies/ of a fleet replaces ours.
 """
 
 from __future__ import annotations
@@ -72,6 +75,8 @@ class Policy:
     settings: dict[str, Schema]
     """What a spec may set, by key; all of them are needed where the policy is used."""
     sample: dict[str, Any]
+    violations: tuple[dict[str, str], ...] = ()
+    """example, and podSecurity where it applies."""
 
     @property
     def kind(self) -> str:
@@ -152,7 +157,8 @@ def policy_of(name: str, text: dict[str, Any]) -> Policy:
     """
     subjects = _table()["subjects"]
     unknown = text.keys() - {
-        "title", "why", "subject", "kinds", "variables", "validations", "parameters", "settings", "sample"
+        "title", "why", "subject", "kinds", "variables", "validations", "parameters", "settings", "sample",
+        "violations",
     }  # fmt: skip
     if unknown:
         raise ValueError(f"policy {name}: unknown keys {', '.join(sorted(unknown))}")
@@ -172,6 +178,7 @@ def policy_of(name: str, text: dict[str, Any]) -> Policy:
             ),
             settings=text.get("settings", {}),
             sample=text.get("sample", {}),
+            violations=tuple(text.get("violations", ())),
         )
     except KeyError as missing:
         raise ValueError(f"policy {name}: {missing} is missing or unknown") from None

@@ -1,22 +1,52 @@
-"""One way past each policy, made from the model: objects that break one of them and no other."""
+"""Ways past each policy: objects that break one of them and no other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 
-from gpuc.model.names import COST_LABEL, GPU, GPU_TAINT_VALUE, MODE_KEY, POOL_LABEL, PRIORITY_LABEL, TENANT_KEY
+from gpuc.model.names import GPU, GPU_TAINT_VALUE, POOL_LABEL, TENANT_KEY
+from gpuc.policy.library import policies
+from gpuc.rehearse.client import Object
 from gpuc.rehearse.desk import Attempt, Desk, most, namespaces_labelled, network_policy
+from gpuc.rehearse.examples import IMAGE, Example, examples
 
 GANG_LABEL = "jobset.sigs.k8s.io/jobset-name"
-STRANGE_IMAGE = "docker.io/library/python:3"
 
 
 def violations(desk: Desk) -> Iterator[Attempt]:
-    """Objects that break one policy each."""
-    for policy, attempts in _VIOLATIONS.items():
-        if policy in desk.cluster.policies:
-            yield from attempts(desk)
+    """Objects that break one policy each: the examples that its folder names, and what only the model can name."""
+    for policy in desk.cluster.policies.values():
+        if policies().get(policy.name) == policy:
+            for row in policy.violations:
+                example = next(example for example in examples(policy) if example.shows == row["example"])
+                breaks_baseline = row.get("podSecurity") == "baseline"
+                yield Attempt(policy.name, example.shows, _in_namespace(desk, example), breaks_baseline)
+        if policy.name in _OF_THE_MODEL:
+            yield from _OF_THE_MODEL[policy.name](desk)
+
+
+def _in_namespace(desk: Desk, example: Example) -> Object:
+    """The example in the namespace; what it leaves open is as in a pod that every policy lets through."""
+    document = deepcopy(example.document)
+    document["metadata"] |= desk.metadata(document["metadata"]["name"])
+    if document["kind"] == "Pod":
+        document["spec"] = _pod_spec(desk, document["spec"])
+    elif document["kind"] == "Job":
+        template = document["spec"]["template"]
+        template["spec"] = _pod_spec(desk, template["spec"])
+    return document
+
+
+def _pod_spec(desk: Desk, spec: Object) -> Object:
+    permitted = desk.any_pod("any")["spec"]
+    main = permitted["containers"][0]
+    for key in ("containers", "initContainers"):
+        for container in spec.get(key, ()):
+            if container["image"] == IMAGE:
+                container["image"] = main["image"]
+    first, *others = spec["containers"]
+    return {**permitted, **spec, "containers": [{**main, **first}, *others]}
 
 
 def _gpu_limits(desk: Desk) -> Iterator[Attempt]:
@@ -54,45 +84,6 @@ def _gpu_resources(desk: Desk) -> Iterator[Attempt]:
         yield Attempt("gpu-resources", f"1 {resource}", desk.pod("strange", None, asks), asks=asks)
 
 
-def _host_access(desk: Desk) -> Iterator[Attempt]:
-    for name, security in (
-        ("privileged container", {"privileged": True}),
-        ("capability SYS_ADMIN", {"capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]}}),
-    ):
-        pod = desk.any_pod("host")
-        pod["spec"]["containers"][0]["securityContext"] = security
-        yield Attempt("host-access", name, pod, breaks_baseline=True)
-    volumes = [{"name": "dev", "hostPath": {"path": "/dev"}}]
-    for name, part in (
-        ("hostPID", {"hostPID": True}),
-        ("hostIPC", {"hostIPC": True}),
-        ("hostPath", {"volumes": volumes}),
-    ):
-        pod = desk.any_pod("host")
-        pod["spec"] |= part
-        yield Attempt("host-access", name, pod, breaks_baseline=True)
-
-
-def _host_network(desk: Desk) -> Iterator[Attempt]:
-    pod = desk.any_pod("network")
-    pod["spec"]["hostNetwork"] = True
-    yield Attempt("host-network", "hostNetwork", pod, breaks_baseline=True)
-    pod = desk.any_pod("network")
-    pod["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
-    yield Attempt("host-network", "hostPort", pod, breaks_baseline=True)
-    pod = desk.any_pod("network")
-    pod["metadata"]["annotations"] = {"k8s.v1.cni.cncf.io/networks": "other"}
-    yield Attempt("host-network", "secondary network", pod)
-
-
-def _images(desk: Desk) -> Iterator[Attempt]:
-    registries = desk.cluster.policy_settings("images").get("registries", [])
-    if registries and not any(STRANGE_IMAGE.startswith(prefix) for prefix in registries):
-        pod = desk.any_pod("image")
-        pod["spec"]["containers"][0]["image"] = STRANGE_IMAGE
-        yield Attempt("images", "image of another registry", pod)
-
-
 def _nccl_profile(desk: Desk) -> Iterator[Attempt]:
     if desk.namespace.nccl and desk.gpu_pools:
         pod = desk.any_pod("gang")
@@ -101,14 +92,9 @@ def _nccl_profile(desk: Desk) -> Iterator[Attempt]:
 
 
 def _network_policy_fence(desk: Desk) -> Iterator[Attempt]:
-    yield Attempt("network-policy-fence", "ingress from everybody", network_policy(desk, None))
     other = next((each.name for each in desk.cluster.tenants if each is not desk.tenant), "another")
     document = network_policy(desk, namespaces_labelled(TENANT_KEY, other))
     yield Attempt("network-policy-fence", f"ingress from tenant {other}", document)
-    document = network_policy(desk, {"ipBlock": {"cidr": "0.0.0.0/0"}})
-    rule = document["spec"].pop("ingress")[0]
-    document["spec"] |= {"policyTypes": ["Egress"], "egress": [{"to": rule["from"]}]}
-    yield Attempt("network-policy-fence", "egress to every address", document)
 
 
 def _pool_selector(desk: Desk) -> Iterator[Attempt]:
@@ -130,66 +116,32 @@ def _pool_selector(desk: Desk) -> Iterator[Attempt]:
 
 
 def _queue_required(desk: Desk) -> Iterator[Attempt]:
-    yield Attempt("queue-required", "Job without a queue", desk.job(desk.any_pod("unqueued"), ""))
     for other in desk.cluster.tenants:
         foreign = [name for name in other.local_queues if name not in desk.tenant.local_queues]
         for queue in foreign[:1]:
             document = desk.job(desk.any_pod("stray"), queue)
             yield Attempt("queue-required", f"Job in queue {queue} of tenant {other.name}", document)
-    for queue in desk.tenant.local_queues[:1]:
-        document = desk.job(desk.any_pod("urgent"), queue)
-        document["metadata"]["labels"][PRIORITY_LABEL] = "unheard-of"
-        yield Attempt("queue-required", "Job of a priority that does not exist", document)
 
 
 def _toleration_fence(desk: Desk) -> Iterator[Attempt]:
     other = next((each.name for each in desk.cluster.tenants if each is not desk.tenant), "another")
-    for name, toleration in (
-        ("every mode tolerated", {"key": MODE_KEY, "operator": "Exists"}),
-        (f"nodes of tenant {other} tolerated", {"key": TENANT_KEY, "operator": "Equal", "value": other}),
-    ):
-        pod = desk.any_pod("tolerates")
-        pod["spec"]["tolerations"] = [*pod["spec"].get("tolerations", []), toleration]
-        yield Attempt("toleration-fence", name, pod)
-    pod = desk.any_pod("placed")
-    pod["spec"]["nodeName"] = "ip-10-0-0-1.ec2.internal"
-    yield Attempt("toleration-fence", "node by its name", pod)
+    toleration = {"key": TENANT_KEY, "operator": "Equal", "value": other}
+    pod = desk.any_pod("tolerates")
+    pod["spec"]["tolerations"] = [*pod["spec"].get("tolerations", []), toleration]
+    yield Attempt("toleration-fence", f"nodes of tenant {other} tolerated", pod)
 
 
-def _visible_devices(desk: Desk) -> Iterator[Attempt]:
-    pod = desk.any_pod("sees")
-    pod["spec"]["containers"][0]["env"] = [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]
-    yield Attempt("visible-devices", "GPUs by environment", pod)
-    pod = desk.any_pod("runtime")
-    pod["spec"]["runtimeClassName"] = "nvidia"
-    yield Attempt("visible-devices", "runtime class", pod)
-    pod = desk.any_pod("cdi")
-    pod["metadata"]["annotations"] = {"cdi.k8s.io/gpu": "nvidia.com/gpu=all"}
-    yield Attempt("visible-devices", "GPUs by annotation", pod)
-    data = {"NVIDIA_VISIBLE_DEVICES": "all"}
-    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": desk.metadata("devices"), "data": data}
-    yield Attempt("visible-devices", "GPUs by ConfigMap", settings)
-
-
-def _cost_label(desk: Desk) -> Iterator[Attempt]:
-    pod = desk.any_pod("billed")
-    pod["metadata"]["labels"] = {COST_LABEL: "of-somebody-else"}
-    yield Attempt("cost-label", "another cost centre", pod)
-
-
-_VIOLATIONS: dict[str, Callable[[Desk], Iterator[Attempt]]] = {
-    "cost-label": _cost_label,
+_OF_THE_MODEL: dict[str, Callable[[Desk], Iterator[Attempt]]] = {
     "gpu-limits": _gpu_limits,
     "gpu-queue": _gpu_queue,
     "gpu-resources": _gpu_resources,
-    "host-access": _host_access,
-    "host-network": _host_network,
-    "images": _images,
     "nccl-profile": _nccl_profile,
     "network-policy-fence": _network_policy_fence,
     "pool-selector": _pool_selector,
     "queue-required": _queue_required,
     "toleration-fence": _toleration_fence,
-    "visible-devices": _visible_devices,
 }
-"""By policy; gpu-requests is missing, because a namespace's LimitRange answers before it is asked."""
+"""By policy: objects that are made of the cluster's own pools, queues and tenants, which no example can name.
+
+gpu-requests has none of either kind, because a namespace's LimitRange answers before it is asked.
+"""

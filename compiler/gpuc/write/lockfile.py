@@ -27,11 +27,10 @@ Element = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What the printed text depends on beside the emitted data."""
+    """What the printed text depends on beside the emitted data; every fact of the catalog is part of the data."""
 
     gpuc: str
     cdk8s: str
-    catalog: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def render(
         head = {"data": sheets[file].digest(), "sha256": hashlib.sha256(texts[file].encode()).hexdigest()}
         rows = ",\n".join(f"   {_json(_row(one, spec_of))}" for one in sheets[file].artifacts)
         blocks.append(f'  {_json(file)}: {{\n   {_json(head)[1:-1]}, "from": [\n{rows}]}}')
-    top = {"catalog": versions.catalog, "cdk8s": versions.cdk8s, "gpuc": versions.gpuc}
+    top = {"cdk8s": versions.cdk8s, "gpuc": versions.gpuc}
     files = ",\n".join(blocks)
     going = _listed("leaving", departures.leaving) + _listed("removed", departures.removed)
     return f'{{\n {_json(top)[1:-1]},\n{going} "files": {{\n{files}\n }}\n}}\n'
@@ -124,7 +123,7 @@ def parse(text: bytes | str, cluster: str) -> Lock:
     """
     try:
         read = json.loads(text)
-        versions = Versions(gpuc=read["gpuc"], cdk8s=read["cdk8s"], catalog=read["catalog"])
+        versions = Versions(gpuc=read["gpuc"], cdk8s=read["cdk8s"])
         sha256 = {file: entry["sha256"] for file, entry in read["files"].items()}
         data = {file: entry["data"] for file, entry in read["files"].items()}
         elements = _elements(row["path"] for entry in read["files"].values() for row in entry.get("from", ()))

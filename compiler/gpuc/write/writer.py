@@ -70,7 +70,7 @@ class Output:
 
 @dataclass(slots=True)
 class Plan:
-    """What a write would change; its files are relative to the root, sorted, without the indexes."""
+    """What a write would change; its files are relative to the root, sorted, the indexes among them."""
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -153,6 +153,7 @@ def _plan_cluster(tree: SafeDir, cluster: str, files: dict[str, bytes], made: Pl
             made.findings.append(at_file(OUTSIDE, file, f"{file!r} is no file of cluster {cluster}"))
     if not files:
         made.changes.append(Change(index_file, index, None))
+        made.removed.append(index_file)
 
 
 def _plan_file(tree: SafeDir, file: str, after: bytes | None, is_ours: bool, made: Plan) -> None:
@@ -169,8 +170,6 @@ def _plan_file(tree: SafeDir, file: str, after: bytes | None, is_ours: bool, mad
         made.findings.append(at_file(FOREIGN, file, f"{file} exists and was not written by gpuc"))
         return
     made.changes.append(Change(file, before, after))
-    if file.endswith(f"/{NAME}"):
-        return
     kind = made.removed if after is None else made.added if before is None else made.changed
     kind.append(file)
 

@@ -11,6 +11,8 @@ from typing import Any
 from gpuc.catalog.schemas.structural import Schema
 
 _TABLES = Path(__file__).parent
+DERIVE = "run python -m gpuc.catalog.schemas.derive"
+"""What makes a table that is missing."""
 CONSTRAINTS = "constraints.gatekeeper.sh/v1beta1"
 """The group and version of all constraints; their kinds come from ConstraintTemplates."""
 _ANY_CONSTRAINT = "Constraint"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,6 @@ import yaml
 from gpuc.catalog.schemas.crds import custom_resource
 from gpuc.catalog.schemas.sharing import shared
 from gpuc.catalog.schemas.structural import Schema, strict
-
-_FOLDERS = {
-    "efa": "aws-efa-k8s-device-plugin",
-    "gatekeeper": "gatekeeper",
-    "gpu-operator": "gpu-operator",
-    "karpenter": "karpenter",
-    "karpenter-crd": "karpenter-crd",
-    "kueue": "kueue",
-}
-"""Folder of a chart by the component's key in the release set."""
 
 _TEXT: Schema = {"type": "string"}
 _SWITCH: Schema = {"type": "boolean"}
@@ -88,18 +79,24 @@ _TEXT_MAPS = {
 _COUNTS = {"maxUnavailable", "minAvailable"}
 
 
-def chart_tables(charts: Path, crds: Path) -> dict[str, Schema]:
-    """The values schema of every chart of the release set, by component.
+def chart_tables(charts: Path, crds: Path, names: Mapping[str, str]) -> dict[str, Schema]:
+    """The values schema of charts, by component.
 
     Args:
         charts: holds <chart>/<version>/values.yaml, sub-charts beneath in charts/.
         crds: holds the CRDs of jobset, whose pod template types the pod fields, and of gpu-operator.
+        names: the chart's name by component.
+
+    Raises:
+        LookupError: when there is no folder of a chart.
     """
     pod = _pod_fields(custom_resource(crds, "jobset", "JobSet"))
     policy = custom_resource(crds, "gpu-operator", "ClusterPolicy")["properties"]["spec"]
     made = {}
-    for component, folder in _FOLDERS.items():
-        path = next(iter(sorted(charts.glob(f"{folder}/*/values.yaml"))))
+    for component, name in names.items():
+        path = next(iter(sorted(charts.glob(f"{name}/*/values.yaml"))), None)
+        if path is None:
+            raise LookupError(f"no {charts}/{name}/<version>/values.yaml for component {component}")
         values = _read(path)
         for part in sorted(path.parent.glob("charts/*/values.yaml")):
             values[part.parent.name] = _merged(_read(part), values.get(part.parent.name, {}))

@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from gpuc.catalog.schemas import CONSTRAINTS
 from gpuc.catalog.schemas.sharing import shared
 from gpuc.catalog.schemas.structural import Schema, strict
 
-_PROJECTS = (
-    "argo-cd", "gatekeeper", "gpu-operator", "jobset", "karpenter-provider-aws", "kueue", "prometheus-operator",
-    "trainer",
-)  # fmt: skip
-_KUEUE = (
-    "AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "MultiKueueCluster", "MultiKueueConfig",
-    "ProvisioningRequestConfig", "ResourceFlavor", "Topology", "WorkloadPriorityClass",
-)  # fmt: skip
-_KINDS = {
-    ("karpenter.sh", "v1"): ("NodePool",),
-    ("karpenter.sh", "v1alpha1"): ("NodeOverlay",),
-    ("karpenter.k8s.aws", "v1"): ("EC2NodeClass",),
-    # The older version is served still, and what people have is most often written in it.
-    ("kueue.x-k8s.io", "v1beta1"): _KUEUE,
-    ("kueue.x-k8s.io", "v1beta2"): _KUEUE,
-    ("templates.gatekeeper.sh", "v1"): ("ConstraintTemplate",),
-    ("config.gatekeeper.sh", "v1alpha1"): ("Config",),
-    ("syncset.gatekeeper.sh", "v1alpha1"): ("SyncSet",),
-    ("expansion.gatekeeper.sh", "v1alpha1"): ("ExpansionTemplate",),
-    ("expansion.gatekeeper.sh", "v1beta1"): ("ExpansionTemplate",),
-    ("argoproj.io", "v1alpha1"): ("Application", "AppProject"),
-    ("monitoring.coreos.com", "v1"): ("PodMonitor", "PrometheusRule", "ServiceMonitor"),
-    ("jobset.x-k8s.io", "v1alpha2"): ("JobSet",),
-    ("trainer.kubeflow.org", "v1alpha1"): ("TrainJob",),
-    ("nvidia.com", "v1"): ("ClusterPolicy",),
-}  # fmt: skip
+CustomKind = tuple[str, str]
+"""apiVersion, kind."""
+
 _ENUMS: dict[tuple[str, str], list[str]] = {
     ("ConstraintTemplate", "spec.targets.[].target"): ["admission.k8s.gatekeeper.sh"],
     ("ConstraintTemplate", "spec.targets.[].code.[].engine"): ["K8sNativeValidation", "Rego"],
@@ -46,41 +24,51 @@ _ENUMS: dict[tuple[str, str], list[str]] = {
 """Values that the controllers compare with in code and the CRDs leave open."""
 
 
-def custom_tables(folder: Path) -> dict[str, Any]:
-    """The table of every custom kind by its file: group/Kind_version.json.
+def custom_tables(folder: Path, kinds: Collection[CustomKind]) -> dict[str, Any]:
+    """The tables of custom kinds by file: group/Kind_version.json.
 
     Args:
-        folder: holds <project>/<version>/*.yaml.
+        folder: holds <project>/<version>/*.yaml. Of two projects with the same kind the last one by name counts.
+
+    Raises:
+        LookupError: with the kinds that no file defines.
     """
     made: dict[str, Any] = {}
-    for definition in _definitions(folder):
+    for definition in _definitions(folder, "*", {kind for _, kind in kinds} | {_ANY_CONSTRAINT}):
         spec = definition["spec"]
+        group, kind = spec["group"], spec["names"]["kind"]
         for version in spec["versions"]:
             schema = version["schema"]["openAPIV3Schema"]
             names = {"plural": spec["names"]["plural"], "namespaced": spec["scope"] == "Namespaced"}
-            if spec["names"]["kind"] in _KINDS.get((spec["group"], version["name"]), ()):
-                file = f"{spec['group']}/{spec['names']['kind']}_{version['name']}.json"
-                made[file] = _table(spec["names"]["kind"], schema, names)
-            if spec["names"]["kind"] == "DummyCRD":
-                made["constraints.gatekeeper.sh/Constraint_v1beta1.json"] = _constraint(schema)
+            if (f"{group}/{version['name']}", kind) in kinds:
+                made[_file(f"{group}/{version['name']}", kind)] = _table(kind, schema, names)
+            if kind == _ANY_CONSTRAINT:
+                made[_file(CONSTRAINTS, "Constraint")] = _constraint(schema)
+    missing = [f"{api} {kind}" for api, kind in sorted(kinds) if _file(api, kind) not in made]
+    if missing:
+        raise LookupError(f"no definition below {folder} of {', '.join(missing)}")
     return made
 
 
 def custom_resource(folder: Path, project: str, kind: str) -> Schema:
     """The schema of a kind's first version as its CRD has it, without the steps of `strict`."""
-    found = next(item for item in _definitions(folder, (project,)) if item["spec"]["names"]["kind"] == kind)
+    found = next(item for item in _definitions(folder, project, {kind}) if item["spec"]["names"]["kind"] == kind)
     schema: Schema = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return schema
 
 
-def _definitions(folder: Path, projects: tuple[str, ...] = _PROJECTS) -> Iterator[Any]:
-    wanted = {kind for kinds in _KINDS.values() for kind in kinds} | {"DummyCRD"}
-    for project in projects:
-        for path in sorted(folder.glob(f"{project}/*/*.yaml")):
-            text = path.read_text(encoding="utf-8")
-            if any(f"kind: {kind}\n" in text for kind in wanted):
-                loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-                yield from (item for item in yaml.load_all(text, loader) if item)
+def _definitions(folder: Path, project: str, kinds: Collection[str]) -> Iterator[Any]:
+    for path in sorted(folder.glob(f"{project}/*/*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        if any(f"kind: {kind}\n" in text for kind in kinds):
+            loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+            documents = (item for item in yaml.load_all(text, loader) if item)
+            yield from (item for item in documents if item["kind"] == "CustomResourceDefinition")
+
+
+def _file(api: str, kind: str) -> str:
+    group, _, version = api.rpartition("/")
+    return f"{group}/{kind}_{version}.json"
 
 
 def _table(kind: str, schema: Schema, names: Schema) -> Schema:
@@ -109,6 +97,8 @@ def _at(schema: Schema, path: str) -> Schema:
     return schema
 
 
+_ANY_CONSTRAINT = "DummyCRD"
+"""The kind of Gatekeeper's definition that has the `match` of every constraint."""
 _ACTIONS = ["dryrun", "warn", "deny"]
 _SCOPED = {
     "type": "object",

@@ -1,24 +1,36 @@
-"""Writes the tables of this folder anew: `python -m gpuc.catalog.schemas.derive --help`."""
+"""Writes the tables of this folder anew: `python -m gpuc.catalog.schemas.derive --help`.
+
+Charts are those of the newest release set. The kinds are those that have a table, and those that --kind adds.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from gpuc.catalog import load
+from gpuc.catalog.schemas import custom_kinds
 from gpuc.catalog.schemas.builtin import EMITTED, OFTEN, builtin_tables
 from gpuc.catalog.schemas.charts import chart_tables
-from gpuc.catalog.schemas.crds import custom_tables
+from gpuc.catalog.schemas.crds import CustomKind, custom_tables
 
 _HERE = Path(__file__).parent
 
 
-def derived(crds: Path, charts: Path) -> dict[str, str]:
-    """The text of every table that comes from CRDs and charts, by its path in this folder."""
-    tables = {f"crds/{file}": table for file, table in custom_tables(crds).items()}
-    tables |= {f"charts/{component}.json": table for component, table in chart_tables(charts, crds).items()}
+def derived(crds: Path, charts: Path, added: Iterable[CustomKind] = ()) -> dict[str, str]:
+    """The text of every table that comes from CRDs and charts, by its path in this folder.
+
+    Raises:
+        LookupError: when a kind or a chart has no file.
+    """
+    releases = load().releases
+    names = {name: release.chart for name, release in releases[max(releases)].items()}
+    tables = {f"crds/{file}": table for file, table in custom_tables(crds, {*custom_kinds(), *added}).items()}
+    tables |= {f"charts/{component}.json": table for component, table in chart_tables(charts, crds, names).items()}
     return {file: _text(table) for file, table in tables.items()}
 
 
@@ -41,9 +53,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="derive the schema tables from upstream's files")
     parser.add_argument("--crds", type=Path, required=True, help="folder of <project>/<version>/*.yaml")
     parser.add_argument("--charts", type=Path, required=True, help="folder of <chart>/<version>/values.yaml")
+    parser.add_argument("--kind", nargs=2, action="append", default=[], metavar=("APIVERSION", "KIND"))
     parser.add_argument("--kubernetes-validate", action="store_true", help="the core kinds as well")
     chosen = parser.parse_args()
-    texts = derived(chosen.crds, chosen.charts)
+    try:
+        texts = derived(chosen.crds, chosen.charts, [(api, kind) for api, kind in chosen.kind])
+    except LookupError as error:
+        parser.error(str(error))
     if chosen.kubernetes_validate:
         texts |= derived_builtins()
     for file, text in texts.items():

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuc.catalog.records import Component
+from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.emit.kueue import LEVEL_LABELS
 from gpuc.emit.template import environment
@@ -30,7 +30,7 @@ CONTROLLERS = {
 """Who runs the kinds of jobs that Kubernetes does not have itself, by Kueue's name of the kind."""
 
 
-def entry(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[Artifact]:
+def entry(cluster: Cluster, components: tuple[Release, ...]) -> Iterator[Artifact]:
     """The README of the cluster, and the health checks as values of Argo CD's own chart."""
     texts = {
         "README.md": _render("readme.md.j2", **_facts(cluster, components)),
@@ -40,7 +40,7 @@ def entry(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[Artif
         yield Text(cluster.entry(file), ORIGIN, text)
 
 
-def _facts(cluster: Cluster, components: tuple[Component, ...]) -> dict[str, object]:
+def _facts(cluster: Cluster, components: tuple[Release, ...]) -> dict[str, object]:
     frameworks = cluster.spec.kueue.frameworks
     delivery = cluster.spec.delivery
     is_hub = not delivery.destination.is_own_cluster

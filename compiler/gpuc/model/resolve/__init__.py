@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gpuc.catalog import Catalog
-from gpuc.catalog.records import Component
+from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Finding, Stop
 from gpuc.model.cluster import SPEC, Cluster
 from gpuc.model.resolve.names import unknown
@@ -50,7 +50,7 @@ def resolve(
     )
 
 
-def _components(spec: Spec, catalog: Catalog, findings: list[Finding]) -> dict[str, Component]:
+def _components(spec: Spec, catalog: Catalog, findings: list[Finding]) -> dict[str, Release]:
     """The charts of the release set, with the versions that the spec overrides."""
     from dataclasses import replace
 

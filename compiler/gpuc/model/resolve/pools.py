@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc.catalog import Catalog
-from gpuc.catalog.records import Component, Daemonset, Image, InstanceType, MigProfileSet
+from gpuc.catalog.records import Daemonset, Image, InstanceType, MigProfileSet, Release
 from gpuc.diagnostics.finding import Finding, Path, Severity, fault
 from gpuc.model.cluster import SPEC
 from gpuc.model.layout import place
@@ -35,7 +35,7 @@ UNSUPPORTED = fault(
 
 
 def resolve_pools(
-    spec: Spec, components: dict[str, Component], catalog: Catalog, findings: list[Finding]
+    spec: Spec, components: dict[str, Release], catalog: Catalog, findings: list[Finding]
 ) -> dict[str, Pool]:
     """Pool by name; pools that cannot be resolved are left out and explained by a finding."""
     pools = {}
@@ -48,7 +48,7 @@ def resolve_pools(
 
 
 def _pool(
-    name: str, wanted: PoolSpec, path: Path, spec: Spec, components: dict[str, Component], catalog: Catalog,
+    name: str, wanted: PoolSpec, path: Path, spec: Spec, components: dict[str, Release], catalog: Catalog,
     findings: list[Finding],
 ) -> Pool | None:  # fmt: skip
     before = len(findings)
@@ -202,7 +202,7 @@ def _dedicated_to(pool: str, spec: Spec) -> str:
     return ""
 
 
-def _daemonsets(wanted: PoolSpec, components: dict[str, Component], catalog: Catalog) -> tuple[Daemonset, ...]:
+def _daemonsets(wanted: PoolSpec, components: dict[str, Release], catalog: Catalog) -> tuple[Daemonset, ...]:
     kinds = {"all"}
     if wanted.purpose != "general":
         kinds.add("gpu")

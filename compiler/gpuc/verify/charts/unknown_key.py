@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpuc.catalog.schemas import chart
+from gpuc.catalog.schemas import DERIVE, chart
 from gpuc.objects.flaw import Flaw
 from gpuc.verify import check
 from gpuc.verify.mismatch import Fit
@@ -21,10 +21,10 @@ def unknown_key(subject: Subject) -> Iterator[Flaw]:
     for values in subject.values:
         if values.component not in subject.releases:
             known = ", ".join(sorted(subject.releases))
-            text = f'no chart "{values.component}" among the releases: {known}'
+            text = f'chart "{values.component}" is not among the releases: {known}'
             yield Flaw(unknown_key.fault, values.manifest, (), text)
         elif chart(values.component) is None:
-            text = f'the keys of the chart "{values.component}" are not known: no table of it'
+            text = f'chart "{values.component}" has no schema of its values: {DERIVE}'
             yield Flaw(unknown_key.fault, values.manifest, (), text)
     for values, item in subject.value_mismatches(Fit.UNKNOWN):
         yield Flaw(unknown_key.fault, values.manifest, item.path, item.message, item.fix, on_key=True)

@@ -1,0 +1,66 @@
+"""What the rehearsal tries in tenants' namespaces: each object breaks the policy that it is about, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gpuc.model import Cluster
+from gpuc.policy.library import policies
+from gpuc.rehearse.desk import Attempt, Desk, permitted
+from gpuc.rehearse.examples import examples
+from gpuc.rehearse.scenes.policies import emitted_name
+from gpuc.rehearse.violations import violations
+from tests.conftest import EXAMPLES, example
+
+from .kubernetes_cel import Object, Review, denials
+from .test_constraints import constraints
+
+every_cluster = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def desks(cluster: Cluster) -> Iterator[Desk]:
+    return (Desk(cluster, tenant, namespace) for tenant in cluster.tenants for namespace in tenant.namespaces)
+
+
+def broken(desk: Desk, parameters: dict[str, Any], document: Object) -> set[str]:
+    """The policies that refuse the object's creation; not gpu-requests: a namespace's LimitRange answers before it."""
+    group = document["apiVersion"].rpartition("/")[0]
+    review = Review(document, request={"operation": "CREATE"})
+    found = set()
+    for policy in policies().values():
+        matches = any(group in row["apiGroups"] and document["kind"] in row["kinds"] for row in policy.kinds)
+        own = parameters.get(emitted_name(desk, policy.name))
+        if matches and own is not None and denials(policy.variables, policy.validations, own, review):
+            found.add(policy.name)
+    return found - {"gpu-requests"}
+
+
+def tried(desk: Desk) -> Iterator[Attempt]:
+    yield from permitted(desk)
+    yield from violations(desk)
+
+
+@every_cluster
+def test_an_object_breaks_its_own_policy_alone(name: str) -> None:
+    cluster = example(name)
+    parameters = {one.name: one.body["spec"].get("parameters", {}) for one in constraints(cluster)}
+    wrong = {}
+    for desk in desks(cluster):
+        for attempt in tried(desk):
+            expected = (
+                {attempt.policy} if attempt.policy and emitted_name(desk, attempt.policy) in parameters else set()
+            )
+            found = broken(desk, parameters, attempt.document)
+            if found != expected:
+                wrong[f"{desk.namespace.name} {attempt.policy} {attempt.name}"] = found
+    assert wrong == {}
+
+
+def test_the_examples_that_a_policy_names_are_its_own() -> None:
+    for policy in policies().values():
+        denied = {found.shows for found in examples(policy) if found.denied and found.before is None}
+        assert {row["example"] for row in policy.violations} <= denied
+        assert all(row.keys() <= {"example", "podSecurity"} for row in policy.violations)
