@@ -63,17 +63,17 @@ def test_a_bug_is_in_every_report(broken: Path, capsys: pytest.CaptureFixture[st
     assert main(["check", "prod-use1", *words]) == 3
     out, err = capsys.readouterr()
     assert err.startswith(f"gpuc: {FAILED}")
-    told = json.loads(out)
-    assert told["findings"] == []
-    assert {failure["id"] for failure in told["failures"]} >= {"SCH001"}
-    assert {failure["file"] for failure in told["failures"]} == {"specs/prod-use1.yaml"}
+    report = json.loads(out)
+    assert report["findings"] == []
+    assert {failure["id"] for failure in report["failures"]} >= {"SCH001"}
+    assert {failure["file"] for failure in report["failures"]} == {"specs/prod-use1.yaml"}
     (run,) = json.loads((broken / "a.sarif").read_text())["runs"]
     assert run["results"] == []
     (invocation,) = run["invocations"]
     assert invocation["executionSuccessful"] is False
-    assert len(invocation["toolExecutionNotifications"]) == len(told["failures"])
+    assert len(invocation["toolExecutionNotifications"]) == len(report["failures"])
     lines = (broken / "a.txt").read_text().splitlines()
-    assert len(lines) == len(told["failures"])
+    assert len(lines) == len(report["failures"])
     assert all(
         line.startswith("::error file=specs/prod-use1.yaml") and FAILED.replace(",", "%2C") in line for line in lines
     )
@@ -102,9 +102,9 @@ def test_a_fault_of_an_own_policy_is_the_users(
     (fleet / "policies/payer").mkdir(parents=True)
     (fleet / "policies/payer/policy.yaml").write_text(POLICY.replace("type: text", schema))
     assert main(["check", "--format", "json", "prod-use1"]) == code
-    told: Any = json.loads(capsys.readouterr().out)
-    assert told["failures"] == []
-    assert {finding["file"] for finding in told["findings"]} == ({"policies/payer/policy.yaml"} if code else set())
+    report: Any = json.loads(capsys.readouterr().out)
+    assert report["failures"] == []
+    assert {finding["file"] for finding in report["findings"]} == ({"policies/payer/policy.yaml"} if code else set())
 
 
 def test_what_follows_from_an_accepted_error_is_no_bug(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,11 +87,11 @@ def test_no_check_of_objects_finds_what_no_rule_says() -> None:
         except Stop:
             continue
         compiled += 1
-        said = {finding.id for finding in done.findings}
+        reported = {finding.id for finding in done.findings}
         more = [
             flaw.finding()
             for flaw in checks.flaws(emitted(done.artifacts))
-            if not {flaw.fault.id, SAME_CAUSE.get(flaw.fault.id)} & said
+            if not {flaw.fault.id, SAME_CAUSE.get(flaw.fault.id)} & reported
         ]
         assert more == [], number
     assert compiled > MUTATIONS // 4

@@ -14,6 +14,7 @@ from gpuc.lint.load.objects import Reading
 from gpuc.lint.load.places import Places
 from gpuc.manifest.manifest import Values
 from gpuc.objects.object_set import ObjectSet
+from gpuc.verify import constraints
 from gpuc.verify.subject import Subject
 
 FOLDER = Path(verify.__file__).parent
@@ -37,7 +38,8 @@ def test_findings_are_at_their_marks(case: Path) -> None:
     text, places = case.read_text(), Places()
     places.add(case.name, text)
     found = set()
-    for flaw in verify.flaws(subject(case.name, text)):
+    checked = subject(case.name, text)
+    for flaw in constraints.flaws(checked.tree) if case.parent.name == "constraints" else verify.flaws(checked):
         index, *prefix = flaw.manifest.origin
         assert isinstance(index, int)
         mark = places.mark(case.name, index, (*prefix, *flaw.path), on_key=flaw.on_key)
