@@ -122,7 +122,7 @@ def test_values_of_a_chart_without_a_schema_or_a_release_are_refused() -> None:
     assert identity == "VAL001"
     assert message == 'chart "hami" has no schema of its values: run python -m gpuc.catalog.schemas.derive'
     (found,) = verify_values([Values("out/x/efa/values.yaml", (), "efa", {})], {"kueue": ""})
-    assert found.message == 'out/x/efa/values.yaml: chart "efa" is not among the releases: kueue'
+    assert found.message == 'out/x/efa/values.yaml: values of efa: chart "efa" is not among the releases: kueue'
 
 
 HEAD = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"

@@ -19,12 +19,12 @@ def unknown_key(subject: Subject) -> Iterator[Flaw]:
     Helm ignores it silently: the setting has no effect.
     """
     for values in subject.values:
-        if values.component not in subject.releases:
+        if chart(values.component) is None:
+            text = f'chart "{values.component}" has no schema of its values: {DERIVE}'
+            yield Flaw(unknown_key.fault, values.manifest, (), text)
+        elif values.component not in subject.releases:
             known = ", ".join(sorted(subject.releases))
             text = f'chart "{values.component}" is not among the releases: {known}'
-            yield Flaw(unknown_key.fault, values.manifest, (), text)
-        elif chart(values.component) is None:
-            text = f'chart "{values.component}" has no schema of its values: {DERIVE}'
             yield Flaw(unknown_key.fault, values.manifest, (), text)
     for values, item in subject.value_mismatches(Fit.UNKNOWN):
         yield Flaw(unknown_key.fault, values.manifest, item.path, item.message, item.fix, on_key=True)
