@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gpuc.cli.main import main
-from gpuc.emit import karpenter
+from gpuc.emit import emit_by_component
 from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.model import Cluster
 from tests.conftest import ROOT
@@ -31,14 +31,15 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def broken(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fleet for which an emitter misspells a field."""
 
-    def misspelt(cluster: Cluster) -> Iterator[Artifact]:
-        for artifact in karpenter(cluster):
-            if isinstance(artifact, Manifest) and artifact.kind == "NodePool":
-                artifact = replace(artifact, body={"spec": {**artifact.body["spec"], "wieght": 1}})  # noqa: PLW2901
-            yield artifact
+    def misspelt(cluster: Cluster) -> Iterator[list[Artifact]]:
+        return ([wrong(artifact) for artifact in part] for part in emit_by_component(cluster))
 
-    monkeypatch.setattr("gpuc.emit.EMITTERS", (misspelt,))
-    monkeypatch.setattr("gpuc.isolation.flaws", lambda tree: iter(()))
+    def wrong(artifact: Artifact) -> Artifact:
+        if not isinstance(artifact, Manifest) or artifact.kind != "NodePool":
+            return artifact
+        return replace(artifact, body={"spec": {**artifact.body["spec"], "wieght": 1}})
+
+    monkeypatch.setattr("gpuc.pipeline.stages.emit_by_component", misspelt)
     return fleet
 
 
