@@ -4,8 +4,8 @@ import pytest
 
 from gpuc.catalog import load
 from gpuc.catalog.operations import NodeVector
+from gpuc.kubernetes.amounts import GIB, MIB
 from gpuc.model.node import predicted_allocatable
-from gpuc.model.vector import GIB, MIB
 
 
 @pytest.mark.parametrize("vector", load().kubelet.vectors, ids=lambda vector: vector.type)

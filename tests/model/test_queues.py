@@ -2,8 +2,8 @@
 
 import pytest
 
+from gpuc.kubernetes.amounts import MIB, total
 from gpuc.model import Cluster, ClusterQueue, Share
-from gpuc.model.vector import MIB, total
 from tests.conftest import EXAMPLES, example
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from gpuc import __version__
 from gpuc.diagnostics.report.terminal import Paint, visible
+from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.result import Result, Tried, Trouble
-from gpuc.rehearse.scenes import Outcome
 
 VERSION = 1
 """Of the JSON report; it grows when a key changes its meaning or goes."""

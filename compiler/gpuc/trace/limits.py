@@ -6,14 +6,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    PODS,
+    Amounts,
+    amount,
+    amounts,
+    counted,
+    quantity_text,
+)
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.trace.amounts import Amounts, amount, amounts, text
 from gpuc.trace.cluster_index import Site
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.work import PodSet, Work, requests
 
-_PLAIN = ("cpu", "memory", "ephemeral-storage")
+_PLAIN = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
 
 def container_limits(site: Site, namespace: str) -> list[Any]:
@@ -64,11 +74,13 @@ def _bounds(
 ) -> Iterator[tuple[Manifest, Path, str]]:
     for name, most in amounts(dig(limit, "max")).items():
         if asked.get(name, 0) > most:
-            told = f"{what} asks for {text(name, asked[name])} {name}, at most {text(name, most)} is allowed"
+            told = f"{what} asks for {counted(name, asked[name])}, at most {quantity_text(name, most)} is allowed"
             yield manifest, (*path, "max", name), told
     for name, least in amounts(dig(limit, "min")).items():
         if asked.get(name, 0) < least:
-            told = f"{what} asks for {text(name, asked.get(name, 0))} {name}, at least {text(name, least)} is needed"
+            told = (
+                f"{what} asks for {counted(name, asked.get(name, 0))}, at least {quantity_text(name, least)} is needed"
+            )
             yield manifest, (*path, "min", name), told
 
 
@@ -82,12 +94,14 @@ def _beyond_quota(site: Site, work: Work, total: Amounts) -> Iterator[tuple[Mani
             name = _resource(str(key))
             most = amount(name, value) if name else None
             if most is not None and asked.get(name, 0) > most:
-                told = f"the pods ask for {text(name, asked[name])} {name}, the namespace may have {text(name, most)}"
+                told = (
+                    f"the pods ask for {counted(name, asked[name])}, the namespace may have {quantity_text(name, most)}"
+                )
                 yield manifest, ("spec", "hard", str(key)), told
 
 
 def _resource(key: str) -> str:
     """The resource whose requests a quota bounds; empty for quotas of something else."""
-    if key in (*_PLAIN, "pods"):
+    if key in _PLAIN:
         return key
     return key.removeprefix("requests.") if key.startswith("requests.") and key != "requests.storage" else ""
