@@ -90,11 +90,13 @@ def forests(draw: st.DrawFn) -> Drawn:
         for number in range(draw(st.integers(1, 5)))
     ]  # fmt: skip
     nodes = forest(queues, cohorts)
-    used = {found.name: draw(small) for found in queues}
     usage: dict[tuple[Node, Key], int] = {}
-    for name, count in used.items():
-        for part in (count // 2, count - count // 2):
-            hold(nodes[name], KEY, part, usage)
+    used = dict.fromkeys((found.name for found in queues), 0)
+    for found in draw(st.lists(st.sampled_from(queues), max_size=8)):
+        part = draw(small)
+        if part <= found.available(KEY, usage):
+            hold(found, KEY, part, usage)
+            used[found.name] += part
     return Drawn(nodes, used, usage)
 
 
