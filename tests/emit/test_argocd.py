@@ -11,7 +11,7 @@ import yaml
 from gpuc.catalog.schemas import table
 from gpuc.emit.argocd import argocd
 from gpuc.emit.project import CHART_CLUSTER_KINDS, CHART_KINDS, OUR_CLUSTER_KINDS, OUR_KINDS
-from gpuc.emit.sync import OPTIONS, WAVE
+from gpuc.kubernetes.argocd import OPTIONS, WAVE
 from gpuc.manifest.manifest import Manifest, Text, Values
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet

@@ -25,8 +25,14 @@ UNLIMITED = 2**62 // 1000
 
 def amount(resource: str, value: Any) -> int | None:
     """A quantity of a resource, rounded up; None where the value is no quantity."""
+    exact = exact_amount(resource, value)
+    return None if exact is None else ceil(exact)
+
+
+def exact_amount(resource: str, value: Any) -> Fraction | None:
+    """The same, not rounded."""
     exact = quantity(value)
-    return None if exact is None else ceil(exact * 1000 if resource == CPU else exact)
+    return exact * 1000 if exact is not None and resource == CPU else exact
 
 
 def amounts(quantities: Any) -> Amounts:

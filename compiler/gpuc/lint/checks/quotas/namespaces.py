@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
-from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMITED, amount, rounded
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMITED, exact_amount, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.checks.quotas.families import Family, by_flavor
 from gpuc.manifest.manifest import Manifest
@@ -50,7 +51,7 @@ NONE_OF_IT = fault(
 _NATIVE = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
 _GPUS = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/")
 _NAME = "kubernetes.io/metadata.name"
-Hard = dict[str, tuple[int, Manifest, Path]]
+Hard = dict[str, tuple[Fraction, Manifest, Path]]
 """What pods of a namespace may request, by resource: the least of all its ResourceQuotas, and where that stands."""
 
 
@@ -109,7 +110,7 @@ def _hard(tree: ObjectSet) -> dict[str, Hard]:
             continue  # it counts only some of the pods
         for name, row in pairs(dig(each.body, "spec", "hard")):
             resource = _resource(name)
-            value = amount(resource, row)
+            value = exact_amount(resource, row)
             if resource and value is not None:
                 least = found[each.namespace].get(resource)
                 if least is None or value < least[0]:
