@@ -20,7 +20,7 @@ CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "po
 MIB = 2**20
 GIB = 2**30
 UNLIMITED = 2**62 // 1000
-"""A quota of so much is one that nobody counts on."""
+"""From here on a quota counts as unlimited: it is more than any cluster has."""
 
 
 def amount(resource: str, value: Any) -> int | None:

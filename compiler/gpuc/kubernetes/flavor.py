@@ -173,7 +173,7 @@ def _in_quota(queue: Queue, flavor: str, wanted: Amounts, before: Mapping[Key, i
 def _never(node: Node, rows: list[tuple[Key, int, int]]) -> Iterator[str]:
     for key, count, used in rows:
         if used + count > (most := node.capacity(key)):
-            asked, earlier, bound = (quantity_text(key[1], each) for each in (count, used, most))
+            asked, earlier, bound = (quantity_text(key[1], figure) for figure in (count, used, most))
             yield (
                 f"insufficient quota for {key[1]} in flavor {key[0]}, previously considered podsets requests "
                 f"({earlier}) + current podset request ({asked}) > maximum capacity ({bound})"

@@ -1,4 +1,4 @@
-"""Kueue's forest of quotas: what each ClusterQueue and Cohort can have, has left, and has to borrow from how far.
+"""Kueue's forest of quotas: how much a ClusterQueue or Cohort can have, what is left of it, and who lends the rest.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go
 """
@@ -54,7 +54,7 @@ class Node:
         return 0 if quota is None or quota.lend is None else max(0, self.subtree.get(key, 0) - quota.lend)
 
     def capacity(self, key: Key) -> int:
-        """The most that it can have while nobody else has anything (potentialAvailable)."""
+        """The most that it can have while no other queue has anything (potentialAvailable)."""
         return self.available(key, {})
 
     def lent(self, key: Key) -> int:
@@ -134,9 +134,9 @@ def connect(queues: Iterable[N], cohorts: Iterable[N], named: Callable[[str], N]
 
 
 def _is_circular(node: Node) -> bool:
-    seen = {node}
+    passed = {node}
     for _, above in pairwise(node.to_root):
-        if above in seen:
+        if above in passed:
             return True
-        seen.add(above)
+        passed.add(above)
     return False

@@ -66,8 +66,8 @@ def _refusal(attempts: Sequence[flavor.Attempt]) -> str:
         # Of several, Kueue names one by chance; a flavor that refuses the rest is named beside or instead.
         fits = any(attempt.obstacle is None for attempt in attempts)
         return (uncovered[0].reasons[0] if len(uncovered) == 1 else "unavailable in ClusterQueue") if fits else ""
-    told = [attempt for attempt in attempts if attempt.obstacle != "labels"]
-    return (told[-1] if told else attempts[0]).reasons[0]
+    matching = [attempt for attempt in attempts if attempt.obstacle != "labels"]
+    return (matching[-1] if matching else attempts[0]).reasons[0]
 
 
 def _topology_obstacle(pool: Pool, request: Request) -> str:

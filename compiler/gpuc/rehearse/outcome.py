@@ -22,12 +22,12 @@ class Outcome:
     flavor: str = ""
     pool: str = ""
     instance_types: tuple[str, ...] = ()
-    """Instance types that its nodes may have; seen: those that they have."""
+    """Expected: instance types that its nodes may have. Afterwards: those that they have."""
     nodes: int | None = None
     borrowed: tuple[tuple[str, str], ...] | None = None
-    """Borrowed amount by resource, as Kueue prints it; empty where nothing is, None where nobody looked."""
+    """Borrowed amount by resource, as Kueue prints it; None where it is not compared."""
     words: str = ""
-    """Expected: what has to stand in the refusal. Seen: what was said."""
+    """Expected: a part of the refusal's words. Afterwards: all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Request:
     """Pods of one kind that start together."""
 
     pod: Amounts
-    """What each asks for; what it leaves out is asked for by the namespace's LimitRange."""
+    """What one pod asks for; what it leaves out is asked for by the namespace's LimitRange."""
     pods: int = 1
     pool: str = ""
     """The pool that they select; empty where Kueue may choose."""
@@ -54,7 +54,7 @@ class Request:
 
 
 def agrees(expected: Outcome, seen: Outcome) -> bool:
-    """Whether what was seen is what was expected: each field that an expectation names."""
+    """Whether the outcome is the expected one, in every field that the expectation names."""
     return (
         seen.verdict == expected.verdict
         and (not expected.by or seen.by == expected.by)

@@ -27,7 +27,7 @@ class Quota:
             quota.hold(self.cluster.quota_nodes[queue], (flavor, resource), amount, self.usage)
 
     def capacity(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
-        """The most that a ClusterQueue can have while nobody else has anything."""
+        """The most that a ClusterQueue can have while no other queue has anything."""
         return self.node(queue).capacity((flavor, resource))
 
     def available(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
@@ -37,4 +37,4 @@ class Quota:
 
 def owner(cluster: Cluster, queue: ClusterQueue) -> Queue:
     """The queue of the spec that a ClusterQueue is a part of."""
-    return next(each for each in cluster.queues if queue in each.cluster_queues)
+    return next(found for found in cluster.queues if queue in found.cluster_queues)

@@ -1,4 +1,4 @@
-"""Kueue's choice of a flavor for the pods of some work, from the objects alone, while nobody else holds quota."""
+"""Kueue's choice of a flavor for the pods of some work, from the objects alone, while no other work holds quota."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ class Node(quota.Node):
 def quota_nodes(queues: Iterable[Manifest], cohorts: Iterable[Manifest]) -> list[Node]:
     """All nodes of a cluster's quota, parents first."""
     return quota.connect(
-        [_node(each, ("cohortName", "cohort"), is_queue=True) for each in queues],
-        [_node(each, ("parentName", "parent")) for each in cohorts],
+        [_node(queue, ("cohortName", "cohort"), is_queue=True) for queue in queues],
+        [_node(cohort, ("parentName", "parent")) for cohort in cohorts],
         Node,
     )
 
