@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 from gpuc.model import ClusterQueue
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.expectation import Request, cluster_queues, expect
-from gpuc.rehearse.scenes import Outcome
+from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.trace import walk
 from tests.conformance.judged_work import Judged, judge_admission, judge_nodes
 from tests.conformance.lane import Lane, Tree, compiled, lane

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gpuc.emit.queues import KUEUE_API
+from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.client import Object
+from gpuc.rehearse.outcome import Judge
 from gpuc.rehearse.plane.settings import Settings
-from gpuc.rehearse.scenes import Judge, Scene
+from gpuc.rehearse.scenes import Scene
 from tests.conformance.breaking import (
     Break,
     added,

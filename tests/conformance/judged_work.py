@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from gpuc.model import Cluster, ClusterQueue
 from gpuc.rehearse.client import ApiError, Object, WaitError
-from gpuc.rehearse.expectation import Request, admission, expect
+from gpuc.rehearse.expectation import admission, expect
+from gpuc.rehearse.outcome import Outcome, Request, agrees
 from gpuc.rehearse.quota import Quota, owner
-from gpuc.rehearse.scenes import Outcome, agrees
 from gpuc.rehearse.scenes.jobs import Work
 from gpuc.rehearse.scenes.observe import answer, placed, submit
 from gpuc.rehearse.session import Rehearsal

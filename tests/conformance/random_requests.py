@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts
 from gpuc.model import Cluster, ClusterQueue, Pool
-from gpuc.model.names import CPU, EFA, EPHEMERAL_STORAGE, HUGEPAGES, MEMORY
-from gpuc.model.vector import MIB, Vector
-from gpuc.rehearse.expectation import Request, cluster_queues
+from gpuc.model.names import EFA, HUGEPAGES
+from gpuc.rehearse.expectation import cluster_queues
+from gpuc.rehearse.outcome import Request
 
 PODS_MAX = 400
 """More pods than this in one gang are not made."""
@@ -28,7 +29,7 @@ def requests(draw: st.DrawFn, cluster: Cluster) -> tuple[ClusterQueue, Request]:
     return queue, Request(pod, pods, selected, one_block)
 
 
-def _machine(draw: st.DrawFn, pool: Pool) -> Vector:
+def _machine(draw: st.DrawFn, pool: Pool) -> Amounts:
     units = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
     asked = {name: _size(draw, pool.node[name] // unit) * unit for name, unit in units.items()}
     if draw(st.integers(0, 3)):
@@ -42,9 +43,9 @@ def _size(draw: st.DrawFn, node: int) -> int:
     return sizes[size] if size in sizes else draw(st.integers(1, node * 5 // 4))
 
 
-def _pieces(draw: st.DrawFn, cluster: Cluster, pool: Pool) -> Vector:
+def _pieces(draw: st.DrawFn, cluster: Cluster, pool: Pool) -> Amounts:
     """GPUs, slices or shares, perhaps of two kinds; EFA and huge pages, rarely where there are none."""
-    pieces: Vector = {}
+    pieces: Amounts = {}
     names = list(pool.gpu_resource_names)
     if not draw(st.integers(0, 9)):
         names = sorted({name for each in cluster.pools for name in each.gpu_resource_names})
@@ -60,7 +61,7 @@ def _pieces(draw: st.DrawFn, cluster: Cluster, pool: Pool) -> Vector:
     return pieces
 
 
-def _gang(queue: ClusterQueue, pool: Pool, pod: Vector) -> st.SearchStrategy[int]:
+def _gang(queue: ClusterQueue, pool: Pool, pod: Amounts) -> st.SearchStrategy[int]:
     """One pod, a few, or about as many as the queue's own quota carries."""
     share = next(each for each in queue.shares if each.pool is pool)
     own = min(share.nominal[name] // amount for name, amount in pod.items() if share.nominal.get(name))

@@ -14,7 +14,7 @@ from gpuc.catalog.schemas import DERIVE, chart, table
 from gpuc.emit.argocd import argocd
 from gpuc.emit.component import Component, Kind, components
 from gpuc.emit.project import OWN_CLUSTER_KINDS, OWN_KINDS
-from gpuc.emit.sync import OPTIONS, WAVE
+from gpuc.kubernetes.argocd import OPTIONS, WAVE
 from gpuc.manifest.manifest import Manifest, Text, Values
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from gpuc.emit.policy_facts import FACTS
+from gpuc.kubernetes.amounts import CPU
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Namespace, Pool, Tenant
-from gpuc.model.names import CPU, EFA, GPU, HUGEPAGES, POOL_LABEL, QUEUE_LABEL, SHARED_GPU
+from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL, QUEUE_LABEL, SHARED_GPU
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 

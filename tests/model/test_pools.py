@@ -2,8 +2,8 @@
 
 import pytest
 
+from gpuc.kubernetes.amounts import MIB
 from gpuc.model import Cluster
-from gpuc.model.vector import MIB
 from tests.conftest import EXAMPLES, example
 
 

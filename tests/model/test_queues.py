@@ -2,8 +2,8 @@
 
 import pytest
 
+from gpuc.kubernetes.amounts import MIB, total
 from gpuc.model import Cluster, ClusterQueue, Share
-from gpuc.model.vector import MIB, total
 from tests.conftest import EXAMPLES, example
 
 
@@ -70,6 +70,14 @@ def test_a_tenants_ceiling_is_its_own_and_what_others_really_lend(prod: Cluster)
     batch = (4 + 4) * 8
     lab = 4
     assert research.ceiling["nvidia.com/gpu"] == train + batch + lab
+
+
+def test_what_others_lend_does_not_depend_on_what_a_queue_may_borrow(prod: Cluster) -> None:
+    found = {queue.name: queue for queue in prod.queues}
+    train = share(prod, "search", "train-h100")
+    assert prod.lent(found["search"], train)["nvidia.com/gpu"] == 4 * 8, "research lends four nodes"
+    assert prod.ceiling(found["search"], train)["nvidia.com/gpu"] == (6 + 4) * 8
+    assert set(prod.lent(found["platform-ml"], share(prod, "platform-ml", "embed-l40s")).values()) == {0}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -10,9 +10,10 @@ import pytest
 
 from gpuc.model import Cluster, ClusterQueue
 from gpuc.model.names import EFA, GPU
-from gpuc.rehearse.expectation import Request, cluster_queues, expect
+from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.outcome import Outcome, Request, agrees
 from gpuc.rehearse.quota import Quota
-from gpuc.rehearse.scenes import Outcome, Scene, agrees, all_scenes
+from gpuc.rehearse.scenes import Scene, all_scenes
 
 from .conftest import Change
 

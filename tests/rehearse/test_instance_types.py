@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gpuc.emit import emit
+from gpuc.kubernetes.amounts import CPU
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Pool
-from gpuc.model.names import CPU, POOL_LABEL
+from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.instance_types import OVERHEAD_CPU_MILLI, instance_types, reserves
 
 from ..conftest import EXAMPLES, example

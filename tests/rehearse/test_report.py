@@ -10,10 +10,11 @@ import pytest
 from gpuc.cli.rehearse_command import matches, run_rehearsal
 from gpuc.diagnostics.finding import Mark
 from gpuc.diagnostics.usage import UsageError
+from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.play import Played
 from gpuc.rehearse.report import LISTED, closing, outcome_text, render
 from gpuc.rehearse.result import Result, Tried, Trouble
-from gpuc.rehearse.scenes import Outcome, Scene
+from gpuc.rehearse.scenes import Scene
 from tests.conftest import ROOT
 
 REFUSED = Outcome("refused", by="Kueue", words="insufficient quota")

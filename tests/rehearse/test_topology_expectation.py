@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gpuc.model import Cluster, ClusterQueue
-from gpuc.rehearse.expectation import Request, cluster_queues, expect
+from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.outcome import Request
 from tests.conftest import example
 
 SMALL = {"cpu": 1000, "memory": 2**30, "nvidia.com/gpu": 1}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from gpuc.emit.kueue import LEVEL_LABELS
+from gpuc.kubernetes.amounts import texts
+from gpuc.kubernetes.kueue import LEVEL_LABELS, REQUIRED_TOPOLOGY
 from gpuc.model.names import POOL_LABEL
-from gpuc.model.vector import texts
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.expectation import Request
 from gpuc.rehearse.fabric import BLOCK_NODES
-from gpuc.rehearse.scenes import Outcome
+from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.trace import PodSet, Site, Walk, Work
-from gpuc.trace.flavors import REQUIRED
 
 
 def site(spec: CompiledSpec) -> Site:
@@ -24,7 +22,7 @@ def work_for(known: Site, queue: str, request: Request) -> Work:
     quantities = texts(request.pod)
     container = {"name": "work", "resources": {"requests": quantities, "limits": quantities}}
     pod = {"containers": [container], **({"nodeSelector": {POOL_LABEL: request.pool}} if request.pool else {})}
-    notes = {REQUIRED: LEVEL_LABELS["block"]} if request.one_block else {}
+    notes = {REQUIRED_TOPOLOGY: LEVEL_LABELS["block"]} if request.one_block else {}
     local = known.local_queues[queue][0]
     return Work((PodSet(pod, request.pods, notes=notes),), local.namespace, local.name)
 

@@ -6,11 +6,12 @@ from functools import cache
 
 import pytest
 
+from gpuc.kubernetes.amounts import quantity_text
 from gpuc.model import ClusterQueue
-from gpuc.model.vector import quantity_text
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.expectation import Request, cluster_queues, expect
-from gpuc.rehearse.scenes import Outcome, all_scenes
+from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.outcome import Outcome, Request
+from gpuc.rehearse.scenes import all_scenes
 from gpuc.trace import Site, Stage, Walk, walk
 from tests.conformance.differential import Case, kept_cases, random_cases
 from tests.conformance.lane import compiled

@@ -13,11 +13,11 @@ from gpuc.diagnostics.finding import Mark, Path, Stop
 from gpuc.diagnostics.report.console import complain, put
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError, nearest
+from gpuc.kubernetes.amounts import Amounts
 from gpuc.lint.load.gather import gather
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.trace import PodSet, Site, Work, walk, work_of
-from gpuc.trace.amounts import Amounts
 from gpuc.trace.limits import container_limits
 from gpuc.trace.report import Traced, render
 from gpuc.trace.work import requests
@@ -239,11 +239,11 @@ def _described(site: Site, options: TraceOptions) -> tuple[Work, str]:
 
 
 def _require_quantities(asked: dict[str, str]) -> None:
-    from gpuc.kubernetes.canonical import canonical_quantity
+    from gpuc.kubernetes.quantity import parse_quantity
 
     for name, value in asked.items():
         try:
-            canonical_quantity(value)
+            parse_quantity(value)
         except ValueError as error:
             raise UsageError(f"{name}: {error}") from None
 

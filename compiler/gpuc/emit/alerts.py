@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gpuc.emit.kueue import pods_ready_minutes, queued_pools
+from gpuc.kubernetes.amounts import quantity_text
 from gpuc.model import Cluster, Pool
-from gpuc.model.vector import quantity_text
 
 IDLE_SHARE = 0.05
 """Of the time that the GPU's engines work, below which work holds a GPU for nothing."""

@@ -8,7 +8,8 @@ from typing import Any
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, Component, Folder, webhook_certificate
 from gpuc.emit.policy_facts import FACTS
-from gpuc.emit.sync import OPTIONS, wave
+from gpuc.emit.sync import wave
+from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import TENANT_KEY, WHY
@@ -156,7 +157,7 @@ def _constraints(cluster: Cluster, policy: Policy) -> Iterator[Manifest]:
 def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, parameters: Body) -> Manifest:
     # The kind exists only once Gatekeeper has read the template.
     skip = {OPTIONS: "SkipDryRunOnMissingResource=true"}
-    spec: Body = {"enforcementAction": cluster.policy_stage(policy.name), "match": matched(policy, selector)}
+    spec: Body = {"enforcementAction": cluster.policy_stage(policy.name), "match": policy.match(selector)}
     if parameters:
         spec["parameters"] = parameters
     return Manifest(
@@ -168,16 +169,6 @@ def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, par
         annotations=wave(CONSTRAINT_WAVE) | skip | {WHY: policy.why},
         body={"spec": spec},
     )
-
-
-def matched(policy: Policy, selector: Body) -> Body:
-    """What a constraint of a policy judges in the namespaces that a selector finds."""
-    match: Body = {"scope": "Namespaced", "kinds": list(policy.kinds), "namespaceSelector": selector}
-    kinds = {kind for entry in policy.kinds for kind in entry["kinds"]}
-    if {"Pod", "Job"} <= kinds:
-        # It reads pod templates itself, and there knows what was before; an expanded pod always counts as new.
-        match["source"] = "Original"
-    return match
 
 
 def _parameters(cluster: Cluster, policy: Policy, tenant: Tenant) -> Body:

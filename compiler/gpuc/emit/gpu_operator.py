@@ -17,7 +17,7 @@ from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, PLATFORM, PRIVIL
 from gpuc.emit.layout_gate import layout_gate
 from gpuc.emit.metrics import metric_list
 from gpuc.manifest.manifest import Artifact, Body, Values
-from gpuc.model import Cluster, Pool
+from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
 from gpuc.model.sharing import Sharing
 
@@ -54,11 +54,11 @@ def _config_maps(cluster: Cluster, embedded: dict[str, Body]) -> Body:
     }
 
 
-def _plugin_configs(pools: tuple[Pool, ...], embedded: dict[str, Body]) -> Body:
+def _plugin_configs(pools: tuple[GpuPool, ...], embedded: dict[str, Body]) -> Body:
     """Configurations of the device plugin by name; none where the image has a device plugin of its own."""
     if pools[0].image.device_plugin == "image":
         return {}
-    sharings = {pool.sharing.plugin_config: pool.sharing for pool in pools if pool.sharing}
+    sharings = {pool.sharing.plugin_config: pool.sharing for pool in pools}
     sharings.setdefault(DEFAULT_PLUGIN_CONFIG, Sharing("exclusive"))
     return {name: _text(_plugin_config(sharings[name]), embedded) for name in sorted(sharings)}
 
@@ -88,7 +88,7 @@ def _plugin_config(sharing: Sharing) -> Body:
     return config
 
 
-def _mig_layouts(pools: tuple[Pool, ...], embedded: dict[str, Body]) -> Body:
+def _mig_layouts(pools: tuple[GpuPool, ...], embedded: dict[str, Body]) -> Body:
     """The file of the MIG manager with the layout of each pool that it cuts; none where it cuts none."""
     cut = [pool for pool in pools if pool.mig_by_operator]
     if not cut:
@@ -99,19 +99,16 @@ def _mig_layouts(pools: tuple[Pool, ...], embedded: dict[str, Body]) -> Body:
     return {"config.yaml": _text({"version": "v1", "mig-configs": layouts}, embedded)}
 
 
-def _mig_layout(pool: Pool) -> list[Body]:
+def _mig_layout(pool: GpuPool) -> list[Body]:
     """The entry of one pool in the MIG manager's configuration: GPUs of the same layout together."""
-    assert pool.sharing is not None, "only pools with MIG have a layout"
-    gpus: dict[tuple[tuple[str, int], ...], list[int]] = {}
-    for index, layout in enumerate(pool.sharing.layouts):
-        gpus.setdefault(layout, []).append(index)
+    gpus = pool.sharing.gpus_by_layout
     if len(gpus) == 1:
         return [{"devices": "all", "mig-enabled": True, "mig-devices": dict(pool.sharing.layouts[0])}]
     return [
-        {"devices": indices, "mig-enabled": True, "mig-devices": dict(layout)}
+        {"devices": numbers, "mig-enabled": True, "mig-devices": dict(layout)}
         if layout
-        else {"devices": indices, "mig-enabled": False}
-        for layout, indices in gpus.items()
+        else {"devices": numbers, "mig-enabled": False}
+        for layout, numbers in gpus.items()
     ]
 
 

@@ -9,10 +9,10 @@ from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, Component, Folder
 from gpuc.emit.disruption import disruption, expire_after, termination_grace
 from gpuc.emit.nodes import node_class
 from gpuc.emit.sync import kept, kept_until_leaving
+from gpuc.kubernetes.amounts import CPU, quantity_text, texts
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import CPU, EFA, GPU
-from gpuc.model.vector import quantity_text, texts
+from gpuc.model.names import EFA, GPU
 
 OVERLAY_WEIGHT = 10
 NODES = "nodes"

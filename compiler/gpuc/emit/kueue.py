@@ -6,24 +6,12 @@ from collections.abc import Iterator
 
 from gpuc.emit.block import block_yaml
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, Component, Folder, webhook_certificate
-from gpuc.emit.queues import KUEUE_API, fair_share, queue_objects
+from gpuc.emit.queues import fair_share, queue_objects
 from gpuc.emit.sync import kept, wave
+from gpuc.kubernetes.kueue import KUEUE_API, LEVEL_LABELS
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
 from gpuc.model import Cluster, Cohort, Pool
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
-
-LEVEL_LABELS = {
-    "zone": "topology.kubernetes.io/zone",
-    "block": "topology.k8s.aws/network-node-layer-3",
-    "host": "kubernetes.io/hostname",
-}
-"""Node label by topology level, widest first.
-
-EC2 numbers the layers of its network from the top; the third is the lowest that all of its networks have, a few have a
-fourth beneath. The cloud controller manager labels nodes after they joined, hence only where nodes exist before work.
-
-Source: EC2 user guide, how instance topology works
-"""
 
 RETENTION = "168h"
 """How long Kueue keeps finished Workloads; without a limit they fill etcd."""
@@ -124,24 +112,14 @@ def _wait_for_pods_ready(pools: tuple[Pool, ...]) -> Body:
     }
 
 
-def _topology_levels(pool: Pool) -> list[str]:
-    """The levels that a pool names, widest first: Kueue refuses a host that is not the last."""
-    return [level for level in LEVEL_LABELS if level in (pool.spec.topology or ())]
-
-
-def topology_name(pool: Pool) -> str:
-    """The name says the levels, because levels are immutable: other levels are another object."""
-    return "-".join(_topology_levels(pool))
-
-
 def _topologies(cluster: Cluster, pools: tuple[Pool, ...]) -> Iterator[Manifest]:
     """One per combination of levels, whichever pools use it.
 
     Kept, because Kueue's finalizer holds it until no flavor names it.
     """
-    for name, pool in sorted({topology_name(pool): pool for pool in reversed(pools) if pool.spec.topology}.items()):
+    for name, pool in sorted({pool.topology_name: pool for pool in reversed(pools) if pool.spec.topology}.items()):
         file = cluster.out(f"kueue/config/topologies/{name}.yaml")
-        levels = [{"nodeLabel": LEVEL_LABELS[level]} for level in _topology_levels(pool)]
+        levels = [{"nodeLabel": LEVEL_LABELS[level]} for level in pool.topology_levels]
         body: Body = {"spec": {"levels": levels}}
         yield Manifest(file, (*pool.path, "topology"), KUEUE_API, "Topology", name, body, annotations=kept(cluster, 0))
 
@@ -155,7 +133,7 @@ def _flavor(cluster: Cluster, pool: Pool) -> Manifest:
     if pool.taints:
         spec["tolerations"] = [taint.toleration() for taint in pool.taints]
     if pool.spec.topology:
-        spec["topologyName"] = topology_name(pool)
+        spec["topologyName"] = pool.topology_name
     file = cluster.out(f"kueue/config/flavors/{pool.name}.yaml")
     return Manifest(
         file, pool.path, KUEUE_API, "ResourceFlavor", pool.name, {"spec": spec}, annotations=kept(cluster, 0)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.sync import kept
-from gpuc.kubernetes.quantity import format_count
+from gpuc.kubernetes.amounts import quantity_text
+from gpuc.kubernetes.kueue import KUEUE_API
+from gpuc.kubernetes.quantity import format_quantity
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, ClusterQueue, Queue, Share
 from gpuc.model.names import TENANT_KEY
-from gpuc.model.vector import quantity_text
-
-KUEUE_API = "kueue.x-k8s.io/v1beta2"
 
 _STRATEGY = {"best-effort": "BestEffortFIFO", "strict": "StrictFIFO"}
 _WITHIN_QUEUE = {
@@ -35,7 +34,7 @@ def queue_objects(cluster: Cluster, queue: Queue) -> Iterator[Manifest]:
 
 def fair_share(cluster: Cluster, weight: int) -> Body:
     """The weight where the cluster shares fairly; nothing where it does not."""
-    return {"fairSharing": {"weight": format_count(weight)}} if cluster.spec.queueing.fair_sharing else {}
+    return {"fairSharing": {"weight": format_quantity(weight)}} if cluster.spec.queueing.fair_sharing else {}
 
 
 def _spec(cluster: Cluster, queue: Queue, part: ClusterQueue) -> Body:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from gpuc.kubernetes.argocd import COMPARE, OPTIONS, WAVE
 from gpuc.model import Cluster
-
-WAVE = "argocd.argoproj.io/sync-wave"
-OPTIONS = "argocd.argoproj.io/sync-options"
-COMPARE = "argocd.argoproj.io/compare-options"
 
 _PRUNE = {"never": "Delete=false,Prune=false", "confirm": "Delete=confirm,Prune=false", "automatic": ""}
 

@@ -6,22 +6,20 @@ from collections.abc import Iterator
 
 from gpuc.emit.nccl import nccl_environment
 from gpuc.emit.network import network_policies
-from gpuc.emit.queues import KUEUE_API
 from gpuc.emit.roles import member_role
 from gpuc.emit.sync import kept, wave
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, quantity_text, texts
+from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Namespace, Tenant
-from gpuc.model.names import COST_LABEL, CPU, ENVIRONMENT_LABEL, EPHEMERAL_STORAGE, MEMORY, TENANT_KEY
-from gpuc.model.vector import quantity_text
+from gpuc.model.names import COST_LABEL, ENVIRONMENT_LABEL, TENANT_KEY
+from gpuc.model.tenant import DEFAULT_REQUEST
 
 JOBS_MAX = 1000
 """Jobs that may stand in a namespace, finished ones included: a runaway loop must not fill etcd."""
 
 VOLUME_CLAIMS_MAX = 100
 """PersistentVolumeClaims that may stand in a namespace."""
-
-DEFAULT_REQUEST = {CPU: "100m", MEMORY: "256Mi", EPHEMERAL_STORAGE: "1Gi"}
-"""What a container asks for that says nothing, such as an injected sidecar: the quota refuses pods without requests."""
 
 
 def tenants(cluster: Cluster) -> Iterator[Artifact]:
@@ -92,7 +90,7 @@ def _default_requests(cluster: Cluster, tenant: Tenant, namespace: Namespace) ->
 
     A default limit would also be set where only a request is given, and the pod refused when that is larger.
     """
-    limits = [{"type": "Container", "defaultRequest": dict(DEFAULT_REQUEST)}]
+    limits = [{"type": "Container", "defaultRequest": texts(DEFAULT_REQUEST)}]
     body: Body = {"spec": {"limits": limits}}
     file, notes = _file(cluster, tenant), wave(0)
     return Manifest(file, namespace.path, "v1", "LimitRange", "gpuc", body, namespace.name, annotations=notes)

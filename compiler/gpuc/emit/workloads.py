@@ -5,24 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpuc.emit.kueue import LEVEL_LABELS
 from gpuc.emit.policy_facts import FACTS
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, scale, texts
+from gpuc.kubernetes.kueue import LEVEL_LABELS, PREFERRED_TOPOLOGY
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Namespace, Pool, Queue, Tenant
-from gpuc.model.names import (
-    CPU,
-    DOMAIN,
-    EPHEMERAL_STORAGE,
-    GPU,
-    HUGEPAGES,
-    MEMORY,
-    POOL_LABEL,
-    PRIORITY_LABEL,
-    QUEUE_LABEL,
-    SHARED_GPU,
-    mig_resource,
-)
-from gpuc.model.vector import GIB, MIB, Vector, scale, texts
+from gpuc.model.names import DOMAIN, GPU, HUGEPAGES, POOL_LABEL, PRIORITY_LABEL, QUEUE_LABEL, SHARED_GPU
 
 USAGE = f"{DOMAIN}/usage"
 """Annotation that tells how to use a template."""
@@ -49,7 +37,7 @@ class _Template:
     """The LocalQueue."""
     tenant: Tenant
     namespace: Namespace
-    resources: Vector
+    resources: Amounts
     """Requests and limits of its one container."""
     pods: int = 1
 
@@ -82,7 +70,7 @@ def workloads(cluster: Cluster) -> Iterator[Artifact]:
                 yield from _objects(cluster, _Template(name, pool, part.name, tenant, namespace, room, pods))
 
 
-def _open_queues(cluster: Cluster, pool: Pool, room: Vector) -> list[Queue]:
+def _open_queues(cluster: Cluster, pool: Pool, room: Amounts) -> list[Queue]:
     """The queues that can ever admit a pod of the pool: none of what leaves does."""
     if pool.spec.leaving:
         return []
@@ -93,7 +81,7 @@ def _open_queues(cluster: Cluster, pool: Pool, room: Vector) -> list[Queue]:
     ]
 
 
-def _can_have(cluster: Cluster, queue: Queue, pool: Pool, room: Vector) -> bool:
+def _can_have(cluster: Cluster, queue: Queue, pool: Pool, room: Amounts) -> bool:
     most = next(cluster.ceiling(queue, share) for share in queue.shares if share.pool is pool)
     return all(most.get(name, 0) >= amount for name, amount in room.items())
 
@@ -125,29 +113,21 @@ def _gang_nodes(queue: Queue, pool: Pool) -> int:
     return max(1, min(GANG_NODES, owned // max(1, pool.node.get(GPU, 1))))
 
 
-def _portions(pool: Pool) -> dict[str, Vector]:
+def _portions(pool: Pool) -> dict[str, Amounts]:
     """What one pod takes, by the suffix of its template: a full node, or one piece of each GPU resource."""
-    machine = {name: pool.node[name] for name in (CPU, MEMORY, EPHEMERAL_STORAGE)}
     sharing = pool.sharing
-    if sharing is None:
-        return {"": scale(machine, 1, 8)}
+    if sharing is None or sharing.mode == "shared":
+        return {"": next(iter(pool.portions.values()))}
     if sharing.mode == "exclusive":
         return {"": dict(pool.node)}
-    gpus = pool.gpus_per_node
-    if sharing.mode == "shared":
-        return {"": {**scale(machine, 1, gpus * sharing.replicas), SHARED_GPU: 1}}
-    found: dict[str, Vector] = {}
-    for profile in sharing.slices():
-        assert pool.profiles is not None, "a layout was placed on them"
-        part = scale(machine, pool.profiles.profiles[profile].memory_slices, pool.profiles.memory_slices * gpus)
-        resource = GPU if sharing.strategy == "single" else mig_resource(profile)
-        found[profile.replace(".", "-").replace("+", "-")] = {**part, resource: 1}
-    if sharing.whole_gpus:
-        found["whole"] = {**scale(machine, 1, gpus), GPU: 1}
-    return found
+    found = {
+        profile.replace(".", "-").replace("+", "-"): pool.portions[sharing.resource(profile)]
+        for profile in sharing.slices()
+    }
+    return found | ({"whole": pool.portions[GPU]} if sharing.whole_gpus else {})
 
 
-def _room(cluster: Cluster, vector: Vector) -> Vector:
+def _room(cluster: Cluster, vector: Amounts) -> Amounts:
     """The vector with room beside it: whole cores where there are any, and the huge pages that EFA really uses."""
     room = vector | scale({name: vector[name] for name in (CPU, MEMORY)}, ROOM_PERCENT, 100)
     room[CPU] = room[CPU] // 1000 * 1000 or room[CPU]
@@ -219,7 +199,7 @@ def _pod_metadata(template: _Template) -> Body:
     levels = template.pool.spec.topology
     if levels:
         level = "block" if "block" in levels else levels[0]
-        notes["kueue.x-k8s.io/podset-preferred-topology"] = LEVEL_LABELS[level]
+        notes[PREFERRED_TOPOLOGY] = LEVEL_LABELS[level]
     return {"metadata": {"annotations": notes}} if notes else {}
 
 

@@ -1,52 +1,104 @@
-"""Kubernetes quantities in whole base units: parsing what a user wrote, printing what Go would print."""
+"""Quantities as k8s.io/apimachinery reads, rounds and prints them.
+
+Source: k8s.io/apimachinery v0.35, pkg/api/resource: quantity.go (ParseQuantity, CanonicalizeBytes), suffix.go
+"""
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+from typing import Any, Literal
 
-_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
-_DECIMAL = {
-    "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 10**3), "": Fraction(1),
-    "k": Fraction(10**3), "M": Fraction(10**6), "G": Fraction(10**9), "T": Fraction(10**12),
-    "P": Fraction(10**15), "E": Fraction(10**18),
-}  # fmt: skip
-_TEXT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|([KMGTPE]i|[numkMGTPE]?))", re.ASCII)
+Form = Literal["decimal", "binary", "exponent"]
+"""What a quantity is printed in: k, M, G; Ki, Mi, Gi; or e3, e6, e9."""
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_DECIMAL = {-9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
+_POWERS = {suffix: power for power, suffix in _DECIMAL.items()}
+_GRAMMAR = re.compile(
+    r"(?P<sign>[+-]?)(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+    r"(?:(?P<binary>[KMGTPE]i)|[eE](?P<exponent>[+-]?[0-9]+)|(?P<decimal>[numkMGTPE]?))"
+)
+_LARGEST = Fraction(2**63 - 1)
+_NANO = 10**9
+_MOST_CHARACTERS = 64
+"""Longer text is refused before any arithmetic: no quantity that fits in 64 bits needs it."""
 
 
+@lru_cache(maxsize=8192)
 def parse_quantity(text: str) -> Fraction:
-    """The value of a quantity in base units: "200Gi" is 214748364800, "500m" is one half.
+    """The value that Kubernetes stores for a quantity, in base units: "200Gi" is 214748364800, "500m" is one half.
+
+    Below one nano it rounds away from zero, above 2^63-1 it stays there, both as apimachinery does.
 
     Raises:
-        ValueError: when Kubernetes would not take the text.
-    Source: k8s.io/apimachinery pkg/api/resource, the grammar in quantity.go
+        ValueError: when the text is not a quantity.
     """
-    match = _TEXT.fullmatch(text)
-    if not match:
-        raise ValueError(f'"{text}" is no quantity; write a number with a unit such as 500m, 16, 200Gi or 2Ti')
-    number, exponent, suffix = match.groups()
-    if exponent:
-        return Fraction(number) * Fraction(10) ** int(exponent[1:])
-    return Fraction(number) * (_BINARY[suffix] if suffix in _BINARY else _DECIMAL[suffix or ""])
+    return Fraction(_parse(text)[0], _NANO)
 
 
-def format_bytes(count: int) -> str:
-    """Bytes in the largest binary unit that divides them: 5497558138880 is 5Ti, 1000 is 1000."""
-    for suffix, size in reversed(_BINARY.items()):
-        if count and count % size == 0:
-            return f"{count // size}{suffix}"
-    return str(count)
+def quantity(value: Any) -> Fraction | None:
+    """The same of any value in an object; None where it is no quantity."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        return parse_quantity(str(value))
+    except ValueError:
+        return None
 
 
-def format_milli(milli: int) -> str:
-    """Thousandths as Go prints them: 1500 is 1500m, 192000 is 192, 2000000 is 2k."""
-    return f"{milli}m" if milli % 1000 else format_count(milli // 1000)
+@lru_cache(maxsize=4096)
+def canonical_quantity(text: str) -> str:
+    """The text that Kubernetes stores for a quantity: "1024Mi" is "1Gi", "1000m" is "1", "2000" is "2k".
+
+    Raises:
+        ValueError: when the text is not a quantity.
+    """
+    return _print(*_parse(text))
 
 
-def format_count(count: int) -> str:
-    """A whole number as Go prints it: 8 is 8, 2000 is 2k."""
-    for suffix in ("E", "P", "T", "G", "M", "k"):
-        size = int(_DECIMAL[suffix])
-        if count and count % size == 0:
-            return f"{count // size}{suffix}"
-    return str(count)
+def is_canonical_quantity(text: str) -> bool:
+    """Whether the text is a quantity and the API server would store it letter by letter."""
+    try:
+        return canonical_quantity(text) == text
+    except ValueError:
+        return False
+
+
+def format_quantity(value: int | Fraction, form: Form = "decimal") -> str:
+    """The canonical text of a value in whole nanos: 2000 is "2k", one half is "500m"; in binary form 2^30 is "1Gi"."""
+    return _print(int(value * _NANO), form)
+
+
+def _parse(text: str) -> tuple[int, Form]:
+    """Billionths, and the form that the text is written in."""
+    match = _GRAMMAR.fullmatch(text) if len(text) <= _MOST_CHARACTERS else None
+    if match is None:
+        raise ValueError(f'"{text}" is not a quantity; write a number with a unit such as 500m, 16, 200Gi or 2Ti')
+    form: Form = "binary" if match["binary"] else "exponent" if match["exponent"] else "decimal"
+    value = Fraction(match["number"].rstrip("."))
+    if form == "binary":
+        value *= 1024 ** _BINARY.index(match["binary"])
+    else:
+        power = int(match["exponent"]) if form == "exponent" else _POWERS[match["decimal"] or ""]
+        # Powers far outside of what a quantity can hold are cut off.
+        value *= Fraction(10) ** max(-2 * _MOST_CHARACTERS, min(power, 2 * _MOST_CHARACTERS))
+    nanos = int(min(Fraction(ceil(value * _NANO)), _LARGEST * _NANO))
+    return -nanos if match["sign"] == "-" else nanos, form
+
+
+def _print(nanos: int, form: Form) -> str:
+    if nanos == 0:
+        return "0"
+    if form == "binary" and nanos % _NANO == 0 and abs(nanos) >= 1024 * _NANO:
+        value, power = nanos // _NANO, 0
+        while value % 1024 == 0 and power < len(_BINARY) - 1:
+            value, power = value // 1024, power + 1
+        return f"{value}{_BINARY[power]}"
+    power = -9
+    while nanos % 1000 == 0 and power < 18:
+        nanos, power = nanos // 1000, power + 3
+    if form != "exponent":
+        return f"{nanos}{_DECIMAL[power]}"
+    return f"{nanos}e{power}" if power else str(nanos)

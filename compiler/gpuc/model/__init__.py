@@ -1,6 +1,7 @@
 """The cluster as rules and emitters see it: names resolved, defaults applied, numbers computed once."""
 
 from gpuc.model.cluster import Cluster
+from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.pool import Pool, Taint
 from gpuc.model.queue import ClusterQueue, Cohort, Queue, Share
 from gpuc.model.resolve import resolve
@@ -10,6 +11,7 @@ __all__ = [
     "Cluster",
     "ClusterQueue",
     "Cohort",
+    "GpuPool",
     "Namespace",
     "Pool",
     "Profile",

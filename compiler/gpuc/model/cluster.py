@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import Amounts
+from gpuc.kubernetes.quota import Key, Node
+from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.pool import Pool
-from gpuc.model.queue import Cohort, Queue, Share, ceiling
+from gpuc.model.queue import Cohort, Queue, Share
+from gpuc.model.quota import quota_nodes
 from gpuc.model.tenant import Profile, Tenant
-from gpuc.model.vector import Vector
 from gpuc.policy.library import Policy
 from gpuc.spec.cloud import Aws
 from gpuc.spec.cluster import Spec
@@ -47,8 +51,8 @@ class Cluster:
         return self.spec.cloud.aws
 
     @property
-    def gpu_pools(self) -> tuple[Pool, ...]:
-        return tuple(pool for pool in self.pools if pool.is_gpu)
+    def gpu_pools(self) -> tuple[GpuPool, ...]:
+        return tuple(pool for pool in self.pools if isinstance(pool, GpuPool))
 
     @property
     def efa_pools(self) -> tuple[Pool, ...]:
@@ -96,9 +100,22 @@ class Cluster:
     def cohort_of(self, queue: Queue) -> Cohort | None:
         return next((cohort for cohort in self.cohorts if cohort.name == queue.spec.cohort), None)
 
-    def ceiling(self, queue: Queue, share: Share) -> Vector:
+    @cached_property
+    def quota_nodes(self) -> dict[str, Node]:
+        """What each ClusterQueue has, lends and borrows."""
+        return quota_nodes(self.queues, self.cohorts)
+
+    def ceiling(self, queue: Queue, share: Share) -> Amounts:
         """What a queue can ever have of the pool of one of its shares."""
-        return ceiling(queue, share, self.cohort_of(queue))
+        return self._by_resource(queue, share, Node.capacity)
+
+    def lent(self, queue: Queue, share: Share) -> Amounts:
+        """What other queues lend to a queue of the pool of one of its shares, whatever it may borrow."""
+        return self._by_resource(queue, share, Node.lent)
+
+    def _by_resource(self, queue: Queue, share: Share, figure: Callable[[Node, Key], int]) -> Amounts:
+        name = next(part.name for part in queue.cluster_queues if share.pool.name in [pool.name for pool in part.pools])
+        return {resource: figure(self.quota_nodes[name], (share.pool.name, resource)) for resource in share.nominal}
 
     def queues_of(self, pool: Pool) -> tuple[Queue, ...]:
         """The queues that name a pool."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from gpuc.catalog.operations import Kubelet
 from gpuc.catalog.records import InstanceType
-from gpuc.model.names import CPU, EPHEMERAL_STORAGE, MEMORY
-from gpuc.model.vector import GIB, MIB, Vector
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts
 
 
 def predicted_allocatable(
     instance: InstanceType, kubelet: Kubelet, disk_bytes: int, system_cpu_milli: int = 0
-) -> Vector:
+) -> Amounts:
     """cpu, memory and ephemeral storage that Karpenter predicts a node of this type leaves to pods.
 
     disk_bytes is the root volume, or the instance store where that carries the pods; system_cpu_milli is what the

@@ -7,25 +7,13 @@ from functools import cached_property
 from typing import Literal
 
 from gpuc.catalog.operations import Kubelet
-from gpuc.catalog.records import Daemonset, Gpu, Image, InstanceType, MigProfileSet
+from gpuc.catalog.records import Daemonset, Image, InstanceType
 from gpuc.diagnostics.finding import Path
-from gpuc.model.names import (
-    CPU,
-    EFA,
-    GPU,
-    GPU_TAINT_VALUE,
-    HUGEPAGES,
-    LAYOUT_TAINT,
-    MEMORY,
-    MIG_CONFIG_LABEL,
-    MODE_KEY,
-    PLUGIN_CONFIG_LABEL,
-    POOL_LABEL,
-    TENANT_KEY,
-)
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, scale, smallest
+from gpuc.kubernetes.kueue import LEVEL_LABELS
+from gpuc.model.names import EFA, HUGEPAGES, POOL_LABEL, TENANT_KEY
 from gpuc.model.node import predicted_allocatable
 from gpuc.model.sharing import Sharing
-from gpuc.model.vector import GIB, MIB, Vector, smallest
 from gpuc.spec.pools import Pool as PoolSpec
 
 LAYOUT_GATE_CPU_MILLI, LAYOUT_GATE_MEMORY_MIB = 10, 32
@@ -55,24 +43,18 @@ CILIUM_TAINT = Taint("node.cilium.io/agent-not-ready", "true", "NoExecute")
 """On nodes whose pods are not connected yet."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Pool:
-    """Nodes of one kind."""
+    """Nodes of one kind; without GPUs where it is no GpuPool."""
 
     name: str
     path: Path
     spec: PoolSpec
     instances: tuple[InstanceType, ...]
-    gpu: Gpu | None
-    """None in general pools."""
-    profiles: MigProfileSet | None
-    """The MIG profiles of its GPUs; None without MIG."""
     image: Image
     ami: str
     """The alias with its version, or the AMI's id."""
     zones: tuple[str, ...]
-    sharing: Sharing | None
-    """None in general pools."""
     dedicated_to: str
     """The tenant that has it for itself; empty where it is not dedicated."""
     network_policy_engine: str
@@ -80,10 +62,12 @@ class Pool:
     daemonsets: tuple[Daemonset, ...]
     """What lands on its nodes beside tenants' pods."""
     kubelet: Kubelet
+    sharing: Sharing | None = None
+    """How its GPUs are shared; None where it has none."""
 
     @property
     def is_gpu(self) -> bool:
-        return self.gpu is not None
+        return False
 
     @property
     def has_efa(self) -> bool:
@@ -105,8 +89,8 @@ class Pool:
 
     @property
     def pins_cpus(self) -> bool:
-        """Whether the kubelet pins cores and aligns them with GPUs: training on whole GPUs."""
-        return self.spec.purpose == "training" and self.sharing is not None and self.sharing.mode == "exclusive"
+        """Whether the kubelet pins cores and aligns them with GPUs."""
+        return False
 
     @property
     def uses_instance_store(self) -> bool:
@@ -120,22 +104,16 @@ class Pool:
     @property
     def mig_by_operator(self) -> bool:
         """Whether the GPU Operator's MIG manager partitions the GPUs, after the node has joined."""
-        return self._has_mig and self.image.mig == "operator"
+        return False
 
     @property
     def mig_by_user_data(self) -> bool:
         """Whether the node partitions itself before its kubelet starts."""
-        return self._has_mig and self.image.mig == "user-data"
-
-    @property
-    def _has_mig(self) -> bool:
-        return self.sharing is not None and self.sharing.kind == "mig"
+        return False
 
     def advertised(self, instance: InstanceType) -> dict[str, int]:
         """Pieces, and bytes of huge pages, by extended resource that a node of the type offers to pods."""
         found: dict[str, int] = {}
-        if self.sharing is not None:
-            found |= self.sharing.gpu_resources(instance.gpu_count)
         if self.has_efa:
             found[EFA] = instance.efa
             if self.hugepages_bytes:
@@ -150,14 +128,14 @@ class Pool:
     @property
     def gpu_resource_names(self) -> tuple[str, ...]:
         """The resources that stand for GPUs, slices or shares."""
-        return tuple(self.sharing.gpu_resources(self.gpus_per_node)) if self.sharing else ()
+        return ()
 
     @property
     def hugepages_bytes(self) -> int:
         """Huge pages that the image allocates on every node for EFA; they are gone from memory."""
         return self.image.efa_hugepages_2mi * 2 * MIB if self.has_efa else 0
 
-    def allocatable(self, instance: InstanceType) -> Vector:
+    def allocatable(self, instance: InstanceType) -> Amounts:
         """All that Karpenter predicts for a node of the type, before daemonsets."""
         disk_bytes = instance.local_nvme_gb * 10**9 if self.uses_instance_store else self.root_volume_bytes
         system_cpu_milli = SYSTEM_CPU_MILLI if self.pins_cpus else 0
@@ -165,7 +143,7 @@ class Pool:
         vector[MEMORY] -= self.hugepages_bytes
         return vector | self.advertised(instance)
 
-    def left(self, instance: InstanceType) -> Vector:
+    def left(self, instance: InstanceType) -> Amounts:
         """What tenants' pods can have of a node of the type: allocatable less the daemonsets' requests."""
         vector = self.allocatable(instance)
         for daemonset in self.daemonsets:
@@ -177,45 +155,49 @@ class Pool:
         return vector
 
     @cached_property
-    def node(self) -> Vector:
+    def node(self) -> Amounts:
         """What a tenant gets with one node, whichever type it is: the smallest of each figure."""
         return smallest([self.left(instance) for instance in self.instances])
 
+    @property
+    def machine(self) -> Amounts:
+        """The part of a node that every pod takes some of."""
+        return {name: self.node[name] for name in (CPU, MEMORY, EPHEMERAL_STORAGE)}
+
     @cached_property
-    def capacity(self) -> Vector:
+    def portions(self) -> dict[str, Amounts]:
+        """What a small part of a node has; where there is no GPU to count by, an eighth of it."""
+        return {"": scale(self.machine, 1, 8)}
+
+    @cached_property
+    def capacity(self) -> Amounts:
         """What all nodes together can give to tenants."""
         return {name: amount * self.nodes_max for name, amount in self.node.items()}
 
     @property
-    def layout_name(self) -> str:
-        """The name of its MIG layout in the operator's configuration."""
-        return f"gpuc-{self.name}"
+    def topology_levels(self) -> list[str]:
+        """The topology levels that it names, widest first: Kueue refuses a host that is not the last."""
+        return [level for level in LEVEL_LABELS if level in (self.spec.topology or ())]
+
+    @property
+    def topology_name(self) -> str:
+        """The name says the levels, because levels are immutable: other levels are another object."""
+        return "-".join(self.topology_levels)
 
     @cached_property
     def labels(self) -> dict[str, str]:
         """Labels that its nodes have from the start."""
-        labels = {POOL_LABEL: self.name}
-        if self.sharing is not None:
-            labels[MODE_KEY] = self.sharing.mode
-            labels[PLUGIN_CONFIG_LABEL] = self.sharing.plugin_config
-        if self.mig_by_operator:
-            labels[MIG_CONFIG_LABEL] = self.layout_name
-        return labels
+        return {POOL_LABEL: self.name}
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
         """What keeps other work off; tolerated by its flavor and by node agents."""
-        taints = []
-        if self.sharing is not None:
-            taints += [Taint(GPU, GPU_TAINT_VALUE), Taint(MODE_KEY, self.sharing.mode)]
-        if self.dedicated_to:
-            taints.append(Taint(TENANT_KEY, self.dedicated_to))
-        return tuple(taints)
+        return (Taint(TENANT_KEY, self.dedicated_to),) if self.dedicated_to else ()
 
     @property
     def layout_taints(self) -> tuple[Taint, ...]:
         """What keeps pods off until the MIG manager is done; node agents work behind it."""
-        return (Taint(LAYOUT_TAINT, "pending"),) if self.mig_by_operator else ()
+        return ()
 
     @property
     def startup_taints(self) -> tuple[Taint, ...]:
@@ -237,13 +219,4 @@ class Pool:
 
         Source: kubernetes-sigs/kueue issues 2215 and 2732, upper ends of the ranges told there
         """
-        minutes = 4 + 10  # launch and join, image pull of up to 30 GB
-        if self.is_gpu and self.image.driver == "operator":
-            minutes += 8
-        if self._has_mig:
-            minutes += 3
-            if self.gpu is not None and self.gpu.architecture == "ampere":
-                minutes += 10  # MIG mode may need one reboot
-        if self.mig_by_operator:
-            minutes += 1
-        return minutes + (1 if self.has_efa else 0)
+        return 4 + 10 + (1 if self.has_efa else 0)  # launch and join, image pull of up to 30 GB, EFA

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import Amounts
 from gpuc.model.pool import Pool
-from gpuc.model.vector import Vector, total
 from gpuc.spec.queues import Cohort as CohortSpec
 from gpuc.spec.queues import Queue as QueueSpec
 
@@ -18,17 +18,12 @@ class Share:
 
     pool: Pool
     path: Path
-    nominal: Vector
+    nominal: Amounts
     """Its own quota."""
-    borrow: Vector | None
+    borrow: Amounts | None
     """The most that it may take of others; None is no limit of its own. Zero without a cohort."""
-    lend: Vector | None
+    lend: Amounts | None
     """The most that others may take of it; None is all. Zero without a cohort."""
-
-    @property
-    def lendable(self) -> Vector:
-        """What others may take at most."""
-        return self.nominal if self.lend is None else self.lend
 
 
 @dataclass(frozen=True)
@@ -77,24 +72,3 @@ class Cohort:
     spec: CohortSpec
     queues: tuple[Queue, ...]
     """The queues of its whole tree: cohorts of one root lend to one another."""
-
-    def others(self, queue: Queue, pool: Pool) -> Vector:
-        """What all other queues of its tree lend of a pool."""
-        return total(
-            share.lendable
-            for other in self.queues
-            if other is not queue
-            for share in other.shares
-            if share.pool is pool
-        )
-
-
-def ceiling(queue: Queue, share: Share, cohort: Cohort | None) -> Vector:
-    """What a queue can ever have of one pool: its own, and what it may borrow as far as others lend it."""
-    if cohort is None:
-        return share.nominal
-    lent = cohort.others(queue, share.pool)
-    return {
-        name: amount + min(lent.get(name, 0), lent.get(name, 0) if share.borrow is None else share.borrow[name])
-        for name, amount in share.nominal.items()
-    }

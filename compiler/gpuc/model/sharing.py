@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from gpuc.model.names import GPU, SHARED_GPU, mig_resource
 from gpuc.spec.sharing import Mig
 
+Layout = tuple[tuple[str, int], ...]
+"""MIG instances of one GPU by profile, sorted; empty where the GPU is whole."""
 Mode = Literal["exclusive", "mig", "shared"]
 Kind = Literal["exclusive", "mig", "timeSlicing", "mps"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sharing:
     """One sharing mode with its numbers."""
 
@@ -22,7 +25,7 @@ class Sharing:
     """Shares per GPU; 1 where GPUs are not shared."""
     strategy: Literal["none", "single", "mixed"] = "none"
     """MIG strategy of the device plugin."""
-    layouts: tuple[tuple[tuple[str, int], ...], ...] = ()
+    layouts: tuple[Layout, ...] = ()
     """Instances by profile of each GPU of a node, by GPU number; an empty layout is a whole GPU. Only with MIG."""
 
     @property
@@ -51,12 +54,10 @@ class Sharing:
             return {SHARED_GPU: gpu_count * self.replicas}
         # Layouts by GPU number name each GPU of the one node size there is; the same layout goes for any number.
         layouts = self.layouts if len(self.layouts) == gpu_count else self.layouts[:1] * gpu_count
-        if self.strategy == "single":
-            return {GPU: sum(count for layout in layouts for _, count in layout)}
         found: dict[str, int] = {}
         for layout in layouts:
             for profile, count in layout or (("", 1),):
-                name = mig_resource(profile) if profile else GPU
+                name = self.resource(profile) if profile else GPU
                 found[name] = found.get(name, 0) + count
         return dict(sorted(found.items()))
 
@@ -67,6 +68,18 @@ class Sharing:
             for profile, count in layout:
                 found[profile] = found.get(profile, 0) + count
         return dict(sorted(found.items()))
+
+    def resource(self, profile: str) -> str:
+        """The resource that MIG instances of a profile are advertised as."""
+        return GPU if self.strategy == "single" else mig_resource(profile)
+
+    @cached_property
+    def gpus_by_layout(self) -> dict[Layout, list[int]]:
+        """Numbers of the GPUs that are cut alike, by their layout."""
+        found: dict[Layout, list[int]] = {}
+        for number, layout in enumerate(self.layouts):
+            found.setdefault(layout, []).append(number)
+        return found
 
     @property
     def whole_gpus(self) -> int:
@@ -83,7 +96,7 @@ class LayoutError(ValueError):
         """The place below `mig` that is wrong: ("gpus", 1)."""
 
 
-def layouts_by_gpu(mig: Mig, gpu_count: int) -> tuple[tuple[tuple[str, int], ...], ...]:
+def layouts_by_gpu(mig: Mig, gpu_count: int) -> tuple[Layout, ...]:
     """The layout of each GPU of a node, by GPU number.
 
     Raises:
@@ -91,7 +104,7 @@ def layouts_by_gpu(mig: Mig, gpu_count: int) -> tuple[tuple[tuple[str, int], ...
     """
     if mig.every is not None:
         return (_frozen(mig.every),) * gpu_count
-    chosen: dict[int, tuple[tuple[str, int], ...]] = {}
+    chosen: dict[int, Layout] = {}
     for number, group in enumerate(mig.gpus or []):
         for index in group.index:
             if index in chosen:
@@ -104,5 +117,5 @@ def layouts_by_gpu(mig: Mig, gpu_count: int) -> tuple[tuple[tuple[str, int], ...
     return tuple(chosen[index] for index in range(gpu_count))
 
 
-def _frozen(layout: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+def _frozen(layout: Mapping[str, int]) -> Layout:
     return tuple(sorted(layout.items()))

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts
 from gpuc.model.pool import Pool
 from gpuc.model.queue import Queue
-from gpuc.model.vector import Vector
 from gpuc.spec.platform import NcclProfile
 from gpuc.spec.tenants import Namespace as NamespaceSpec
 from gpuc.spec.tenants import Tenant as TenantSpec
+
+DEFAULT_REQUEST: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: GIB}
+"""What a container asks for that says nothing, such as an injected sidecar: the quota refuses pods without requests."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Tenant:
     namespaces: tuple[Namespace, ...]
     queues: tuple[Queue, ...]
     """The queues whose tenants name it, in the order of the spec."""
-    ceiling: Vector
+    ceiling: Amounts
     """The most that its queues can ever be given: nominal quota and what they can really borrow."""
 
     @property

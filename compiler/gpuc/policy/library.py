@@ -88,6 +88,15 @@ class Policy:
         """Whether its parameters differ from tenant to tenant."""
         return any(parameter.fact.startswith("tenant.") for parameter in self.parameters)
 
+    def match(self, namespaces: dict[str, Any]) -> dict[str, Any]:
+        """What a constraint of the policy judges in the namespaces that a selector finds."""
+        match: dict[str, Any] = {"scope": "Namespaced", "kinds": list(self.kinds), "namespaceSelector": namespaces}
+        kinds = {kind for entry in self.kinds for kind in entry["kinds"]}
+        if {"Pod", "Job"} <= kinds:
+            # It reads pod templates itself, and there knows what was before; an expanded pod always counts as new.
+            match["source"] = "Original"
+        return match
+
 
 @cache
 def policies() -> dict[str, Policy]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from gpuc.emit.kueue import LEVEL_LABELS
+from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.catalog.records import InstanceType
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, texts, total
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import CPU, EFA, EPHEMERAL_STORAGE, GPU, HUGEPAGES, MEMORY, POOL_LABEL
+from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL
 from gpuc.model.pool import LAYOUT_GATE_CPU_MILLI, LAYOUT_GATE_MEMORY_MIB
-from gpuc.model.vector import MIB, Vector, texts, total
 
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 ZONE_LABEL = "topology.kubernetes.io/zone"
@@ -24,7 +24,7 @@ Source: sigs.k8s.io/karpenter v1.14.1 kwok/cloudprovider/helpers.go
 """
 USD_PER_VCPU_HOUR = 0.05
 """The price of a type whose price nobody published: only the order of prices counts."""
-_GATE: Vector = {CPU: LAYOUT_GATE_CPU_MILLI, MEMORY: LAYOUT_GATE_MEMORY_MIB * MIB}
+_GATE: Amounts = {CPU: LAYOUT_GATE_CPU_MILLI, MEMORY: LAYOUT_GATE_MEMORY_MIB * MIB}
 """What the layout gate asks for, the one DaemonSet that is part of a cluster's tree."""
 _PRICE_SHARE = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
 
@@ -46,25 +46,25 @@ def reserves(cluster: Cluster) -> Iterator[Body]:
                 yield _reserve(pool, instance, amounts)
 
 
-def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Vector:
+def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
     """What a simulated node of a pool has for tenants: the model's `left`, and no piece of what it could advertise."""
     plugins = {name: 0 for name in (GPU, EFA) if name in _capacity(cluster, instance)}
     return plugins | pool.left(instance)
 
 
-def node_capacity(cluster: Cluster, pool: Pool, instance: InstanceType) -> Vector:
+def node_capacity(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
     """The size of a simulated node, by which limits count: EC2's figures, and what its device plugins advertise."""
     size = {CPU: instance.vcpu * 1000, MEMORY: instance.memory_mib * MIB}
     return node_allocatable(cluster, pool, instance) | size
 
 
-def _reserved(cluster: Cluster, pool: Pool, instance: InstanceType) -> Vector:
+def _reserved(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
     """What the provider believes to be left on a node of the pool beyond what the model says is."""
     believed, left = _believed(cluster, instance), _left(pool, instance)
     return {name: believed[name] - left[name] for name in believed if believed[name] > left[name]}
 
 
-def _left(pool: Pool, instance: InstanceType) -> Vector:
+def _left(pool: Pool, instance: InstanceType) -> Amounts:
     """What a node leaves to tenants, and what Karpenter takes off by itself: huge pages, and our own DaemonSet."""
     left = pool.left(instance)
     memory_bytes = left[MEMORY] + left.get(HUGEPAGES, 0)
@@ -72,13 +72,13 @@ def _left(pool: Pool, instance: InstanceType) -> Vector:
     return total([vector, _GATE]) if pool.mig_by_operator else vector
 
 
-def _believed(cluster: Cluster, instance: InstanceType) -> Vector:
+def _believed(cluster: Cluster, instance: InstanceType) -> Amounts:
     """The most that a node of the type leaves in any pool."""
     found = [_left(pool, instance) for pool in cluster.pools if instance in pool.instances]
     return {name: max(left[name] for left in found) for name in found[0]}
 
 
-def _capacity(cluster: Cluster, instance: InstanceType) -> Vector:
+def _capacity(cluster: Cluster, instance: InstanceType) -> Amounts:
     """What the provider is told, so that its allocatable is what the model says is left."""
     believed = _believed(cluster, instance)
     believed[CPU] += OVERHEAD_CPU_MILLI
@@ -133,7 +133,7 @@ def _labels(cluster: Cluster, instance: InstanceType) -> dict[str, str]:
     return labels
 
 
-def _reserve(pool: Pool, instance: InstanceType, amounts: Vector) -> Body:
+def _reserve(pool: Pool, instance: InstanceType, amounts: Amounts) -> Body:
     name = f"node-reserve-{pool.name}-{instance.type.replace('.', '-')}"
     labels = {"app": name}
     container = {"name": "reserve", "image": "reserve", "resources": {"requests": texts(amounts)}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpuc.emit.queues import KUEUE_API
+from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import TENANT_KEY
 from gpuc.rehearse.client import Client, Object

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.catalog.records import InstanceType
+from gpuc.kubernetes.amounts import Amounts, texts
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
-from gpuc.model.vector import Vector, texts
 from gpuc.rehearse.instance_types import INSTANCE_TYPE_LABEL, node_allocatable, node_capacity
 from gpuc.rehearse.plane.kwok import matches, stage
 
@@ -38,7 +38,7 @@ def _ready(cluster: Cluster, pool: Pool, instance: InstanceType) -> Body:
     return stage(name, "Node", selector, {"statusTemplate": _TEMPLATE + allocatable + capacity})
 
 
-def _map(key: str, amounts: Vector) -> str:
+def _map(key: str, amounts: Amounts) -> str:
     return f"{key}:\n" + "".join(f'  {name}: "{amount}"\n' for name, amount in texts(amounts).items())
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from gpuc.rehearse.client import ApiError, WaitError
 from gpuc.rehearse.lister import SharedRehearsal, shared
+from gpuc.rehearse.outcome import Outcome, agrees
 from gpuc.rehearse.programme import programme
-from gpuc.rehearse.scenes import Outcome, Scene, agrees
+from gpuc.rehearse.scenes import Scene
 from gpuc.rehearse.session import Rehearsal
 
 TOGETHER = 200

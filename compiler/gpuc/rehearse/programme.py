@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import ceil
 
+from gpuc.kubernetes.amounts import Amounts, total
 from gpuc.model import Cluster, ClusterQueue, Pool
-from gpuc.model.vector import Vector, total
-from gpuc.rehearse.expectation import Request, cluster_queues, expect
+from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.quota import Quota, owner
-from gpuc.rehearse.scenes import Outcome, Scene
+from gpuc.rehearse.scenes import Scene
 
 HALF = 0.5
 
@@ -44,7 +45,7 @@ class Act:
         strict = owner(cluster, queue).spec.strategy == "strict"
         if queue.name in self.blocked or (strict and refused and queue.name in self.present):
             return False
-        quota, work = Quota(cluster, dict(self.quota.held)), dict(self.work)
+        quota, work = Quota(cluster, dict(self.quota.usage)), dict(self.work)
         if not refused:
             pool = next(each for each in queue.pools if each.name == alone.flavor)
             if alone.verdict != "pending":
@@ -87,6 +88,6 @@ def _nodes(pool: Pool, asked: Iterable[Request]) -> int:
     return sum(request.pods for request in large) + ceil(_part(pool, small)) + spread
 
 
-def _part(pool: Pool, amounts: Vector) -> float:
+def _part(pool: Pool, amounts: Amounts) -> float:
     """How much of a node amounts are, by the resource that they take most of."""
     return max((amount / pool.node[name] for name, amount in amounts.items() if pool.node.get(name)), default=0)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from gpuc import __version__
 from gpuc.diagnostics.report.terminal import Paint, visible
+from gpuc.rehearse import layout
+from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.result import Result, Tried, Trouble
-from gpuc.rehearse.scenes import Outcome
 
-VERSION = 1
-"""Of the JSON report; it grows when a key changes its meaning or goes."""
 LISTED = 40
 """Up to so many scenes are listed one by one on a terminal; more are counted by line and family."""
 _WORDS = 120
+_HEADINGS = ("spec", "scene", "as expected", "expected", "seen", "s")
 
 
 def render(form: str, results: Sequence[Result], *, colour: bool = False) -> str:
@@ -26,15 +24,7 @@ def render(form: str, results: Sequence[Result], *, colour: bool = False) -> str
     Raises:
         KeyError: for an unknown format.
     """
-    match form:
-        case "text":
-            return "\n".join(_text(result, Paint(colour)) for result in results)
-        case "json":
-            document = {"version": VERSION, "gpuc": __version__, "clusters": [_document(result) for result in results]}
-            return json.dumps(document, indent=2) + "\n"
-        case "markdown":
-            return "\n".join(_markdown(result) for result in results)
-    raise KeyError(form)
+    return layout.rendered(form, results, Paint(colour), "clusters", _text, _markdown, _document)
 
 
 def outcome_text(outcome: Outcome) -> str:
@@ -67,7 +57,7 @@ def closing(result: Result) -> str:
 
 def _text(result: Result, paint: Paint) -> str:
     lines = [paint("1", f"{result.cluster} ({result.file})"), ""]
-    lines += _table(_rows(result))
+    lines += layout.columns(_rows(result))
     for trouble in result.troubles:
         lines += ["", f"{paint('1', str(trouble.mark))}  {paint('1;31', trouble.kind)}  {visible(trouble.object)}"]
         lines.append(f"    {visible(trouble.words)}")
@@ -79,8 +69,7 @@ def _text(result: Result, paint: Paint) -> str:
         ]
         lines.append(f"    expected  {visible(outcome_text(scene.expected))}")
         lines.append(f"    seen      {visible(outcome_text(each.played.seen))}")
-    for title, sentences in (("Substituted", result.substitutions), ("Could not be judged", result.unjudged)):
-        lines += ["", f"{title}:", *(f"  - {sentence}" for sentence in sentences)]
+    lines += layout.sections(_sections(result), "{}:", "  - ")
     steps = ", ".join(f"{name} {taken:.1f} s" for name, taken in result.seconds.items())
     good = paint("1;32", "good") if result.is_good else paint("1;31", "not good")
     return "\n".join([*lines, "", steps, f"{closing(result)}: {good}", ""])
@@ -93,7 +82,7 @@ def _rows(result: Result) -> Iterator[tuple[str, ...]]:
         for each in result.tried:
             scene, seen = each.played.scene, outcome_text(each.played.seen)
             mark = f"{each.mark.file}:{each.mark.line}"
-            yield mark, f"{scene.family}/{scene.name}", _short(seen), f"{each.played.seconds:.1f}"
+            yield mark, f"{scene.family}/{scene.name}", layout.shortened(seen, _WORDS), f"{each.played.seconds:.1f}"
         return
     yield ("proves", "family", "scenes", "refusals", "as expected", "s")
     for (file, line, family), group in groupby(result.tried, _place):
@@ -108,36 +97,25 @@ def _place(each: Tried) -> tuple[str, int, str]:
     return each.mark.file, each.mark.line, each.played.scene.family
 
 
-def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Rows in columns, all but the last as wide as their widest cell."""
-    shown = [tuple(visible(cell) for cell in row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in shown]
-
-
-def _short(words: str) -> str:
-    return words if len(words) <= _WORDS else f"{words[: _WORDS - 3]}..."
-
-
 def _markdown(result: Result) -> str:
     lines = [f"## Rehearsal of {result.cluster}", "", closing(result), ""]
     if result.troubles:
-        lines += ["| spec | trouble | object | words |", "| --- | --- | --- | --- |"]
-        lines += [_cells(str(each.mark), each.kind, each.object, each.words) for each in result.troubles]
-        lines.append("")
-    lines += ["| spec | scene | as expected | expected | seen | s |", "| --- | --- | --- | --- | --- | ---: |"]
+        rows = ((str(trouble.mark), trouble.kind, trouble.object, trouble.words) for trouble in result.troubles)
+        lines += [*layout.table(("spec", "trouble", "object", "words"), rows), ""]
+    lines += layout.table(_HEADINGS, _scene_rows(result), last="---:")
+    return "\n".join([*lines, *layout.sections(_sections(result), "### {}\n", "- "), ""])
+
+
+def _sections(result: Result) -> layout.Sections:
+    return ("Substituted", result.substitutions), ("Could not be judged", result.unjudged)
+
+
+def _scene_rows(result: Result) -> Iterator[tuple[str, ...]]:
     for each in result.tried:
         scene, played = each.played.scene, each.played
-        expected, seen = outcome_text(scene.expected), _short(outcome_text(played.seen))
+        expected, seen = outcome_text(scene.expected), layout.shortened(outcome_text(played.seen), _WORDS)
         name, good = f"{scene.family}/{scene.name}", "yes" if played.agrees else "**no**"
-        lines.append(_cells(f"{each.mark.file}:{each.mark.line}", name, good, expected, seen, f"{played.seconds:.1f}"))
-    for title, sentences in (("Substituted", result.substitutions), ("Could not be judged", result.unjudged)):
-        lines += ["", f"### {title}", "", *(f"- {sentence}" for sentence in sentences)]
-    return "\n".join([*lines, ""])
-
-
-def _cells(*cells: str) -> str:
-    return f"| {' | '.join(visible(cell).replace('|', chr(92) + '|') for cell in cells)} |"
+        yield f"{each.mark.file}:{each.mark.line}", name, good, expected, seen, f"{played.seconds:.1f}"
 
 
 def _document(result: Result) -> dict[str, Any]:

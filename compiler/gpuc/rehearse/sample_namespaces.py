@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
-from gpuc.emit.gatekeeper import matched
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object, WaitError
@@ -114,7 +113,7 @@ def _make_one(client: Client, policy: str, found: list[Example]) -> None:
 
 def _constraint(policy: str, namespaces: dict[str, str]) -> Object:
     known = policies()[policy]
-    match = matched(known, {"matchLabels": {LABEL: policy}})
+    match = known.match({"matchLabels": {LABEL: policy}})
     spec = {"enforcementAction": "deny", "match": match, "parameters": moved(known.sample, namespaces)}
     return {
         "apiVersion": CONSTRAINT_API,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from threading import BoundedSemaphore
 
 from gpuc.rehearse.client import ApiError, Client
-from gpuc.rehearse.scenes import Judge, Outcome
+from gpuc.rehearse.outcome import Judge, Outcome
 
 SILENCE = "nobody objects"
 """Words of a request that was taken without a warning."""

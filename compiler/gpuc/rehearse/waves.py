@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from gpuc.kubernetes.argocd import WAVE
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import Object
 
-WAVE = "argocd.argoproj.io/sync-wave"
 APPLICATIONS = "/apps/"
 _EARLY_KINDS = ("Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "ConfigMap")
 """Of one wave these come first, in Argo CD's own order of kinds."""

@@ -18,7 +18,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from gpuc.kubernetes.duration import parse_duration
-from gpuc.kubernetes.quantity import format_bytes, parse_quantity
+from gpuc.kubernetes.quantity import format_quantity, parse_quantity
 
 # Pydantic would look through every installed distribution for plugins, of which a compile wants none.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -92,7 +92,7 @@ def _with_unit(value: Any) -> str:
     except ValueError:
         return ""
     if size >= _GIB:
-        return format_bytes(size) if size % _GIB == 0 else ""
+        return format_quantity(size, "binary") if size % _GIB == 0 else ""
     return f"{size}Gi" if 1 <= size <= _MOST_GIB else ""
 
 

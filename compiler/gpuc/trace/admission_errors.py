@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.kubernetes.canonical import canonical_quantity
+from gpuc.kubernetes.amounts import amount, quantity_text
+from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.trace.amounts import CPU, amount, text
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.work import PodSet, Work
 
@@ -47,19 +47,19 @@ def _faults(container: Any, limits: list[Any]) -> Iterator[str]:
         if bound is None and _is_whole(str(name)):
             yield f"{name} is requested and has no limit, which must be set for resources that are not overcommitted"
         elif bound is not None and _is_whole(str(name)) and count != bound:
-            yield f"a request of {value} {name} must be equal to its limit of {text(str(name), bound)}"
+            yield f"a request of {value} {name} must be equal to its limit of {quantity_text(str(name), bound)}"
         elif bound is not None and count > bound:
-            yield f"a request of {value} {name} must be at most its limit of {text(str(name), bound)}"
+            yield f"a request of {value} {name} must be at most its limit of {quantity_text(str(name), bound)}"
 
 
 def _odd(name: str, value: Any) -> Iterator[str]:
     """What is no quantity, and parts of what comes whole."""
     try:
-        canonical_quantity(str(value))
+        exact = parse_quantity(str(value))
     except ValueError as error:
         yield f"{name}: {error}"
         return
-    if is_device(name) and amount(CPU, value) != 1000 * (amount(name, value) or 0):
+    if is_device(name) and exact.denominator != 1:
         yield f"{value} {name} must be an integer"
 
 

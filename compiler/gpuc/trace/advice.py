@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gpuc.diagnostics.usage import nearest
+from gpuc.kubernetes.amounts import Amounts
+from gpuc.kubernetes.flavor import Attempt
+from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
-from gpuc.trace.amounts import Amounts
 from gpuc.trace.cluster_index import KUEUE, Site
-from gpuc.trace.flavors import PREFERRED, REQUIRED, UNCONSTRAINED, Attempt
 from gpuc.trace.matching import node_terms
 from gpuc.trace.quota import Node
 from gpuc.trace.work import PodSet, Work
@@ -47,10 +48,10 @@ def of_flavor(site: Site, queue: Node, pods: PodSet, attempts: Sequence[Attempt]
     reasons = [reason for each in attempts for reason in each.reasons]
     if any("TopologyAwareScheduling" in reason or "requested level" in reason for reason in reasons):
         placed = [name for name in _flavors(queue) if _topology(site, name)]
-        if any(key in pods.notes for key in (REQUIRED, PREFERRED, UNCONSTRAINED)):
+        if any(key in pods.notes for key in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY)):
             with_topology = f", or select a flavor with a topology: {_list(placed)}" if placed else ""
             return f"leave out the annotation about topology, or name one of its levels{with_topology}"
-        return f"ask for a topology by the annotation {PREFERRED}"
+        return f"ask for a topology by the annotation {PREFERRED_TOPOLOGY}"
     selected = {each.key for term in node_terms(pods.pod) for each in term}
     told = []
     for key in sorted(selected):

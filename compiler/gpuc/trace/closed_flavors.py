@@ -5,7 +5,7 @@ Source: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits), pkg/controllers/prov
 
 from __future__ import annotations
 
-from gpuc.kubernetes.amount import amount
+from gpuc.kubernetes.quantity import quantity
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
 NODEPOOL = "karpenter.sh/nodepool"
@@ -20,7 +20,7 @@ def closed_flavors(tree: ObjectSet) -> frozenset[str]:
     closed: list[dict[str, str]] = []
     others: list[dict[str, str]] = []
     for pool in tree.of("karpenter.sh", "NodePool"):
-        nodes = amount(dig(pool.body, "spec", "limits", "nodes"))
+        nodes = quantity(dig(pool.body, "spec", "limits", "nodes"))
         labels = dict(pairs(dig(pool.body, "spec", "template", "metadata", "labels")))
         (closed if nodes == 0 else others).append({**labels, NODEPOOL: pool.name})
     found = set()
@@ -43,7 +43,7 @@ def promised_flavors(tree: ObjectSet) -> set[str]:
         str(dig(flavor, "name"))
         for flavor in flavors
         for _, resource in items(dig(flavor, "resources"))
-        if amount(dig(resource, "nominalQuota"))
+        if quantity(dig(resource, "nominalQuota"))
     }
 
 

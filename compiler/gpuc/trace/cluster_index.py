@@ -11,7 +11,7 @@ from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.trace.closed_flavors import closed_flavors
 from gpuc.trace.matching import Requirement, requirements
 from gpuc.trace.pools import POOL, NodePool
-from gpuc.trace.quota import Node, quota_tree
+from gpuc.trace.quota import Node, quota_nodes
 
 KUEUE = "kueue.x-k8s.io"
 KARPENTER = "karpenter.sh"
@@ -34,7 +34,8 @@ class Site:
     @cached_property
     def quotas(self) -> dict[str, Node]:
         """Quota of each ClusterQueue by name."""
-        return quota_tree(self.tree.of(KUEUE, "ClusterQueue"), self.tree.of(KUEUE, "Cohort"))
+        nodes = quota_nodes(self.tree.of(KUEUE, "ClusterQueue"), self.tree.of(KUEUE, "Cohort"))
+        return {node.name: node for node in nodes if node.is_queue}
 
     @cached_property
     def pools(self) -> list[NodePool]:

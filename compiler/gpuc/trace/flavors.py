@@ -1,68 +1,30 @@
-"""Kueue's choice of a flavor for equal pods, from the objects alone, while nobody else holds quota.
-
-Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go and tas_flavorassigner.go
-"""
+"""Kueue's choice of a flavor for the pods of some work, from the objects alone, while no other work holds quota."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes import flavor as kueue
+from gpuc.kubernetes.amounts import PODS, Amounts
+from gpuc.kubernetes.flavor import Attempt, Choice, Group
+from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
+from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.trace.amounts import PODS, Amounts, text
 from gpuc.trace.cluster_index import Site
-from gpuc.trace.matching import node_terms, taints, tolerations_of, untolerated
-from gpuc.trace.quota import Key, Node
+from gpuc.trace.matching import Taint, node_terms, taints, tolerations_of, untolerated
+from gpuc.trace.quota import Node
 from gpuc.trace.work import PodSet
-
-Obstacle = Literal["resource", "flavor", "quota"]
-REQUIRED = "kueue.x-k8s.io/podset-required-topology"
-PREFERRED = "kueue.x-k8s.io/podset-preferred-topology"
-UNCONSTRAINED = "kueue.x-k8s.io/podset-unconstrained-topology"
-
-
-class Attempt(NamedTuple):
-    """One flavor that was looked at."""
-
-    flavor: str
-    obstacle: Obstacle | None
-    """Why it is not taken; None where the pods fit."""
-    reasons: tuple[str, ...] = ()
-    """In Kueue's words."""
-    manifest: Manifest | None = None
-    """The object at fault; the flavor where it is taken."""
-    path: Path = ()
-    """Of what is at fault; the flavor's quota in the ClusterQueue where it is taken."""
-    distance: int = 0
-    """How far quota has to be borrowed; 0 is the queue's own."""
-
-
-@dataclass
-class Choice:
-    """What Kueue makes of equal pods."""
-
-    flavors: dict[str, str] = field(default_factory=dict)
-    """Flavor by resource; empty where they are refused."""
-    attempts: list[Attempt] = field(default_factory=list)
-    """All flavors that were looked at, and resources that no flavor covers."""
-    borrowed: Amounts = field(default_factory=dict)
-
-    @property
-    def names(self) -> list[str]:
-        """The flavors that were chosen, each once."""
-        return list(dict.fromkeys(self.flavors.values()))
 
 
 def topology_level(notes: Any) -> str | None:
     """The node label of the level that pods ask to be close in; "" where any will do, None where they say nothing."""
-    for key in (REQUIRED, PREFERRED):
+    for key in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY):
         found = dig(notes, key)
         if isinstance(found, str):
             return found
-    return "" if str(dig(notes, UNCONSTRAINED)).lower() == "true" else None
+    return "" if str(dig(notes, UNCONSTRAINED_TOPOLOGY)).lower() == "true" else None
 
 
 def choose(site: Site, queue: Node, pods: PodSet, asked: Amounts, used: dict[Key, int], only: str = "") -> Choice:
@@ -74,132 +36,81 @@ def choose(site: Site, queue: Node, pods: PodSet, asked: Amounts, used: dict[Key
         only: a flavor besides which none is looked at.
     """
     spec = dig(queue.manifest.body if queue.manifest else None, "spec")
-    groups = [(g, group, _covered(group)) for g, group in items(dig(spec, "resourceGroups"))]
+    groups = [_group(group, only) for _, group in items(dig(spec, "resourceGroups"))]
     total = {name: count * pods.count for name, count in asked.items()}
-    if any(PODS in covered for _, _, covered in groups):
+    if any(PODS in group.resources for group in groups):
         total[PODS] = pods.count
-    choice = Choice()
-    is_refused = False
-    for name, count in total.items():
-        if count and not any(name in covered for _, _, covered in groups):
-            reason = f"resource {name} unavailable in ClusterQueue"
-            path: Path = ("spec", "resourceGroups")
-            choice.attempts.append(Attempt("", "resource", (reason,), queue.manifest, path))
-            is_refused = True
-    for g, group, covered in groups:
-        wanted = {name: count for name, count in total.items() if name in covered}
-        if not wanted:
-            continue
-        best = _best(site, queue, (g, group), pods, wanted, used, only, choice.attempts)
-        if best is None:
-            is_refused = True
-            continue
-        choice.flavors |= dict.fromkeys(wanted, best.flavor)
-    if is_refused:
-        choice.flavors = {}
-    for name, flavor in choice.flavors.items():
-        key = flavor, name
-        used[key] = used.get(key, 0) + total[name]
-        more = used[key] - (queue.quotas[key].nominal if key in queue.quotas else 0)
-        if more > 0:
-            choice.borrowed[name] = more
-    return choice
+    stops = dig(spec, "flavorFungibility", "whenCanBorrow") in (None, "Borrow", "MayStopSearch")
+    met = kueue.Queue(queue, groups, _is_all_topology(site, queue), stops)
+    return kueue.choose(met, total, topology_level(pods.notes), lambda name: _flavor(site, name, pods), used)
 
 
-def _best(
-    site: Site, queue: Node, numbered: tuple[int, Any], pods: PodSet, wanted: Amounts, used: dict[Key, int], only: str,
-    attempts: list[Attempt],
-) -> Attempt | None:  # fmt: skip
-    """The first flavor that fits without borrowing, else the one that borrows nearest, as fungibility says."""
-    g, group = numbered
-    fungibility = dig(queue.manifest.body if queue.manifest else None, "spec", "flavorFungibility")
-    stops_at_borrowing = dig(fungibility, "whenCanBorrow") in (None, "Borrow", "MayStopSearch")
-    best: Attempt | None = None
-    for f, flavor in items(dig(group, "flavors")):
-        name = str(dig(flavor, "name"))
-        if only and name != only:
-            continue
-        path: Path = ("spec", "resourceGroups", g, "flavors", f)
-        attempt = _attempt(site, queue, path, name, pods, wanted, used)
-        attempts.append(attempt)
-        if attempt.obstacle is None:
-            if best is None or attempt.distance < best.distance:
-                best = attempt
-            if stops_at_borrowing or attempt.distance == 0:
-                break
-    return best
+def place(site: Site, queue: Node, pods: PodSet, attempt: Attempt) -> tuple[Manifest | None, Path]:
+    """The object at fault and the path in it; where the flavor is taken, that of its quota in the ClusterQueue."""
+    path = _path(queue, attempt.flavor)
+    flavor = site.flavor(attempt.flavor)
+    match attempt.obstacle:
+        case "unknown":
+            return queue.manifest, (*path, "name")
+        case "topology":
+            return flavor, ("spec", "topologyName")
+        case "labels":
+            return flavor, ("spec", "nodeLabels")
+        case "taint":
+            taint = _untolerated(flavor, pods)
+            return flavor, ("spec", "nodeTaints", taint.index if taint else 0)
+        case "quota":
+            return queue.manifest, (*path, "resources")
+    return queue.manifest, path
 
 
-def _attempt(
-    site: Site, queue: Node, path: Path, name: str, pods: PodSet, wanted: Amounts, used: dict[Key, int]
-) -> Attempt:
+def _path(queue: Node, flavor: str) -> Path:
+    """Where a queue names a flavor; all of its resource groups where it does not."""
+    groups: Path = ("spec", "resourceGroups")
+    for g, group in items(dig(queue.manifest.body if queue.manifest else None, *groups)):
+        for f, named in items(dig(group, "flavors")):
+            if flavor and str(dig(named, "name")) == flavor:
+                return (*groups, g, "flavors", f)
+    return groups
+
+
+def _group(group: Any, only: str) -> Group:
+    names = (str(dig(flavor, "name")) for _, flavor in items(dig(group, "flavors")))
+    covered = frozenset(str(name) for _, name in items(dig(group, "coveredResources")))
+    return Group(covered, tuple(name for name in names if only in ("", name)))
+
+
+def _flavor(site: Site, name: str, pods: PodSet) -> kueue.Flavor | None:
     flavor = site.flavor(name)
     if flavor is None:
-        return Attempt(name, "flavor", (f"flavor {name} not found",), queue.manifest, (*path, "name"))
-    if reason := _topology_mismatch(site, queue, flavor, pods):
-        return Attempt(name, "flavor", (reason,), flavor, ("spec", "topologyName"))
-    tolerations = [
-        *tolerations_of(dig(pods.pod, "tolerations")),
-        *tolerations_of(dig(flavor.body, "spec", "tolerations")),
-    ]
-    taint = untolerated(taints(dig(flavor.body, "spec", "nodeTaints")), tolerations)
-    if taint is not None:
-        reason = f"untolerated taint {taint} in flavor {name}"
-        return Attempt(name, "flavor", (reason,), flavor, ("spec", "nodeTaints", taint.index))
-    if not _takes_labels(flavor, pods):
-        return Attempt(name, "flavor", (f"flavor {name} doesn't match node affinity",), flavor, ("spec", "nodeLabels"))
-    lacking = tuple(_lacking(queue, name, wanted, used))
-    if lacking:
-        return Attempt(name, "quota", tuple(reason for _, reason in lacking), queue.manifest, (*path, "resources"))
-    distances = [queue.distance((name, each), used.get((name, each), 0) + count) for each, count in wanted.items()]
-    return Attempt(name, None, (), flavor, path, max(distances, default=0))
-
-
-def _takes_labels(flavor: Manifest, pods: PodSet) -> bool:
-    """Whether the pod's selectors fit the flavor's labels; only keys that the flavor has count."""
+        return None
+    topology, taint = site.topology(flavor), _untolerated(flavor, pods)
+    levels = items(dig(topology.body if topology else None, "spec", "levels"))
     labels = {str(key): str(value) for key, value in pairs(dig(flavor.body, "spec", "nodeLabels"))}
-    terms = [[each for each in term if each.key in labels] for term in node_terms(pods.pod)]
-    return any(all(each.takes(labels[each.key]) for each in term) for term in terms)
+    terms = [[asked for asked in term if asked.key in labels] for term in node_terms(pods.pod)]
+    return kueue.Flavor(
+        name,
+        has_topology=_has_topology(flavor),
+        levels=tuple(str(dig(level, "nodeLabel")) for _, level in levels),
+        taint=str(taint) if taint else "",
+        takes_labels=any(all(asked.takes(labels[asked.key]) for asked in term) for term in terms),
+    )
 
 
-def _topology_mismatch(site: Site, queue: Node, flavor: Manifest, pods: PodSet) -> str:
-    level = topology_level(pods.notes)
-    has_topology = dig(flavor.body, "spec", "topologyName") is not None
-    if level is None:
-        if has_topology and not _is_all_topology(site, queue):
-            return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling'
-        return ""
-    if not has_topology:
-        return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling'
-    topology = site.topology(flavor)
-    levels = [dig(each, "nodeLabel") for _, each in items(dig(topology.body if topology else None, "spec", "levels"))]
-    if topology is not None and level and level not in levels:
-        return f'Flavor "{flavor.name}" does not contain the requested level'
-    return ""
+def _untolerated(flavor: Manifest | None, pods: PodSet) -> Taint | None:
+    spec = dig(flavor.body if flavor else None, "spec")
+    tolerations = [*tolerations_of(dig(pods.pod, "tolerations")), *tolerations_of(dig(spec, "tolerations"))]
+    return untolerated(taints(dig(spec, "nodeTaints")), tolerations)
+
+
+def _has_topology(flavor: Manifest | None) -> bool:
+    return flavor is not None and dig(flavor.body, "spec", "topologyName") is not None
 
 
 def _is_all_topology(site: Site, queue: Node) -> bool:
-    """Whether all flavors of a queue are scheduled by topology: then all of its work is, asked for or not."""
     known = site.all_topology.get(queue.name)
     if known is None:
-        found = [site.flavor(name) for name in {flavor for flavor, _ in queue.quotas}]
-        known = bool(found) and all(each and dig(each.body, "spec", "topologyName") is not None for each in found)
+        names = {flavor for flavor, _ in queue.quotas}
+        known = bool(names) and all(_has_topology(site.flavor(name)) for name in names)
         site.all_topology[queue.name] = known
     return known
-
-
-def _lacking(queue: Node, flavor: str, wanted: Amounts, used: dict[Key, int]) -> Iterator[tuple[str, str]]:
-    for name, count in wanted.items():
-        key = flavor, name
-        before, most = used.get(key, 0), queue.capacity(key)
-        if before + count > most:
-            yield (
-                name,
-                f"insufficient quota for {name} in flavor {flavor}, previously considered podsets requests "
-                f"({text(name, before)}) + current podset request ({text(name, count)}) > "
-                f"maximum capacity ({text(name, most)})",
-            )
-
-
-def _covered(group: Any) -> frozenset[str]:
-    return frozenset(str(each) for _, each in items(dig(group, "coveredResources")))

@@ -6,14 +6,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    PODS,
+    Amounts,
+    amount,
+    amounts,
+    counted,
+    quantity_text,
+)
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.trace.amounts import Amounts, amount, amounts, text
 from gpuc.trace.cluster_index import Site
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.work import PodSet, Work, requests
 
-_PLAIN = ("cpu", "memory", "ephemeral-storage")
+_PLAIN = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
 
 def container_limits(site: Site, namespace: str) -> list[Any]:
@@ -63,31 +73,32 @@ def _bounds(
     manifest: Manifest, path: Path, limit: Any, asked: Amounts, what: str
 ) -> Iterator[tuple[Manifest, Path, str]]:
     for name, most in amounts(dig(limit, "max")).items():
-        if asked.get(name, 0) > most:
-            told = f"{what} asks for {text(name, asked[name])} {name}, at most {text(name, most)} is allowed"
-            yield manifest, (*path, "max", name), told
+        if (count := asked.get(name, 0)) > most:
+            message = f"{what} asks for {counted(name, count)}, at most {quantity_text(name, most)} is allowed"
+            yield manifest, (*path, "max", name), message
     for name, least in amounts(dig(limit, "min")).items():
-        if asked.get(name, 0) < least:
-            told = f"{what} asks for {text(name, asked.get(name, 0))} {name}, at least {text(name, least)} is needed"
-            yield manifest, (*path, "min", name), told
+        if (count := asked.get(name, 0)) < least:
+            message = f"{what} asks for {counted(name, count)}, at least {quantity_text(name, least)} is needed"
+            yield manifest, (*path, "min", name), message
 
 
 def _beyond_quota(site: Site, work: Work, total: Amounts) -> Iterator[tuple[Manifest, Path, str]]:
     """Bounds of requests and of the number of pods; scoped quotas are left out, they may not be about these pods."""
-    asked = {**total, "pods": sum(pods.count for pods in work.pod_sets)}
+    asked = {**total, PODS: sum(pods.count for pods in work.pod_sets)}
     for manifest in site.inside("ResourceQuota", work.namespace):
         if dig(manifest.body, "spec", "scopes") or dig(manifest.body, "spec", "scopeSelector"):
             continue
         for key, value in pairs(dig(manifest.body, "spec", "hard")):
             name = _resource(str(key))
             most = amount(name, value) if name else None
-            if most is not None and asked.get(name, 0) > most:
-                told = f"the pods ask for {text(name, asked[name])} {name}, the namespace may have {text(name, most)}"
-                yield manifest, ("spec", "hard", str(key)), told
+            if most is not None and (count := asked.get(name, 0)) > most:
+                most_text = quantity_text(name, most)
+                message = f"the pods ask for {counted(name, count)}, the namespace may have {most_text}"
+                yield manifest, ("spec", "hard", str(key)), message
 
 
 def _resource(key: str) -> str:
     """The resource whose requests a quota bounds; empty for quotas of something else."""
-    if key in (*_PLAIN, "pods"):
+    if key in _PLAIN:
         return key
     return key.removeprefix("requests.") if key.startswith("requests.") and key != "requests.storage" else ""

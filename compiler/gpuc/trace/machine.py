@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog import load
+from gpuc.kubernetes.amounts import CPU, MEMORY, PODS, Amounts, amount, amounts
+from gpuc.kubernetes.amounts import EPHEMERAL_STORAGE as STORAGE
 from gpuc.objects.object_set import dig, items
-from gpuc.trace.amounts import CPU, MEMORY, PODS, STORAGE, Amounts, amount, amounts
 
 if TYPE_CHECKING:
     from gpuc.catalog.records import Daemonset, InstanceType

@@ -8,9 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import PODS, Amounts, described, places, quantity_text
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
-from gpuc.trace.amounts import PODS, Amounts, described, places, text
 from gpuc.trace.cluster_index import Site
 from gpuc.trace.matching import Requirement, exact, node_terms, tolerations_of, untolerated
 from gpuc.trace.pools import NodePool
@@ -135,13 +135,13 @@ def too_small(entry: Entry, pods: Wanted) -> Obstacle:
         return Obstacle(f"node pool {pool.name} has no instance type that the pod selects", pool.manifest, _TEMPLATE)
     lacks = [(name, count, max(pool.room(each).get(name, 0) for each in entry.types)) for name, count in _asked(pods)]
     told = [
-        f"{text(name, count)} {name}, a node leaves {text(name, max(0, most))}"
+        f"{quantity_text(name, count)} {name}, a node leaves {quantity_text(name, max(0, most))}"
         for name, count, most in lacks
         if count > most
     ]
     types = ", ".join(each.type for each in entry.types)
     why = "; ".join(told) or f"{described(pods.pod)} at once"
-    bounds = [f"{text(name, max(0, most))} {name}" for name, count, most in lacks if count > most]
+    bounds = [f"{quantity_text(name, max(0, most))} {name}" for name, count, most in lacks if count > most]
     fix = f"ask for at most {', '.join(bounds)} in one pod" if bounds else "ask for less in one pod"
     return Obstacle(f"no instance type of node pool {pool.name} ({types}) holds one pod: {why}", pool.manifest, (), fix)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import amount
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.trace.amounts import amount
 from gpuc.trace.cluster_index import Site
 from gpuc.trace.matching import selects
 from gpuc.trace.steps import Stage, Step

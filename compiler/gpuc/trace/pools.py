@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog import load
+from gpuc.kubernetes.amounts import CPU, PODS, Amounts, amounts
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.trace.amounts import CPU, PODS, Amounts, amounts
 from gpuc.trace.machine import EFA, GPU, allocatable, overhead
 from gpuc.trace.matching import (
     Requirement,

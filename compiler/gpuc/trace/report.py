@@ -10,10 +10,10 @@ from typing import Any
 from gpuc import __version__
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.report.terminal import Paint, visible
+from gpuc.kubernetes.amounts import Amounts, described
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import place
 from gpuc.trace import Stage, Step, Walk, Work
-from gpuc.trace.amounts import Amounts, described
 from gpuc.trace.steps import Placement
 
 VERSION = 1

@@ -7,8 +7,8 @@ from enum import Enum
 from typing import Literal, NamedTuple
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import Amounts
 from gpuc.manifest.manifest import Manifest
-from gpuc.trace.amounts import Amounts
 
 
 class Stage(Enum):

@@ -9,25 +9,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import Amounts, described, total
+from gpuc.kubernetes.flavor import Choice, topology_refusal
+from gpuc.kubernetes.kueue import HOST, REQUIRED_TOPOLOGY
+from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.trace import advice
 from gpuc.trace.admission_errors import is_device, refused_steps
-from gpuc.trace.amounts import Amounts, described
 from gpuc.trace.cluster_index import Site
-from gpuc.trace.flavors import REQUIRED, Choice, choose, topology_level
+from gpuc.trace.flavors import choose, place, topology_level
 from gpuc.trace.kueue_scope import bypass, instead
 from gpuc.trace.limits import container_limits, namespace_steps
 from gpuc.trace.local_queue import cluster_queue_step, local_queue, local_queue_step, priority_steps
 from gpuc.trace.matching import tolerations_of
 from gpuc.trace.nodes import Entry, Wanted, entries, holders, most_pods, too_small, wanted
 from gpuc.trace.policies import policy_steps
-from gpuc.trace.quota import Key, Node
+from gpuc.trace.quota import Node
 from gpuc.trace.startup import startup_step
 from gpuc.trace.steps import Placement, Stage, Step, Walk
 from gpuc.trace.work import PodSet, Work, requests
 
-HOST = "kubernetes.io/hostname"
 _COPIES_MAX = 10_000
 """More replicas than this are not counted one by one."""
 
@@ -60,10 +62,8 @@ def _steps(site: Site, work: Work, policies: bool, made: Walk) -> Iterator[Step]
     else:
         yield from _admission(site, work, limits, chosen, made)
     created = [(pods, requests(pods.pod, limits)) for pods in work.pod_sets]
-    total: Amounts = {}
-    for pods, asked in created:
-        total = {key: total.get(key, 0) + asked.get(key, 0) * pods.count for key in {**total, **asked}}
-    yield from namespace_steps(site, work, limits, total)
+    together = total({name: count * pods.count for name, count in asked.items()} for pods, asked in created)
+    yield from namespace_steps(site, work, limits, together)
     for pods, asked in created:
         flavors = chosen.get(pods.name, [])
         yield from node_steps(site, pods, wanted(_tolerant(pods.pod, asked), pods.count, asked, flavors), made)
@@ -134,32 +134,32 @@ def _copies(site: Site, work: Work, limits: list[Any]) -> Iterator[Step]:
 def admission_steps(site: Site, queue: Node, pods: PodSet, asked: Amounts, choice: Choice) -> Iterator[Step]:
     """Whether resources are covered, a flavor takes the pods, and quota is enough; what fails, with all reasons."""
     manifest = queue.manifest
-    failed = [each for each in choice.attempts if each.obstacle]
-    reasons = "; ".join(reason for each in failed for reason in each.reasons)
-    uncovered = next((each for each in failed if each.obstacle == "resource"), None)
-    if uncovered is not None:
-        several = [each.reasons[0] for each in failed if each.obstacle == "resource"]
-        fix = advice.of_resources(site, queue, (each.split()[1] for each in several))
-        yield Step(Stage.RESOURCES, "failed", "; ".join(several), manifest, uncovered.path, pods.name, fix)
-    yield Step(Stage.RESOURCES, "passed", "every resource is covered", manifest, ("spec", "resourceGroups"), pods.name)
-    short = [each for each in failed if each.obstacle == "quota"]
+    groups: Path = ("spec", "resourceGroups")
+    failed = [attempt for attempt in choice.attempts if attempt.obstacle]
+    reasons = "; ".join(reason for attempt in failed for reason in attempt.reasons)
+    uncovered = [attempt.reasons[0] for attempt in failed if attempt.obstacle == "resource"]
+    if uncovered:
+        fix = advice.of_resources(site, queue, (reason.split()[1] for reason in uncovered))
+        yield Step(Stage.RESOURCES, "failed", "; ".join(uncovered), manifest, groups, pods.name, fix)
+    yield Step(Stage.RESOURCES, "passed", "every resource is covered", manifest, groups, pods.name)
+    short = [attempt for attempt in failed if attempt.obstacle == "quota"]
     if not choice.flavors and not short and (failed or any(asked.values())):
-        first = failed[0] if failed else None
-        path = first.path if first else ("spec", "resourceGroups")
-        message = reasons or "the queue has no flavor"
+        where = place(site, queue, pods, failed[0]) if failed else (manifest, groups)
         fix = advice.of_flavor(site, queue, pods, failed)
-        yield Step(Stage.FLAVOR, "failed", message, first.manifest if first else manifest, path, pods.name, fix)
+        yield Step(Stage.FLAVOR, "failed", reasons or "the queue has no flavor", *where, pods.name, fix)
         return
     if short and not choice.flavors:
-        fits = ", ".join(each.flavor for each in short)
-        yield Step(Stage.FLAVOR, "passed", f"{fits} would do", manifest, short[0].path[:-1], pods.name)
+        fits = ", ".join(attempt.flavor for attempt in short)
+        where = place(site, queue, pods, short[0])
+        yield Step(Stage.FLAVOR, "passed", f"{fits} would do", manifest, where[1][:-1], pods.name)
         fix = advice.of_quota(queue, pods, asked, failed)
-        yield Step(Stage.QUOTA, "failed", reasons, short[0].manifest, short[0].path, pods.name, fix)
+        yield Step(Stage.QUOTA, "failed", reasons, *where, pods.name, fix)
         return
-    taken = next((each for each in choice.attempts if each.flavor in choice.names and not each.obstacle), None)
-    flavor, path = (taken.manifest, taken.path) if taken else (manifest, ("spec", "resourceGroups"))
-    told = ", ".join(choice.names) or "the pods ask for nothing"
-    yield Step(Stage.FLAVOR, "passed", told, flavor, ("spec",), pods.name)
+    taken = next((found for found in choice.attempts if found.flavor in choice.names and not found.obstacle), None)
+    flavor, path = (site.flavor(taken.flavor), place(site, queue, pods, taken)[1]) if taken else (manifest, groups)
+    yield Step(
+        Stage.FLAVOR, "passed", ", ".join(choice.names) or "the pods ask for nothing", flavor, ("spec",), pods.name
+    )
     own = f"borrows {described(choice.borrowed)}" if choice.borrowed else "within the queue's own"
     yield Step(Stage.QUOTA, "passed", own, manifest, path, pods.name)
 
@@ -188,8 +188,7 @@ def topology_steps(site: Site, pods: PodSet, asked: Amounts, flavors: list[Manif
         yield Step(Stage.TOPOLOGY, "not judged", unsaid, flavor, path, pods.name)
         return
     if room < pods.count:
-        fits = f"allows to fit only {room} out of" if room else "doesn't allow to fit any of"
-        yield Step(Stage.TOPOLOGY, "failed", f'topology "{name}" {fits} {pods.count} pod(s)', flavor, path, pods.name)
+        yield Step(Stage.TOPOLOGY, "failed", topology_refusal(name, room, pods.count), flavor, path, pods.name)
     told = f'topology "{name}" has room for {room} pod(s)'
     if _required(pods) not in ("", HOST, *site.domain_nodes):
         told += f", if all nodes are in one domain of {_required(pods)}, which no object says"
@@ -214,7 +213,7 @@ def topology_room(site: Site, static: list[Entry], pods: Wanted, level: str) -> 
 
 
 def _required(pods: PodSet) -> str:
-    return topology_level(pods.notes) or "" if dig(pods.notes, REQUIRED) is not None else ""
+    return topology_level(pods.notes) or "" if dig(pods.notes, REQUIRED_TOPOLOGY) is not None else ""
 
 
 def node_steps(site: Site, pods: PodSet, want: Wanted, made: Walk) -> Iterator[Step]:

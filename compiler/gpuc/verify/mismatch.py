@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.canonical import canonical_quantity, is_canonical_quantity
+from gpuc.kubernetes.quantity import canonical_quantity, is_canonical_quantity
 from gpuc.objects.flaw import place
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path as SpecPath
-from gpuc.emit.kueue import LEVEL_LABELS
 from gpuc.emit.template import environment
+from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.manifest.manifest import Artifact, Text
 from gpuc.model import Cluster, Pool
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gpuc.catalog.records import InstanceType
 from gpuc.emit.nodes.user_data import user_data
+from gpuc.kubernetes.amounts import CPU, GIB, quantity_text
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import CPU, POOL_LABEL
+from gpuc.model.names import POOL_LABEL
 from gpuc.model.pool import SYSTEM_CPU_MILLI
-from gpuc.model.vector import GIB, quantity_text
 
 CLUSTER_TAG = "gpuc.dev/cluster"
 """Tag of instances and volumes, beside the pool's: what a bill is split by."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuc.model import Pool
+from gpuc.model import GpuPool, Pool
 from gpuc.model.layout import place
 
 
@@ -11,10 +11,8 @@ def gpus_by_layout(pool: Pool) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
 
     Placements are explicit because the driver's own choice can leave no place for the last instance.
     """
-    assert pool.sharing is not None and pool.profiles is not None, "only pools with MIG have a layout"
-    numbers: dict[tuple[tuple[str, int], ...], list[int]] = {}
-    for gpu, layout in enumerate(pool.sharing.layouts):
-        numbers.setdefault(layout, []).append(gpu)
+    assert isinstance(pool, GpuPool), "only pools with MIG have a layout"
+    numbers = pool.sharing.gpus_by_layout
     same = len(numbers) == 1
     return [(() if same else tuple(gpus), _instances(pool, dict(layout))) for layout, gpus in numbers.items()]
 
@@ -25,8 +23,7 @@ def one_gpu_count(pool: Pool) -> int:
     return counts.pop() if len(counts) == 1 else 0
 
 
-def _instances(pool: Pool, layout: dict[str, int]) -> tuple[str, ...]:
-    assert pool.profiles is not None, "only pools with MIG have a layout"
+def _instances(pool: GpuPool, layout: dict[str, int]) -> tuple[str, ...]:
     placed = place(layout, pool.profiles)
     assert placed is not None, "the model holds only layouts that fit"
     return tuple(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from gpuc.emit.nodes.kubelet import TOPOLOGY_POLICY
 from gpuc.emit.nodes.template import render
+from gpuc.kubernetes.amounts import CPU, quantity_text
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import CPU
 from gpuc.model.pool import SYSTEM_CPU_MILLI
-from gpuc.model.vector import quantity_text
 
 
 def ubuntu(cluster: Cluster, pool: Pool) -> str:

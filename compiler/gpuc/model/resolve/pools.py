@@ -6,6 +6,7 @@ from gpuc.catalog import Catalog
 from gpuc.catalog.records import Daemonset, Image, InstanceType, MigProfileSet, Release
 from gpuc.diagnostics.finding import Finding, Path, Severity, fault
 from gpuc.model.cluster import SPEC
+from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.layout import place
 from gpuc.model.pool import Pool
 from gpuc.model.resolve.names import unknown
@@ -34,6 +35,10 @@ UNSUPPORTED = fault(
 )  # fmt: skip
 
 
+NO_MIG = MigProfileSet("", (), 0, source=())
+"""Of GPUs that cannot be cut."""
+
+
 def resolve_pools(
     spec: Spec, components: dict[str, Release], catalog: Catalog, findings: list[Finding]
 ) -> dict[str, Pool]:
@@ -57,27 +62,27 @@ def _pool(
         return None
     findings.extend(_hardware_faults(wanted, instances, path))
     image, ami = _image(wanted.image or spec.cloud.aws.image, catalog)
-    gpu = catalog.gpus[instances[0].gpu] if instances[0].gpu else None
-    profiles = catalog.profile_sets.get(gpu.id) if gpu else None
-    sharing = _sharing(wanted, path, instances, profiles, findings) if gpu else None
-    if len(findings) > before:
-        return None
-    return Pool(
+    general = Pool(
         name=name,
         path=path,
         spec=wanted,
         instances=tuple({instance.type: instance for instance in instances}.values()),
-        gpu=gpu,
-        profiles=profiles,
         image=image,
         ami=ami,
         zones=tuple(wanted.zones or spec.cloud.aws.zones),
-        sharing=sharing,
         dedicated_to=_dedicated_to(name, spec),
         network_policy_engine=spec.cloud.aws.network_policy_engine,
         daemonsets=_daemonsets(wanted, components, catalog),
         kubelet=catalog.kubelet,
     )
+    if not instances[0].gpu:
+        return general if len(findings) == before else None
+    gpu = catalog.gpus[instances[0].gpu]
+    profiles = catalog.profile_sets.get(gpu.id, NO_MIG)
+    sharing = _sharing(wanted, path, instances, profiles, findings)
+    if sharing is None or len(findings) > before:
+        return None
+    return GpuPool(**{**vars(general), "sharing": sharing}, gpu=gpu, profiles=profiles)
 
 
 def _instances(wanted: PoolSpec, path: Path, catalog: Catalog, findings: list[Finding]) -> tuple[InstanceType, ...]:
@@ -128,7 +133,7 @@ def _hardware_faults(wanted: PoolSpec, instances: tuple[InstanceType, ...], path
 
 
 def _sharing(
-    wanted: PoolSpec, path: Path, instances: tuple[InstanceType, ...], profiles: MigProfileSet | None,
+    wanted: PoolSpec, path: Path, instances: tuple[InstanceType, ...], profiles: MigProfileSet,
     findings: list[Finding],
 ) -> Sharing | None:  # fmt: skip
     spec = wanted.sharing
@@ -141,7 +146,7 @@ def _sharing(
     if not spec.mig:
         return Sharing("exclusive")
     mig_path = (*path, "sharing", "mig")
-    if profiles is None or not profiles.placement_units:
+    if not profiles.placement_units:
         findings.append(LAYOUT.at(mig_path, f"{instances[0].type} has {instances[0].gpu}, which has no MIG"))
         return None
     try:

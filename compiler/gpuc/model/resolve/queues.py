@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, fault
+from gpuc.kubernetes.amounts import Amounts, scale, total
 from gpuc.model.cluster import SPEC
-from gpuc.model.names import CPU, EPHEMERAL_STORAGE, GPU, MEMORY, SHARED_GPU, mig_resource
+from gpuc.model.gpu_pool import GpuPool
+from gpuc.model.names import GPU, SHARED_GPU
 from gpuc.model.pool import Pool
 from gpuc.model.queue import ClusterQueue, Cohort, Queue, Share
 from gpuc.model.resolve.names import unknown
-from gpuc.model.vector import Vector, scale, total
 from gpuc.spec.cluster import Spec
 from gpuc.spec.queues import Part, Quota
 
@@ -63,7 +64,7 @@ def _share(pool: Pool, quota: Quota, path: Path, in_cohort: bool, findings: list
         findings.append(UNIT.at(path, f"{error}", on_key=True))
         return None
     nothing = dict.fromkeys(nominal, 0)
-    parts: dict[str, Vector | None] = {}
+    parts: dict[str, Amounts | None] = {}
     for key, part in (("borrow", quota.borrow), ("lend", quota.lend)):
         try:
             parts[key] = _part(pool, quota, part) if in_cohort else nothing
@@ -73,7 +74,7 @@ def _share(pool: Pool, quota: Quota, path: Path, in_cohort: bool, findings: list
     return Share(pool, path, nominal, parts["borrow"], parts["lend"])
 
 
-def _nominal(pool: Pool, quota: Quota) -> Vector:
+def _nominal(pool: Pool, quota: Quota) -> Amounts:
     """The quota as a vector over all resources of the pool.
 
     Raises:
@@ -90,7 +91,7 @@ def _nominal(pool: Pool, quota: Quota) -> Vector:
     ])  # fmt: skip
 
 
-def _part(pool: Pool, quota: Quota, part: Part) -> Vector | None:
+def _part(pool: Pool, quota: Quota, part: Part) -> Amounts | None:
     if part == "all":
         return None
     nothing = dict.fromkeys(pool.node, 0)
@@ -107,46 +108,35 @@ def _part(pool: Pool, quota: Quota, part: Part) -> Vector | None:
     return _nominal(pool, Quota.model_validate({unit: part}))
 
 
-def _gpus(pool: Pool, count: int) -> Vector:
-    sharing = pool.sharing
-    if sharing is None:
+def _gpus(pool: Pool, count: int) -> Amounts:
+    if not isinstance(pool, GpuPool):
         raise ValueError(f"{pool.name} has no GPUs; write nodes")
-    if sharing.mode == "exclusive":
+    if pool.sharing.mode == "exclusive":
         return scale(pool.node, count, pool.gpus_per_node)
-    if sharing.mode == "mig" and sharing.whole_gpus:
-        return {**scale(_machine(pool), count, pool.gpus_per_node), GPU: count}
-    unit = "slices" if sharing.mode == "mig" else "shares"
+    if pool.sharing.whole_gpus:
+        return {**scale(pool.machine, count, pool.gpus_per_node), GPU: count}
+    unit = "slices" if pool.sharing.mode == "mig" else "shares"
     raise ValueError(f"{pool.name} has no whole GPUs; write {unit}")
 
 
-def _slices(pool: Pool, counts: dict[str, int]) -> Vector:
+def _slices(pool: Pool, counts: dict[str, int]) -> Amounts:
     """Slices with their part of the node, rounded down for each slice so that each can be used to the full."""
-    sharing, profiles = pool.sharing, pool.profiles
     parts = []
     for profile, count in counts.items():
-        if sharing is None or profiles is None or sharing.mode != "mig":
-            unit = "shares" if sharing and sharing.mode == "shared" else "nodes"
+        if pool.sharing is None or pool.sharing.mode != "mig":
+            unit = "shares" if pool.sharing and pool.sharing.mode == "shared" else "nodes"
             raise ValueError(f"{pool.name} is not cut into MIG slices; write {unit}")
-        cut = sharing.slices()
+        cut = pool.sharing.slices()
         if profile not in cut:
             raise ValueError(f"{pool.name} has no {profile} slices; it has {', '.join(cut)}")
-        share = profiles.profiles[profile].memory_slices
-        one = scale(_machine(pool), share, profiles.memory_slices * pool.gpus_per_node)
-        resource = GPU if sharing.strategy == "single" else mig_resource(profile)
-        parts.append({**scale(one, count), resource: count})
+        parts.append(scale(pool.portions[pool.sharing.resource(profile)], count))
     return total(parts)
 
 
-def _shares(pool: Pool, count: int) -> Vector:
-    sharing = pool.sharing
-    if sharing is None or sharing.mode != "shared":
+def _shares(pool: Pool, count: int) -> Amounts:
+    if pool.sharing is None or pool.sharing.mode != "shared":
         raise ValueError(f"{pool.name} does not share its GPUs; write nodes")
-    one = scale(_machine(pool), 1, sharing.replicas * pool.gpus_per_node)
-    return total([dict.fromkeys(pool.node, 0), {**scale(one, count), SHARED_GPU: count}])
-
-
-def _machine(pool: Pool) -> Vector:
-    return {name: pool.node[name] for name in (CPU, MEMORY, EPHEMERAL_STORAGE)}
+    return scale(pool.portions[SHARED_GPU], count)
 
 
 def resolve_cohorts(spec: Spec, queues: tuple[Queue, ...], findings: list[Finding]) -> tuple[Cohort, ...]:

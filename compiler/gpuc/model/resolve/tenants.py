@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import Finding, Path
+from gpuc.kubernetes.amounts import total
 from gpuc.model.cluster import SPEC
-from gpuc.model.queue import Cohort, Queue, ceiling
+from gpuc.model.queue import Cohort, Queue
+from gpuc.model.quota import ceiling, quota_nodes
 from gpuc.model.resolve.names import unknown
 from gpuc.model.tenant import Namespace, Profile, Tenant
-from gpuc.model.vector import total
 from gpuc.spec.cluster import Spec
 
 
@@ -23,7 +24,7 @@ def resolve_tenants(
     findings: list[Finding],
 ) -> tuple[Tenant, ...]:  # fmt: skip
     """The tenants in the order of the spec."""
-    by_name = {cohort.name: cohort for cohort in cohorts}
+    nodes = quota_nodes(queues, cohorts)
     tenants = []
     for name, wanted in spec.tenants.items():
         path: Path = (*SPEC, "tenants", name)
@@ -34,8 +35,6 @@ def resolve_tenants(
                 findings.append(unknown("NCCL profile", settings.nccl, profiles, (*where, "nccl")))
             namespaces.append(Namespace(namespace, where, settings, profiles.get(settings.nccl or "")))
         own = tuple(queue for queue in queues if name in queue.tenant_names)
-        most = total(
-            ceiling(queue, share, by_name.get(queue.spec.cohort or "")) for queue in own for share in queue.shares
-        )
+        most = total(ceiling(nodes, queue) for queue in own)
         tenants.append(Tenant(name, path, wanted, tuple(namespaces), own, most))
     return tuple(tenants)

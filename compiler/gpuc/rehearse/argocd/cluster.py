@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 
 from gpuc.diagnostics.usage import UsageError
 from gpuc.manifest.manifest import Body
@@ -26,6 +25,7 @@ from gpuc.rehearse.plane.kwok import start_kwok
 from gpuc.rehearse.plane.settings import Settings
 from gpuc.rehearse.process import stop
 from gpuc.rehearse.programs import Programs
+from gpuc.rehearse.started import Started
 from gpuc.rehearse.substitute import settings
 
 _RUNS = 64
@@ -53,7 +53,7 @@ def require_service_addresses() -> None:
     raise UsageError(f"--argocd lets webhooks listen on {address}:443, as their Services do: {way}")
 
 
-class ArgoCluster:
+class ArgoCluster(Started):
     """A control plane to which charts bring Kueue, Gatekeeper and Karpenter; a context manager."""
 
     def __init__(
@@ -77,32 +77,20 @@ class ArgoCluster:
         )
         self._charts = {place: chart for chart, place in charts.items()}
         self._plane = ControlPlane(programs, self._settings, progress)
-        self._stack = ExitStack()
 
-    def __enter__(self) -> ArgoCluster:
+    def start(self, stack: ExitStack) -> None:
         """Starts everything.
 
         Raises:
             ProgramError: when a program does not start.
         """
-        with ExitStack() as stack:
-            stack.enter_context(self._plane)
-            self.client: Client = self._plane.client
-            self.kubelet = Kubelet(self._plane.site, self.client, self._settings, self._charts)
-            self._players = Loop("the players of absent controllers", Players(self.client).turn, PAUSE_SECONDS)
-            for ended, begun in (
-                (self.kubelet.stop, self.kubelet.loop.start),
-                (self._players.stop, self._players.start),
-            ):
-                stack.callback(ended)
-                begun()
-            self._stack = stack.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
+        stack.enter_context(self._plane)
+        self.client: Client = self._plane.client
+        self.kubelet = Kubelet(self._plane.site, self.client, self._settings, self._charts)
+        self._players = Loop("the players of absent controllers", Players(self.client).turn, PAUSE_SECONDS)
+        for ended, begun in ((self.kubelet.stop, self.kubelet.loop.start), (self._players.stop, self._players.start)):
+            stack.callback(ended)
+            begun()
 
     @property
     def plane(self) -> ControlPlane:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.rehearse.client import Client, Object, WaitError
-from gpuc.rehearse.expectation import Request, expect, portions
-from gpuc.rehearse.scenes import Outcome
+from gpuc.rehearse.expectation import expect
+from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.scenes.jobs import Work, job
 from gpuc.rehearse.scenes.observe import answer, placed
 from gpuc.rehearse.session import Rehearsal, Timeouts
@@ -51,7 +51,7 @@ class HeldWork:
 def hold(client: Client, rehearsal: Rehearsal, kind: str, name: str) -> HeldWork | str:
     """Starts a Job on a pool, through a queue, or of a tenant, and waits until it runs; or says why none can."""
     for pool, queue in _places(rehearsal.cluster, kind, name):
-        request = Request(next(iter(portions(pool).values())), 1, pool.name)
+        request = Request(next(iter(pool.portions.values())), 1, pool.name)
         if expect(rehearsal.cluster, queue, request).verdict != "admitted":
             continue
         work = Work(f"hold {kind} {name}", queue, request, holds=True)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import urlsplit
 
 from gpuc.diagnostics.usage import UsageError
@@ -27,6 +26,7 @@ from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
 from gpuc.rehearse.plane.settings import Settings
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.programs import Programs
+from gpuc.rehearse.started import Started
 
 APPLICATION = ("argoproj.io/v1alpha1", "Application")
 REFRESH = "argocd.argoproj.io/refresh"
@@ -34,7 +34,7 @@ HUB = 99
 """The number of Argo CD's own cluster, where it has one of its own."""
 
 
-class ArgoCD:
+class ArgoCD(Started):
     """Argo CD, its clusters, and the fleet that it follows; a context manager."""
 
     def __init__(
@@ -69,14 +69,13 @@ class ArgoCD:
                 raise UsageError(f"--argocd reaches no API server below a path, such as {found.server}")
         require_service_addresses()
         self._is_hub = not next(iter(self._destinations.values())).is_own
-        self._stack = ExitStack()
         self._members: dict[str, ArgoCluster] = {}
         self.clusters: dict[str, Client] = {}
         """A client by name of the cluster."""
         self.seconds: dict[str, float] = {}
         """How long each part of the start took."""
 
-    def __enter__(self) -> ArgoCD:
+    def start(self, stack: ExitStack) -> None:
         """Starts everything; nothing is synced before `bootstrap`.
 
         Raises:
@@ -84,22 +83,14 @@ class ArgoCD:
             RepositoryError: when the fleet's repository cannot be served.
             ApiError: when an API server refuses what Argo CD needs.
         """
-        with ExitStack() as stack:
-            started = time.monotonic()
-            self._start_planes(stack)
-            self.seconds["control planes"] = time.monotonic() - started
-            started = time.monotonic()
-            self.repository = self._new_repository()
-            self.repository.commit("The fleet as it is")
-            self._start_argo(stack)
-            self.seconds["Argo CD"] = time.monotonic() - started
-            self._stack = stack.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
+        started = time.monotonic()
+        self._start_planes(stack)
+        self.seconds["control planes"] = time.monotonic() - started
+        started = time.monotonic()
+        self.repository = self._new_repository()
+        self.repository.commit("The fleet as it is")
+        self._start_argo(stack)
+        self.seconds["Argo CD"] = time.monotonic() - started
 
     @property
     def not_rendered(self) -> dict[str, str]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gpuc import __version__
 from gpuc.diagnostics.report.terminal import Paint, visible
+from gpuc.rehearse import layout
 from gpuc.rehearse.argocd.result import EditRun, Row, SyncResult
-from gpuc.rehearse.report import VERSION
 
 _HEADINGS = ("Application", "wave", "created s", "synced s", "good s", "note")
 _EDIT_HEADINGS = ("edit", "change", "object", "s", "waited meanwhile")
@@ -23,15 +21,7 @@ def render(form: str, results: Sequence[SyncResult], *, colour: bool = False) ->
     Raises:
         KeyError: for an unknown format.
     """
-    match form:
-        case "text":
-            return "\n".join(_text(result, Paint(colour)) for result in results)
-        case "json":
-            document = {"version": VERSION, "gpuc": __version__, "argocd": [_document(result) for result in results]}
-            return json.dumps(document, indent=2) + "\n"
-        case "markdown":
-            return "\n".join(_markdown(result) for result in results)
-    raise KeyError(form)
+    return layout.rendered(form, results, Paint(colour), "argocd", _text, _markdown, _document)
 
 
 def closing(result: SyncResult) -> str:
@@ -52,15 +42,14 @@ def closing(result: SyncResult) -> str:
 def _text(result: SyncResult, paint: Paint) -> str:
     where = f", Argo CD in {result.hub}" if result.hub else ""
     lines = [paint("1", f"{result.cluster} ({result.file}{where})"), ""]
-    lines += _columns([_HEADINGS, *(_cells_of_row(row) for row in result.rows)])
+    lines += layout.columns([_HEADINGS, *(_cells_of_row(row) for row in result.rows)])
     if result.edits:
-        lines += ["", *_columns([_EDIT_HEADINGS, *(_cells_of_edit(edit) for edit in result.edits)])]
+        lines += ["", *layout.columns([_EDIT_HEADINGS, *(_cells_of_edit(edit) for edit in result.edits)])]
     for failure in result.failures:
         where = f"{failure.application}: {failure.object}" if failure.object else failure.application
         lines += ["", f"{paint('1;31', failure.kind)}  {visible(where)}  at {failure.at:.1f} s"]
         lines.append(f"    {visible(failure.words)}")
-    for title, sentences in _sections(result):
-        lines += ["", f"{title}:", *(f"  - {visible(sentence)}" for sentence in sentences)]
+    lines += layout.sections(_sections(result), "{}:", "  - ")
     steps = ", ".join(f"{name} {taken:.1f} s" for name, taken in result.seconds.items())
     good = paint("1;32", "good") if result.is_good else paint("1;31", "not good")
     return "\n".join([*lines, "", steps, f"{closing(result)}: {good}", ""])
@@ -69,18 +58,16 @@ def _text(result: SyncResult, paint: Paint) -> str:
 def _markdown(result: SyncResult) -> str:
     where = f", Argo CD in {result.hub}" if result.hub else ""
     lines = [f"## Argo CD applies {result.cluster}{where}", "", closing(result), ""]
-    lines += _table(_HEADINGS, (_cells_of_row(row) for row in result.rows))
+    lines += layout.table(_HEADINGS, (_cells_of_row(row) for row in result.rows))
     if result.edits:
-        lines += ["", *_table(_EDIT_HEADINGS, (_cells_of_edit(edit, shortened=False) for edit in result.edits))]
+        lines += ["", *layout.table(_EDIT_HEADINGS, (_cells_of_edit(edit, shortened=False) for edit in result.edits))]
     if result.failures:
         rows = ((f.kind, f.application, f.object, f"{f.at:.1f}", f.words) for f in result.failures)
-        lines += ["", *_table(("failure", "Application or edit", "object", "at s", "words"), rows)]
-    for title, sentences in _sections(result):
-        lines += ["", f"### {title}", "", *(f"- {visible(sentence)}" for sentence in sentences)]
-    return "\n".join([*lines, ""])
+        lines += ["", *layout.table(("failure", "Application or edit", "object", "at s", "words"), rows)]
+    return "\n".join([*lines, *layout.sections(_sections(result), "### {}\n", "- "), ""])
 
 
-def _sections(result: SyncResult) -> Iterable[tuple[str, Sequence[str]]]:
+def _sections(result: SyncResult) -> layout.Sections:
     missing = [f"{name}: {reason}" for name, reason in result.not_rendered.items()]
     if missing:
         yield "Not rendered", missing
@@ -110,19 +97,7 @@ def _seconds(taken: float | None) -> str:
 
 
 def _short(words: str) -> str:
-    return words if len(words) <= _WORDS else f"{words[: _WORDS - 3]}..."
-
-
-def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Rows in columns, all but the last as wide as their widest cell."""
-    shown = [tuple(visible(cell) for cell in row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in shown]
-
-
-def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    marks = [f"| {' | '.join(headings)} |", f"| {' | '.join('---' for _ in headings)} |"]
-    return [*marks, *(f"| {' | '.join(visible(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows)]
+    return layout.shortened(words, _WORDS)
 
 
 def _document(result: SyncResult) -> dict[str, Any]:

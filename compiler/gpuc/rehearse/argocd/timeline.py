@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from gpuc.kubernetes.argocd import WAVE
 from gpuc.rehearse.client import Object
-from gpuc.rehearse.waves import WAVE
 
 Finding = tuple[str, str]
 """An object as "Kind namespace/name", empty where the message names none, and the message."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.client import Client, holds
@@ -23,6 +22,7 @@ from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.process import Process, stop
 from gpuc.rehearse.programs import Programs, cache_root
 from gpuc.rehearse.run_folder import run_folder
+from gpuc.rehearse.started import Started
 
 READY_SECONDS = 120
 CRD_API = "apiextensions.k8s.io/v1"
@@ -30,37 +30,28 @@ CRD_KIND = "CustomResourceDefinition"
 CRD_THREADS = 4
 
 
-class ControlPlane:
+class ControlPlane(Started):
     """A running control plane; as a context manager it starts on entering and leaves nothing behind."""
 
     def __init__(self, programs: Programs, settings: Settings, progress: Callable[[str], None]) -> None:
         self._programs = programs
         self._settings = settings
         self._progress = progress
-        self._stack = ExitStack()
         self.seconds: dict[str, float] = {}
         """How long each step of the start took."""
 
-    def __enter__(self) -> ControlPlane:
+    def start(self, stack: ExitStack) -> None:
         """Starts everything.
 
         Raises:
             ProgramError: when a program does not start.
             ApiError: when the API server refuses what the programs need.
         """
-        with ExitStack() as stack:
-            folder = stack.enter_context(run_folder(cache_root() / "rehearse"))
-            self._site = Site(self._programs, folder)
-            stack.callback(lambda: stop(reversed(self._site.processes)))
-            self.client = Client(self._site.url, self._site.authority.file, self._site.admin)
-            self._start()
-            self._stack = stack.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
+        folder = stack.enter_context(run_folder(cache_root() / "rehearse"))
+        self._site = Site(self._programs, folder)
+        stack.callback(lambda: stop(reversed(self._site.processes)))
+        self.client = Client(self._site.url, self._site.authority.file, self._site.admin)
+        self._start_programs()
 
     @property
     def site(self) -> Site:
@@ -85,7 +76,7 @@ class ControlPlane:
         for process in self._site.processes:
             process.require_alive()
 
-    def _start(self) -> None:
+    def _start_programs(self) -> None:
         site, settings = self._site, self._settings
         etcd, url = start_etcd(site)
         self._timed("etcd", [etcd])

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Protocol
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster
+from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.session import Rehearsal
-
-if TYPE_CHECKING:
-    from gpuc.rehearse.expectation import Request
 
 FAMILIES = (
     "smallest",
@@ -34,27 +32,6 @@ FAMILIES = (
 """Modules of this package, in the order in which they play."""
 NODES_ACT = "nodes"
 """The act of scenes that need a node each and do not care who else is on it."""
-
-Judge = Literal["API server", "policy", "quota", "Kueue", "scheduler", "Karpenter", "job controller"]
-"""Who takes or refuses."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a scene's work, or what is expected to."""
-
-    verdict: Literal["complete", "bound", "admitted", "refused", "pending", "preempted", "unanswered"]
-    by: Judge | Literal[""] = ""
-    """Who refused it, or keeps it waiting."""
-    flavor: str = ""
-    pool: str = ""
-    instance_types: tuple[str, ...] = ()
-    """Instance types that its nodes may have; seen: those that they have."""
-    nodes: int | None = None
-    borrowed: tuple[tuple[str, str], ...] | None = None
-    """Borrowed amount by resource, as Kueue prints it; empty where nothing is, None where nobody looked."""
-    words: str = ""
-    """Expected: what has to stand in the refusal. Seen: what was said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +77,3 @@ def all_scenes(cluster: Cluster, families: Iterable[str] = FAMILIES) -> Iterator
     for name in families:
         family: Family = import_module(f"{__name__}.{name}")
         yield from family.scenes(cluster)
-
-
-def agrees(expected: Outcome, seen: Outcome) -> bool:
-    """Whether what was seen is what was expected: each field that an expectation names."""
-    return (
-        seen.verdict == expected.verdict
-        and (not expected.by or seen.by == expected.by)
-        and (not expected.flavor or seen.flavor == expected.flavor)
-        and (not expected.pool or seen.pool == expected.pool)
-        and (not expected.instance_types or set(seen.instance_types) <= set(expected.instance_types))
-        and (expected.nodes is None or seen.nodes == expected.nodes)
-        and (expected.borrowed is None or set(expected.borrowed) == set(seen.borrowed or ()))
-        and expected.words in seen.words
-    )

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from gpuc.kubernetes.amounts import CPU, texts
 from gpuc.model import Cluster, ClusterQueue, Share
-from gpuc.model.names import CPU
-from gpuc.model.vector import texts
-from gpuc.rehearse.expectation import Request, cluster_queues, expect
+from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.quota import Quota
-from gpuc.rehearse.scenes import Outcome, Scene
+from gpuc.rehearse.scenes import Scene
 from gpuc.rehearse.scenes.gangs import gangs
 from gpuc.rehearse.scenes.jobs import Work
 from gpuc.rehearse.scenes.observe import borrowing

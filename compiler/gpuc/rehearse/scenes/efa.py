@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from gpuc.emit.policy_facts import FACTS
+from gpuc.kubernetes.amounts import MIB, Amounts
 from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.model.names import EFA, HUGEPAGES
-from gpuc.model.vector import MIB, Vector
-from gpuc.rehearse.expectation import Request, cluster_queues, expect
-from gpuc.rehearse.quota import owner, share_of
-from gpuc.rehearse.scenes import NODES_ACT, Outcome, Scene
+from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.outcome import Outcome, Request
+from gpuc.rehearse.quota import owner
+from gpuc.rehearse.scenes import NODES_ACT, Scene
 from gpuc.rehearse.scenes.jobs import SMALL, Work
 from gpuc.rehearse.scenes.observe import run
 
@@ -32,10 +32,8 @@ def scenes(cluster: Cluster) -> Iterator[Scene]:
                 yield _scene(cluster, queue, pool, SMALL | piece | pages, what)
 
 
-def _scene(cluster: Cluster, queue: ClusterQueue, pool: Pool, pod: Vector, what: str) -> Scene:
+def _scene(cluster: Cluster, queue: ClusterQueue, pool: Pool, pod: Amounts, what: str) -> Scene:
     request = Request(pod, pool=pool.name)
-    share = share_of(queue, pool.name)
-    assert share is not None, "the pool is one of the queue's"
     answer = expect(cluster, queue, request)
     if answer.verdict == "admitted":
         answer = replace(answer, verdict="complete", nodes=1, borrowed=None)
@@ -59,4 +57,4 @@ def _is_metered(cluster: Cluster, queue: ClusterQueue) -> bool:
     """Whether any queue of the tenant that submits has the fabric."""
     first = owner(cluster, queue).tenant_names[0]
     tenant = next(each for each in cluster.tenants if each.name == first)
-    return EFA in FACTS["tenant.resources"](cluster, tenant)
+    return any(pool.has_efa for pool in tenant.pools)

@@ -10,7 +10,8 @@ from gpuc.rehearse.client import Client, Object, condition
 from gpuc.rehearse.desk import Desk, most
 from gpuc.rehearse.examples import GATE
 from gpuc.rehearse.members import Wish, wishes
-from gpuc.rehearse.scenes import Outcome, Scene
+from gpuc.rehearse.outcome import Outcome
+from gpuc.rehearse.scenes import Scene
 from gpuc.rehearse.scenes.observe import KARPENTER_WORDS
 from gpuc.rehearse.session import Rehearsal
 from gpuc.rehearse.verdict import judged

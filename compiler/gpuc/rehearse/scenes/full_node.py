@@ -7,10 +7,11 @@ from dataclasses import replace
 from functools import partial
 
 from gpuc.catalog.records import InstanceType
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts
 from gpuc.model import Cluster, ClusterQueue, Pool
-from gpuc.model.names import CPU, EPHEMERAL_STORAGE, MEMORY, SHARED_GPU
-from gpuc.model.vector import MIB, Vector
-from gpuc.rehearse.expectation import Request, cluster_queues, expect
+from gpuc.model.names import SHARED_GPU
+from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.scenes import NODES_ACT, Scene
 from gpuc.rehearse.scenes.jobs import SMALL, Work
 from gpuc.rehearse.scenes.observe import run
@@ -34,19 +35,19 @@ def scenes(cluster: Cluster) -> Iterator[Scene]:
                 yield from _beyond(cluster, queue, pool, full)
 
 
-def _full(pool: Pool, instance: InstanceType) -> Vector:
+def _full(pool: Pool, instance: InstanceType) -> Amounts:
     """All that the node leaves; of shares one, because a second share of a GPU is no more of it."""
     return {name: 1 if name == SHARED_GPU else amount for name, amount in pool.left(instance).items()}
 
 
-def _queue(cluster: Cluster, pool: Pool, full: Vector) -> ClusterQueue | None:
+def _queue(cluster: Cluster, pool: Pool, full: Amounts) -> ClusterQueue | None:
     for queue in cluster_queues(cluster):
         if pool in queue.pools and expect(cluster, queue, Request(full, pool=pool.name)).verdict == "admitted":
             return queue
     return None
 
 
-def _bound(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: InstanceType, full: Vector) -> Scene:
+def _bound(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: InstanceType, full: Amounts) -> Scene:
     request = Request(full, pool=pool.name)
     what = f"a full {instance.type}"
     work = Work(f"full node {queue.name} {pool.name} {what}", queue, request, holds=True)
@@ -64,7 +65,7 @@ def _bound(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: Instance
     )
 
 
-def _beyond(cluster: Cluster, queue: ClusterQueue, pool: Pool, full: Vector) -> Iterator[Scene]:
+def _beyond(cluster: Cluster, queue: ClusterQueue, pool: Pool, full: Amounts) -> Iterator[Scene]:
     """A step more than the largest type has of one resource, and little of all others."""
     for resource, step in STEPS.items():
         piece = dict.fromkeys(pool.gpu_resource_names[:1], 1)

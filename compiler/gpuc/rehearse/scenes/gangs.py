@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, quantity_text
 from gpuc.model import Cluster, ClusterQueue, Share
-from gpuc.model.names import CPU, EFA, EPHEMERAL_STORAGE, HUGEPAGES, MEMORY, is_gpu_resource
-from gpuc.model.vector import MIB, Vector, quantity_text
-from gpuc.rehearse.expectation import Request, cluster_queues, expect, portions
+from gpuc.model.names import EFA, HUGEPAGES, is_gpu_resource
+from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.quota import Quota
 from gpuc.rehearse.scenes import Scene
 from gpuc.rehearse.scenes.jobs import Work
 from gpuc.rehearse.scenes.observe import admission, borrowing
 
 ACT = "quota"
-TINY: Vector = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
+TINY: Amounts = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
 """So little that no quota but the one in question counts."""
 PAGE = 2 * MIB
 
@@ -38,7 +39,7 @@ def gangs(share: Share) -> dict[str, Request]:
     if pool.sharing is None or pool.sharing.mode == "exclusive":
         pods = {pool.gpu_resource_names[0] if pool.sharing else "": dict(pool.node)}
     else:
-        pods = portions(pool)
+        pods = pool.portions
     found = {}
     for resource, pod in pods.items():
         count = min(share.nominal[name] // amount for name, amount in pod.items() if amount)

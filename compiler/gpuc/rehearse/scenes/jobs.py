@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from gpuc.emit.kueue import LEVEL_LABELS
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, texts
+from gpuc.kubernetes.kueue import LEVEL_LABELS, REQUIRED_TOPOLOGY
 from gpuc.model import Cluster, ClusterQueue, Namespace
-from gpuc.model.names import CPU, EFA, EPHEMERAL_STORAGE, MEMORY, POOL_LABEL, PRIORITY_LABEL, QUEUE_LABEL
-from gpuc.model.vector import MIB, Vector, texts
+from gpuc.model.names import EFA, POOL_LABEL, PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.rehearse.client import Object
-from gpuc.rehearse.expectation import Request
+from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.quota import owner
 from gpuc.rehearse.session import HOLD
 
-REQUIRED_TOPOLOGY = "kueue.x-k8s.io/podset-required-topology"
-SMALL: Vector = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: 64 * MIB}
+SMALL: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: 64 * MIB}
 """What a pod asks for that is about something else."""
 NOBODY = "gpuc.dev/rehearsal"
 """The controller that Jobs without pods wait for: where quota is the question, thousands of pods answer nothing."""

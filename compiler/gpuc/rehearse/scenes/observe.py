@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuc.emit.queues import KUEUE_API
+from gpuc.kubernetes.amounts import CPU
+from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.kubernetes.quantity import parse_quantity
-from gpuc.model.names import CPU, POOL_LABEL
+from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.client import ApiError, Object, WaitError, condition
 from gpuc.rehearse.instance_types import INSTANCE_TYPE_LABEL
-from gpuc.rehearse.scenes import Outcome
+from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.scenes.jobs import Work, job
 from gpuc.rehearse.session import Rehearsal
 from gpuc.rehearse.verdict import refuser

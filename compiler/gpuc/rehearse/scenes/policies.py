@@ -17,8 +17,9 @@ from gpuc.policy.library import policies
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.desk import Attempt, Desk, permitted
 from gpuc.rehearse.examples import Example, examples
+from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.sample_namespaces import SampleNamespaces, constraint_name
-from gpuc.rehearse.scenes import Outcome, Scene
+from gpuc.rehearse.scenes import Scene
 from gpuc.rehearse.session import Rehearsal
 from gpuc.rehearse.verdict import SILENCE, judged
 from gpuc.rehearse.violations import violations

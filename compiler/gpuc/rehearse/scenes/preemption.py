@@ -9,8 +9,9 @@ from functools import partial
 from gpuc.model import Cluster, ClusterQueue, Share
 from gpuc.rehearse.client import condition
 from gpuc.rehearse.expectation import cluster_queues
+from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.quota import Quota, owner
-from gpuc.rehearse.scenes import Outcome, Scene
+from gpuc.rehearse.scenes import Scene
 from gpuc.rehearse.scenes.borrowing import largest
 from gpuc.rehearse.scenes.gangs import gangs
 from gpuc.rehearse.scenes.jobs import Work

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 from gpuc.model import Cluster, ClusterQueue, Pool
-from gpuc.rehearse.expectation import Request, cluster_queues, expect, portions
-from gpuc.rehearse.scenes import Outcome, Scene
+from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.outcome import Outcome, Request
+from gpuc.rehearse.scenes import Scene
 from gpuc.rehearse.scenes.jobs import Work
 from gpuc.rehearse.scenes.observe import answer, placed, run, submit
 from gpuc.rehearse.session import Rehearsal
@@ -23,7 +24,7 @@ def scenes(cluster: Cluster) -> Iterator[Scene]:
         queue = next((each for each in cluster_queues(cluster) if pool in each.pools), None)
         if queue is None:
             continue
-        for resource, pod in portions(pool).items():
+        for resource, pod in pool.portions.items():
             full, beyond = (Request(pod, pool.node[resource] + more, pool.name) for more in (0, 1))
             if all(expect(cluster, queue, each).verdict == "admitted" for each in (full, beyond)):
                 yield _scene(cluster, queue, pool, resource, beyond, FULL, full)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from gpuc.model import Cluster, ClusterQueue, Pool
-from gpuc.rehearse.expectation import Request, cluster_queues, expect
-from gpuc.rehearse.quota import share_of
+from gpuc.model import Cluster, ClusterQueue, Share
+from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.scenes import NODES_ACT, Scene
 from gpuc.rehearse.scenes.jobs import SMALL, Work
 from gpuc.rehearse.scenes.observe import run
@@ -17,15 +17,14 @@ from gpuc.rehearse.scenes.observe import run
 def scenes(cluster: Cluster) -> Iterator[Scene]:
     """One piece of each GPU resource, or a little of a general pool; at the same time all of them fit."""
     for queue in cluster_queues(cluster):
-        for pool in queue.pools:
-            for resource in pool.gpu_resource_names or ("",):
-                yield _scene(cluster, queue, pool, resource)
+        for share in queue.shares:
+            for resource in share.pool.gpu_resource_names or ("",):
+                yield _scene(cluster, queue, share, resource)
 
 
-def _scene(cluster: Cluster, queue: ClusterQueue, pool: Pool, resource: str) -> Scene:
+def _scene(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str) -> Scene:
+    pool = share.pool
     request = Request(SMALL | ({resource: 1} if resource else {}), pool=pool.name)
-    share = share_of(queue, pool.name)
-    assert share is not None, "the pool is one of the queue's"
     what = f"one {resource}" if resource else "a little cpu"
     work = Work(f"smallest {queue.name} {pool.name} {what}", queue, request)
     answer = expect(cluster, queue, request)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 from gpuc.model import Cluster, ClusterQueue, Pool
-from gpuc.rehearse.expectation import Request, cluster_queues, expect
+from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.fabric import BLOCK_NODES
+from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.scenes import Scene
 from gpuc.rehearse.scenes.jobs import Work
 from gpuc.rehearse.scenes.observe import run

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from gpuc.kubernetes.quantity import format_bytes
+from gpuc.kubernetes.amounts import GIB
+from gpuc.kubernetes.quantity import format_quantity
 from gpuc.model import Cluster
-from gpuc.model.vector import GIB
 from gpuc.rules import Breaches, rule
 
 
@@ -16,6 +16,6 @@ def small_root_volume(cluster: Cluster) -> Breaches:
     for pool in cluster.pools:
         least = pool.image.root_volume_min_gib
         if pool.root_volume_bytes < least * GIB:
-            seen = format_bytes(pool.root_volume_bytes)
+            seen = format_quantity(pool.root_volume_bytes, "binary")
             message = f"the root volume has {seen}; nodes of family {pool.image.id} take {least}Gi or more"
             yield (*pool.path, "rootVolume"), message, f"write {least}Gi or more"

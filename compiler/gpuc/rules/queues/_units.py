@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import CPU
 from gpuc.model import Cluster, Pool, Queue, Share
-from gpuc.model.names import CPU, GPU, mig_resource
+from gpuc.model.names import GPU, mig_resource
 from gpuc.spec.queues import Quota
 
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import Path
-from gpuc.model import Cluster, Cohort, Queue, Share
+from gpuc.kubernetes.amounts import Amounts
+from gpuc.model import Cluster, Queue, Share
 from gpuc.model.names import GPU, mig_resource
 from gpuc.rules import Breaches, rule
 from gpuc.rules.queues._units import counted, pieces, unit
@@ -24,12 +25,11 @@ def unreachable_borrowing(cluster: Cluster) -> Breaches:
                 path = (*share.path, "borrow")
                 yield path, f"{queue.name} borrows of {share.pool.name}, but has no cohort", "name a cohort, or write 0"
             else:
-                yield from _beyond_lent(queue, share, quota, cohort)
+                yield from _beyond_lent(queue, share, quota, cluster.lent(queue, share))
 
 
-def _beyond_lent(queue: Queue, share: Share, quota: Quota, cohort: Cohort) -> Breaches:
+def _beyond_lent(queue: Queue, share: Share, quota: Quota, lent: Amounts) -> Breaches:
     pool, path = share.pool, (*share.path, "borrow")
-    lent = cohort.others(queue, pool)
     if share.borrow is None:
         if not any(lent.get(name) for name in counted(pool)):
             yield path, f"borrow is all, but no other queue of cohort {queue.spec.cohort} lends {pool.name}", "write 0"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.model import Cluster, Pool
+from gpuc.model import Cluster, GpuPool
 from gpuc.rules import Breaches, rule
 from gpuc.rules.nodes._images import is_own_ami
 
@@ -21,16 +21,16 @@ def driver_for_other_gpus(cluster: Cluster) -> Breaches:
                 yield from _of_branch(pool, pool.image.driver_version, f"{pool.image.id} images bring")
 
 
-def _strange_types(pool: Pool) -> Breaches:
+def _strange_types(pool: GpuPool) -> Breaches:
     for index, instance in enumerate(pool.instances):
         if instance.family in pool.image.unsupported_families:
             message = f"the driver of {pool.image.id} images does not run the GPUs of {instance.type}"
             yield (*pool.path, "instances", index), message
 
 
-def _of_branch(pool: Pool, version: str, who: str) -> Breaches:
+def _of_branch(pool: GpuPool, version: str, who: str) -> Breaches:
     gpu = pool.gpu
-    if gpu is None or gpu.confidence == "low" or not version:
+    if gpu.confidence == "low" or not version:
         return
     branch, path = int(version.partition(".")[0]), (*pool.path, "instances", 0)
     if branch < gpu.min_driver_branch:

@@ -348,6 +348,12 @@ def test_a_resource_quota_that_lets_no_gpu_in_is_an_error() -> None:
     assert "0 nvidia.com/gpu.shared, and embeddings leads to queue platform-ml" in found["QTA013"]
 
 
+def test_half_a_device_is_none() -> None:
+    rows = {f"requests.{GPU}": 4, f"requests.{EFA}": "500m"}
+    both = [queue("q", {"f": {"cpu": 1, GPU: 4, EFA: 4}}), local("a", "q"), hard("a", **rows)]
+    assert "0.5 vpc.amazonaws.com/efa, and queue q" in dict(told(both))["QTA017"]
+
+
 def test_resource_quotas_together_carry_the_queue_or_are_told() -> None:
     gpus = queue("q", {"f": {"cpu": 10, GPU: 4}}, namespaceSelector={})
     both = [gpus, local("a", "q"), local("b", "q"), hard("a", **{"requests.cpu": 4})]

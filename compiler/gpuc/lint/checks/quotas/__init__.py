@@ -8,7 +8,7 @@ from gpuc.lint.checks.quotas import closed
 from gpuc.lint.checks.quotas.balance import balance
 from gpuc.lint.checks.quotas.borrowing import borrowing
 from gpuc.lint.checks.quotas.counts import counts
-from gpuc.lint.checks.quotas.kueue import families
+from gpuc.lint.checks.quotas.families import families
 from gpuc.lint.checks.quotas.namespaces import namespaces
 from gpuc.lint.checks.quotas.promises import Nodes, promises, proportions
 from gpuc.lint.checks.quotas.ranges import ranges

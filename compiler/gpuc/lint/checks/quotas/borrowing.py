@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 from gpuc.diagnostics.finding import Path, Severity, fault
-from gpuc.kubernetes.amount import amount, told
-from gpuc.lint.checks.quotas.kueue import Family, Key, Member, Quota
+from gpuc.kubernetes.amounts import rounded
+from gpuc.kubernetes.quantity import quantity
+from gpuc.kubernetes.quota import Key, Quota
+from gpuc.lint.checks.quotas.families import Family
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.trace.closed_flavors import closed_flavors
+from gpuc.trace.quota import Node
 
 LIMIT_WITHOUT_COHORT = fault(
     "QTA006",
@@ -37,8 +41,8 @@ WEIGHT_OF_ZERO = fault(
     "Whatever it borrows counts as an infinite share: it is served last, and it is the first that gives way.",
     "kueue v0.19.2 apis/kueue/v1beta2/fairsharing_types.go",
 )
-_TOO_SMALL = 1
-"""A billionth: the largest weight above zero that Kueue refuses."""
+_TOO_SMALL = Fraction(1, 10**9)
+"""The largest weight above zero that Kueue refuses."""
 
 
 def borrowing(tree: ObjectSet, family: Family) -> Iterator[Flaw]:
@@ -48,7 +52,7 @@ def borrowing(tree: ObjectSet, family: Family) -> Iterator[Flaw]:
         yield from _weight(member)
         for key, quota in member.quotas.items():
             yield from _refused(member, key, quota)
-            if knows_lenders and quota.borrowing and member.above is not None:
+            if knows_lenders and quota.borrow and member.parent is not None:
                 yield from _nobody_lends(member, key, quota, tree.is_whole)
     closed = closed_flavors(tree)
     if not any(flavor in closed for queue in family.queues for flavor, _ in queue.quotas):
@@ -58,44 +62,46 @@ def borrowing(tree: ObjectSet, family: Family) -> Iterator[Flaw]:
             yield from _no_quota(queue, closed)
 
 
-def _refused(member: Member, key: Key, quota: Quota) -> Iterator[Flaw]:
+def _refused(member: Node, key: Key, quota: Quota) -> Iterator[Flaw]:
     assert member.manifest is not None, "what has quotas has an object"
-    limits = (("borrowingLimit", quota.borrowing), ("lendingLimit", quota.lending))
+    limits = (("borrowingLimit", quota.borrow), ("lendingLimit", quota.lend))
     for field, value in (("nominalQuota", quota.nominal), *limits):
         if value is not None and value < 0:
-            yield Flaw(BELOW_ZERO, member.manifest, (*quota.path, field), f"{told(key[1], value)} is below zero")
-    if member.above is None:
+            yield Flaw(
+                BELOW_ZERO, member.manifest, (*member.path(key), field), f"{rounded(key[1], value)} is below zero"
+            )
+    if member.parent is None:
         for field, value in limits:
             if value is not None:
                 what = "cohortName" if member.is_queue else "parentName"
                 text = f"set, but spec.{what} is not: there is nobody to share {key[1]} of flavor {key[0]} with"
-                yield Flaw(LIMIT_WITHOUT_COHORT, member.manifest, (*quota.path, field), text, on_key=True)
-    elif member.is_queue and quota.lending is not None and quota.lending > quota.nominal:
+                yield Flaw(LIMIT_WITHOUT_COHORT, member.manifest, (*member.path(key), field), text, on_key=True)
+    elif member.is_queue and quota.lend is not None and quota.lend > quota.nominal:
         from gpuc.rules.queues.lends_more_than_it_has import lends_more_than_it_has
 
-        text = f"lends {told(key[1], quota.lending)}, the nominal quota is {told(key[1], quota.nominal)}"
-        yield Flaw(lends_more_than_it_has.fault, member.manifest, (*quota.path, "lendingLimit"), text)
+        text = f"lends {rounded(key[1], quota.lend)}, the nominal quota is {rounded(key[1], quota.nominal)}"
+        yield Flaw(lends_more_than_it_has.fault, member.manifest, (*member.path(key), "lendingLimit"), text)
 
 
-def _nobody_lends(member: Member, key: Key, quota: Quota, is_whole: bool) -> Iterator[Flaw]:
+def _nobody_lends(member: Node, key: Key, quota: Quota, is_whole: bool) -> Iterator[Flaw]:
     """A warning where other files may hold a queue that lends."""
     assert member.manifest is not None, "what has quotas has an object"
-    assert quota.borrowing is not None
-    if member.potential.get(key, 0) <= member.subtree.get(key, 0):
+    assert quota.borrow is not None
+    if member.capacity(key) <= member.subtree.get(key, 0):
         from gpuc.rules.queues.unreachable_borrowing import unreachable_borrowing
 
-        text = f"up to {told(key[1], quota.borrowing)} may be borrowed of flavor {key[0]}, and nobody lends any of it"
+        text = f"up to {rounded(key[1], quota.borrow)} may be borrowed of flavor {key[0]}, and nobody lends any of it"
         fault = (
             unreachable_borrowing.fault if is_whole else replace(unreachable_borrowing.fault, severity=Severity.WARNING)
         )
-        yield Flaw(fault, member.manifest, (*quota.path, "borrowingLimit"), text)
+        yield Flaw(fault, member.manifest, (*member.path(key), "borrowingLimit"), text)
 
 
 def _shares_nothing(family: Family) -> Iterator[Flaw]:
     queues = family.queues
     if len(queues) < 2 or not any(queue.quotas for queue in queues):
         return
-    if any(queue.potential[key] > quota.nominal for queue in queues for key, quota in queue.quotas.items()):
+    if any(queue.capacity(key) > quota.nominal for queue in queues for key, quota in queue.quotas.items()):
         return
     at, path = family.root.manifest, ()
     if at is None:
@@ -108,21 +114,21 @@ def _shares_nothing(family: Family) -> Iterator[Flaw]:
     yield Flaw(cohort_shares_nothing.fault, at, path, text)
 
 
-def _weight(member: Member) -> Iterator[Flaw]:
+def _weight(member: Node) -> Iterator[Flaw]:
     if member.manifest is None:
         return
     path: Path = ("spec", "fairSharing", "weight")
-    weight = amount(dig(member.manifest.body, *path))
+    weight = quantity(dig(member.manifest.body, *path))
     if weight is not None and (weight < 0 or 0 < weight <= _TOO_SMALL):
         yield Flaw(BELOW_ZERO, member.manifest, path, "a weight is 0 or more than 1n")
-    elif weight == 0 and member.above is not None:
+    elif weight == 0 and member.parent is not None:
         text = "whatever it borrows beside others of its cohort counts as an infinite share"
         yield Flaw(WEIGHT_OF_ZERO, member.manifest, path, text)
 
 
-def _no_quota(queue: Member, closed: frozenset[str]) -> Iterator[Flaw]:
+def _no_quota(queue: Node, closed: frozenset[str]) -> Iterator[Flaw]:
     assert queue.manifest is not None, "a queue has an object"
-    reachable = {resource for (_, resource), value in queue.potential.items() if value > 0}
+    reachable = {key[1] for key in queue.quotas if queue.capacity(key) > 0}
     reachable |= {resource for flavor, resource in queue.quotas if flavor in closed}
     for number, group in items(dig(queue.manifest.body, "spec", "resourceGroups")):
         for index, name in items(dig(group, "coveredResources")):

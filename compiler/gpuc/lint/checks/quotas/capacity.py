@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gpuc.catalog import load
-from gpuc.kubernetes.amount import ONE, amount
+from gpuc.kubernetes.amounts import MIB, Amounts, amount
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
 GPU = "nvidia.com/gpu"
@@ -20,8 +20,8 @@ NODEPOOL = "karpenter.sh/nodepool"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _BY_CLOUD = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws", "k8s.aws")
 """Domains of labels that nodes carry without any word of their pool."""
-Capacity = dict[str, int]
-"""Billionths by resource; a resource that is not there is not known, and may be there."""
+Capacity = Amounts
+"""A resource that is not there is not known, and may be there."""
 
 
 class Pool(NamedTuple):
@@ -117,8 +117,8 @@ def _pool(name: str, body: Any, overlays: list[Any]) -> Pool:
     labels = {key: value for key, value in pairs(dig(template, "metadata", "labels")) if isinstance(value, str)}
     labels[NODEPOOL] = name
     allowed = _allowed(dig(template, "spec", "requirements"))
-    limits = {key: value for key, row in pairs(dig(body, "spec", "limits")) if (value := amount(row)) is not None}
-    replicas = amount(dig(body, "spec", "replicas"))
+    limits = {key: value for key, row in pairs(dig(body, "spec", "limits")) if (value := amount(key, row)) is not None}
+    replicas = amount(NODES, dig(body, "spec", "replicas"))
     if replicas is not None:
         # None of the nodes of a closed pool is replaced, so it holds nothing that a quota may promise.
         limits = {NODES: 0 if limits.get(NODES) == 0 else replicas}
@@ -145,14 +145,14 @@ def _types(names: frozenset[str], labels: dict[str, str], overlays: list[Any]) -
 
 def _capacity(name: str, labels: dict[str, str], overlays: list[Any]) -> Capacity:
     row = load().instances[name]
-    found = {NODES: ONE, "cpu": row.vcpu * ONE, "memory": row.memory_mib * 2**20 * ONE, EFA: row.efa * ONE}
-    found[GPU] = row.gpu_count * ONE
+    found = {NODES: 1, "cpu": row.vcpu * 1000, "memory": row.memory_mib * MIB, EFA: row.efa}
+    found[GPU] = row.gpu_count
     perhaps: Capacity = {}
     decided: set[str] = set()
     for overlay in overlays:
         applies = _applies(dig(overlay, "spec", "requirements"), labels)
         for resource, quantity in pairs(dig(overlay, "spec", "capacity")):
-            value = amount(quantity)
+            value = amount(resource, quantity)
             if applies is False or value is None or resource in decided:
                 continue
             if applies:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.kubernetes.amount import amount
+from gpuc.kubernetes.quantity import quantity
 from gpuc.lint.checks.object_consistency import TOO_FEW_NODES
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet, dig, pairs
@@ -16,7 +16,7 @@ def flaws(tree: ObjectSet) -> Iterator[Flaw]:
     closed = [
         (pool, {**dict(pairs(dig(pool.body, "spec", "template", "metadata", "labels"))), NODEPOOL: pool.name})
         for pool in tree.of("karpenter.sh", "NodePool")
-        if amount(dig(pool.body, "spec", "limits", "nodes")) == 0 and dig(pool.body, "spec", "replicas")
+        if quantity(dig(pool.body, "spec", "limits", "nodes")) == 0 and dig(pool.body, "spec", "replicas")
     ]
     promised = promised_flavors(tree) if closed else set()
     for pool, labels in closed:

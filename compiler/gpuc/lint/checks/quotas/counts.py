@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Severity, fault
-from gpuc.kubernetes.amount import ONE, amount
-from gpuc.kubernetes.resources import RESOURCES
+from gpuc.kubernetes.quantity import quantity
+from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 
@@ -42,9 +42,8 @@ def counts(tree: ObjectSet) -> Iterator[Flaw]:
     there: Counter[tuple[str, str]] = Counter()
     waiting: set[tuple[str, str]] = set()
     for manifest in tree.manifests:
-        resource = RESOURCES.get(manifest.kind.lower())
-        if manifest.namespace and resource is not None and resource.group == group(manifest):
-            key = manifest.namespace, str(resource)
+        if manifest.namespace:
+            key = manifest.namespace, _resource(manifest)
             if _QUEUE in manifest.labels:
                 waiting.add(key)
             else:
@@ -52,14 +51,24 @@ def counts(tree: ObjectSet) -> Iterator[Flaw]:
     for quota in quotas:
         for name, row in pairs(dig(quota.body, "spec", "hard")):
             resource_name = _counted(name)
-            key, most = (quota.namespace, resource_name), amount(row)
+            key, most = (quota.namespace, resource_name), quantity(row)
             seen = there[key] + (key in waiting)
-            if resource_name and most is not None and most < seen * ONE:
+            if resource_name and most is not None and most < seen:
                 text = f"at most {row} {resource_name} may be in namespace {quota.namespace}, and {seen} stand there"
                 yield Flaw(TOO_MANY, quota, ("spec", "hard", name), text)
-            elif resource_name == _JOBS and most is not None and most < ONE and quota.namespace in queues:
+            elif resource_name == _JOBS and most is not None and most < 1 and quota.namespace in queues:
                 text = f"no Job may be in {quota.namespace}, and LocalQueue {queues[quota.namespace]} waits for them"
                 yield Flaw(NO_JOBS, quota, ("spec", "hard", name), text)
+
+
+def _resource(manifest: Manifest) -> str:
+    """The name under which an object is counted: "jobs.batch", "networkpolicies.networking.k8s.io".
+
+    Source: k8s.io/apimachinery v0.35 pkg/api/meta/restmapper.go (UnsafeGuessKindToResource)
+    """
+    kind = manifest.kind.lower()
+    plural = f"{kind}es" if kind.endswith("s") else f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+    return ".".join(filter(None, (plural, group(manifest))))
 
 
 def _counted(name: object) -> str:

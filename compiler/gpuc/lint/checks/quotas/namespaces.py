@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
-from gpuc.kubernetes.amount import ONE, UNLIMITED, amount, told
-from gpuc.lint.checks.quotas.kueue import GROUP, Family, Member
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMITED, exact_amount, rounded
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.lint.checks.quotas.families import Family, by_flavor
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.trace.closed_flavors import closed_flavors
+from gpuc.trace.quota import Node
 
 QUOTA_OUT_OF_REACH = fault(
     "QTA012",
@@ -45,10 +48,10 @@ NONE_OF_IT = fault(
     "Kueue admits work that asks for it, and the API server refuses its pods: the quota is held by nothing.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 )
-_NATIVE = frozenset(("cpu", "memory", "ephemeral-storage"))
+_NATIVE = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
 _GPUS = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/")
 _NAME = "kubernetes.io/metadata.name"
-Hard = dict[str, tuple[int, Manifest, Path]]
+Hard = dict[str, tuple[Fraction, Manifest, Path]]
 """What pods of a namespace may request, by resource: the least of all its ResourceQuotas, and where that stands."""
 
 
@@ -76,7 +79,7 @@ def namespaces(tree: ObjectSet, known: list[Family]) -> Iterator[Flaw]:
 
 
 def _bounds_nothing(
-    hard: dict[str, Hard], members: dict[str, list[str]], queues: dict[str, Member], closed: frozenset[str]
+    hard: dict[str, Hard], members: dict[str, list[str]], queues: dict[str, Node], closed: frozenset[str]
 ) -> Iterator[Flaw]:
     metered = {resource for queue in queues.values() for _, resource in queue.quotas}
     homes: dict[str, list[str]] = defaultdict(list)
@@ -88,15 +91,15 @@ def _bounds_nothing(
             continue
         given: dict[str, int] = defaultdict(int)
         for name in names:
-            for (_, resource), value in queues[name].potential.items():
-                given[resource] += value
+            for key in queues[name].quotas:
+                given[key[1]] += queues[name].capacity(key)
             # Work that was admitted before its flavor lost the quota still has its pods.
             given |= {resource: UNLIMITED for flavor, resource in queues[name].quotas if flavor in closed}
         for resource, (value, manifest, path) in hard.get(namespace, {}).items():
             is_metered = resource in given or (resource in metered and resource not in _NATIVE)
             if is_metered and value > given.get(resource, 0) < UNLIMITED:
-                most = told(resource, given.get(resource, 0))
-                text = f"{told(resource, value)}, and all that {', '.join(names)} can ever give here is {most}"
+                most = rounded(resource, given.get(resource, 0))
+                text = f"{rounded(resource, value)}, and all that {', '.join(names)} can ever give here is {most}"
                 yield Flaw(BOUNDS_NOTHING, manifest, path, text)
 
 
@@ -106,7 +109,8 @@ def _hard(tree: ObjectSet) -> dict[str, Hard]:
         if dig(each.body, "spec", "scopes") or dig(each.body, "spec", "scopeSelector"):
             continue  # it counts only some of the pods
         for name, row in pairs(dig(each.body, "spec", "hard")):
-            resource, value = _resource(name), amount(row)
+            resource = _resource(name)
+            value = exact_amount(resource, row)
             if resource and value is not None:
                 least = found[each.namespace].get(resource)
                 if least is None or value < least[0]:
@@ -118,14 +122,14 @@ def _resource(name: Any) -> str:
     """The resource whose requests an entry bounds, `pods` for their number; empty for anything else."""
     if not isinstance(name, str):
         return ""
-    if name in _NATIVE or name == "pods" or name.startswith("hugepages-"):
+    if name in _NATIVE or name == PODS or name.startswith("hugepages-"):
         return name
     if name == "count/pods":
-        return "pods"
+        return PODS
     return name.removeprefix("requests.") if name.startswith("requests.") else ""
 
 
-def _admits_only(queue: Member, served: list[str]) -> bool:
+def _admits_only(queue: Node, served: list[str]) -> bool:
     """Whether the queue's own selector lets no namespace in but these."""
     assert queue.manifest is not None, "a queue has an object"
     selector = dig(queue.manifest.body, "spec", "namespaceSelector")
@@ -136,43 +140,41 @@ def _admits_only(queue: Member, served: list[str]) -> bool:
     return any(isinstance(values, list) and all(each in served for each in values) for values in named)
 
 
-def _no_pod(queue: Member, namespace: str, hard: Hard) -> Iterator[Flaw]:
+def _no_pod(queue: Node, namespace: str, hard: Hard) -> Iterator[Flaw]:
     kinds = [name for name in {key[1]: 0 for key in queue.quotas} if name.startswith(_GPUS)]
-    usable = [kind for kind in kinds if any(queue.potential[key] for key in queue.quotas if key[1] == kind)]
+    usable = [kind for kind in kinds if any(queue.capacity(key) for key in queue.quotas if key[1] == kind)]
     if not usable or not all(_has_gpus(quotas) for quotas in _in_use(queue)):
         return
-    for resource in ("pods", "cpu", "memory"):
+    for resource in (PODS, "cpu", "memory"):
         if resource in hard and hard[resource][0] <= 0:
             value, manifest, path = hard[resource]
             yield Flaw(
                 NO_POD_FITS, manifest, path, f"admits no pod at all, and {namespace} leads to queue {queue.name}"
             )
             return
-    if all(kind in hard and hard[kind][0] < ONE for kind in usable):
+    if all(kind in hard and hard[kind][0] < 1 for kind in usable):
         value, manifest, path = hard[usable[0]]
-        text = f"{told(usable[0], value)}, and {namespace} leads to queue {queue.name}, which has only GPUs: "
+        text = f"{rounded(usable[0], value)}, and {namespace} leads to queue {queue.name}, which has only GPUs: "
         yield Flaw(NO_POD_FITS, manifest, path, text + ", ".join(usable))
 
 
-def _none_of_it(queue: Member, namespace: str, hard: Hard) -> Iterator[Flaw]:
+def _none_of_it(queue: Node, namespace: str, hard: Hard) -> Iterator[Flaw]:
     """Devices and huge pages of which the queue gives some and the namespace allows not one."""
-    given = dict.fromkeys(key[1] for key, value in queue.potential.items() if value > 0 and key in queue.quotas)
-    devices = [name for name in given if name in hard and name not in _NATIVE and name != "pods"]
-    shut = [name for name in devices if hard[name][0] < ONE]
+    given = dict.fromkeys(key[1] for key in queue.quotas if queue.capacity(key) > 0)
+    devices = [name for name in given if name in hard and name not in _NATIVE and name != PODS]
+    shut = [name for name in devices if hard[name][0] < 1]
     for name in shut if len(shut) < len(devices) else ():
         value, manifest, path = hard[name]
-        most = max(value for key, value in queue.potential.items() if key[1] == name)
-        text = (
-            f"{told(name, value)}, and queue {queue.name}, to which {namespace} leads, gives up to {told(name, most)}"
-        )
-        yield Flaw(NONE_OF_IT, manifest, path, text)
+        most = max(queue.capacity(key) for key in queue.quotas if key[1] == name)
+        text = f"{rounded(name, value)}, and queue {queue.name}, to which {namespace} leads, "
+        yield Flaw(NONE_OF_IT, manifest, path, f"{text}gives up to {rounded(name, most)}")
 
 
-def _in_use(queue: Member) -> list[dict[str, int]]:
+def _in_use(queue: Node) -> list[dict[str, int]]:
     """Of every flavor that has any quota, what can be used by resource."""
     flavors = [
-        {resource: queue.potential[flavor, resource] for resource in quotas}
-        for flavor, quotas in queue.flavors().items()
+        {resource: queue.capacity((flavor, resource)) for resource in quotas}
+        for flavor, quotas in by_flavor(queue).items()
     ]
     return [each for each in flavors if any(each.values())]
 
@@ -181,7 +183,7 @@ def _has_gpus(quotas: dict[str, int]) -> bool:
     return any(value and name.startswith(_GPUS) for name, value in quotas.items())
 
 
-def _out_of_reach(queue: Member, bounds: list[Hard]) -> Iterator[Flaw]:
+def _out_of_reach(queue: Node, bounds: list[Hard]) -> Iterator[Flaw]:
     nominal: dict[str, int] = defaultdict(int)
     for (_, resource), quota in queue.quotas.items():
         nominal[resource] += quota.nominal
@@ -190,5 +192,5 @@ def _out_of_reach(queue: Member, bounds: list[Hard]) -> Iterator[Flaw]:
         total = sum(row[0] for row in rows)
         if len(rows) == len(bounds) and total < wanted < UNLIMITED:
             _, manifest, path = min(rows, key=lambda row: row[0])
-            text = f"the namespaces of queue {queue.name} may request {told(resource, total)} together, "
-            yield Flaw(QUOTA_OUT_OF_REACH, manifest, path, text + f"its nominal quota is {told(resource, wanted)}")
+            text = f"the namespaces of queue {queue.name} may request {rounded(resource, total)} together, "
+            yield Flaw(QUOTA_OUT_OF_REACH, manifest, path, text + f"its nominal quota is {rounded(resource, wanted)}")

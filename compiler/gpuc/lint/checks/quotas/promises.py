@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from math import inf
 
 from gpuc.diagnostics.finding import Severity, fault
-from gpuc.kubernetes.amount import UNLIMITED, told
+from gpuc.kubernetes.amounts import UNLIMITED, rounded
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.quota import Key, Quota
 from gpuc.lint.checks.quotas.capacity import EFA, GPU, NODEPOOL, Capacity, Pool, PoolIndex, pools
-from gpuc.lint.checks.quotas.kueue import GROUP, Family, Key, Member, Quota
+from gpuc.lint.checks.quotas.families import Family, by_flavor
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.trace.quota import Node
 
 BEYOND_POOLS_HERE = fault(
     "QTA002",
@@ -128,13 +132,13 @@ def _beyond(nodes: Nodes, key: Key, parts: list[Part], most: int, others: list[s
     more = f"; too much as well: {', '.join(others)}" if others else ""
     alone = [part for part in parts if part[0] > most]
     for value, family in alone or [max(parts, key=lambda part: part[0])]:
-        rows = ((each, each.quotas[key]) for each in family.members if key in each.quotas)
-        member, quota = max(rows, key=lambda row: row[1].nominal)
+        rows = (member for member in family.members if key in member.quotas)
+        member = max(rows, key=lambda row: row.quotas[key].nominal)
         assert member.manifest is not None, "what has quotas has an object"
         who = str(family) if alone else f"{family} and {len(parts) - 1} more"
-        promised = told(resource, value if alone else sum(part[0] for part in parts))
-        text = f"{who} promises {promised} of flavor {flavor}, its node pools hold at most {told(resource, most)}: "
-        yield Flaw(kind, member.manifest, (*quota.path, "nominalQuota"), text + names + more)
+        promised = rounded(resource, value if alone else sum(part[0] for part in parts))
+        text = f"{who} promises {promised} of flavor {flavor}, its node pools hold at most {rounded(resource, most)}: "
+        yield Flaw(kind, member.manifest, (*member.path(key), "nominalQuota"), text + names + more)
 
 
 def _remote_queues(tree: ObjectSet) -> set[str]:
@@ -153,28 +157,30 @@ def _remote_queues(tree: ObjectSet) -> set[str]:
 def proportions(nodes: Nodes, family: Family) -> Iterator[Flaw]:
     """Quotas of whole GPUs for which there can never be a node's worth, or never the cpu, memory and EFA."""
     for queue in family.queues:
-        for flavor, quotas in queue.flavors().items():
+        for flavor, quotas in by_flavor(queue).items():
             types = nodes.whole_gpus(flavor)
-            gpus = queue.potential.get((flavor, GPU), 0)
+            gpus = queue.capacity((flavor, GPU))
             if gpus and types and gpus < UNLIMITED:
                 yield from _of_gpus(queue, flavor, quotas, gpus, types)
 
 
 def _of_gpus(
-    queue: Member, flavor: str, quotas: dict[str, Quota], gpus: int, types: list[dict[str, int]]
+    queue: Node, flavor: str, quotas: dict[str, Quota], gpus: int, types: list[dict[str, int]]
 ) -> Iterator[Flaw]:
     assert queue.manifest is not None, "a queue has an object"
-    where = (*quotas[GPU].path, "nominalQuota")
+    where = (*queue.path((flavor, GPU)), "nominalQuota")
     node = min(each[GPU] for each in types)
-    if gpus < node and queue.potential.get((flavor, EFA)):
-        text = f"{told(GPU, gpus)} of flavor {flavor} with all that can be borrowed, one node has {told(GPU, node)}"
+    if gpus < node and queue.capacity((flavor, EFA)):
+        text = (
+            f"{rounded(GPU, gpus)} of flavor {flavor} with all that can be borrowed, one node has {rounded(GPU, node)}"
+        )
         yield Flaw(BELOW_A_NODE, queue.manifest, where, text)
     for resource in _BESIDE_GPUS:
-        quota = quotas.get(resource)
-        if quota is None or not (resource != EFA or queue.potential[flavor, EFA]):
+        if resource not in quotas or not (resource != EFA or queue.capacity((flavor, EFA))):
             continue
-        shares = [each[GPU] * queue.potential[flavor, resource] // each[resource] for each in types if each[resource]]
+        most = queue.capacity((flavor, resource))
+        shares = [Fraction(node[GPU] * most, node[resource]) for node in types if node[resource]]
         if shares and max(shares) * _PARTS < gpus:
-            text = f"{told(resource, queue.potential[flavor, resource])} of flavor {flavor} can be used, which is a "
-            text += f"node's share for {told(GPU, max(shares))}, the queue can use {told(GPU, gpus)}"
-            yield Flaw(OUT_OF_PROPORTION, queue.manifest, (*quota.path, "nominalQuota"), text)
+            text = f"{rounded(resource, most)} of flavor {flavor} can be used, which is a "
+            text += f"node's share for {rounded(GPU, max(shares))}, the queue can use {rounded(GPU, gpus)}"
+            yield Flaw(OUT_OF_PROPORTION, queue.manifest, (*queue.path((flavor, resource)), "nominalQuota"), text)

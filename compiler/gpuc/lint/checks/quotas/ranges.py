@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
-from gpuc.kubernetes.amount import amount
+from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
@@ -45,7 +45,7 @@ def ranges(tree: ObjectSet) -> Iterator[Flaw]:
                 yield Flaw(CONTRADICTS_ITSELF, manifest, (*path, "type"), text)
             yield from _crossed(manifest, path, limit)
             for resource, row in pairs(dig(limit, "defaultRequest")):
-                if amount(row) == 0 and (quota := bounded.get((manifest.namespace, resource))):
+                if quantity(row) == 0 and (quota := bounded.get((manifest.namespace, resource))):
                     text = f"a container that says nothing of {resource} counts as {row}, and {quota} bounds {resource}"
                     yield Flaw(COUNTS_AS_NOTHING, manifest, (*path, "defaultRequest", resource), text)
 
@@ -62,10 +62,10 @@ def _bounded(tree: ObjectSet) -> dict[tuple[str, str], Manifest]:
 def _crossed(manifest: Manifest, path: Path, limit: Any) -> Iterator[Flaw]:
     for place, low in enumerate(_RISING):
         for resource, row in pairs(dig(limit, low)):
-            value = amount(row)
+            value = quantity(row)
             for high in _RISING[place + 1 :]:
                 bound = dig(limit, high, resource)
-                most = amount(bound)
+                most = quantity(bound)
                 if value is not None and most is not None and value > most:
                     text = f"{low} of {resource} is {row}, above {high}, which is {bound}"
                     yield Flaw(CONTRADICTS_ITSELF, manifest, (*path, low, resource), text)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
-from gpuc.kubernetes.amount import ONE, amount
+from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
@@ -70,7 +70,7 @@ def _amounts(each: Pods, path: Path, container: Any, defaults: dict[str, Any]) -
             if message := _refused(name, value):
                 yield Flaw(REFUSED_AMOUNT, each.manifest, (*path, "resources", part, name), message)
     for name, value in requests.items():
-        wanted, most = amount(value), amount(limits.get(name, defaults.get(name)))
+        wanted, most = quantity(value), quantity(limits.get(name, defaults.get(name)))
         place, shown = (*path, "resources", "requests", name), limits.get(name, defaults.get(name))
         if wanted is None:
             continue
@@ -96,16 +96,16 @@ def _huge_pages(each: Pods, path: Path, asked: dict[str, Any], defaults: dict[st
 
 def _refused(name: Any, value: Any) -> str:
     """Why one amount is refused by itself."""
-    found = amount(value)
+    found = quantity(value)
     if not isinstance(name, str) or name in _NATIVE or found is None:
         return ""
     if page := _PAGES.get(name):
-        return f"{value} is no multiple of the page" if found % (page * ONE) else ""
+        return f"{value} is no multiple of the page" if found % page else ""
     if name.startswith("hugepages-"):
         return ""
     if "/" not in name:
         return f"no resource of a container is called {name}; those of devices have a domain, as nvidia.com/gpu has"
-    return f"{value} is no whole number" if found % ONE else ""
+    return f"{value} is no whole number" if found % 1 else ""
 
 
 def _defaults(index: Index) -> dict[str, dict[str, Any]]:
@@ -124,7 +124,7 @@ def _bounds(manifest: Manifest) -> Iterator[Flaw]:
         for first, (low, below) in enumerate(maps):
             for high, above in maps[first + 1 :]:
                 for name in below:
-                    small, large = amount(below[name]), amount(above.get(name))
+                    small, large = quantity(below[name]), quantity(above.get(name))
                     if small is not None and large is not None and small > large:
                         message = f"{below[name]} is more than the {high} of {above[name]}"
                         yield Flaw(REFUSED_DEFAULTS, manifest, ("spec", "limits", number, low, name), message)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.kubernetes.amounts import Amounts, quantity_text
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import dig
-from gpuc.trace.amounts import Amounts, text
 from gpuc.trace.cluster_index import Site
 from gpuc.trace.policies import PARAMETERS, Breach, breaches
 from gpuc.trace.quota import Node
@@ -63,7 +63,7 @@ def shut_out(site: Site, queue: Node, smallest: Smallest) -> Iterator[Flaw]:
 
 def _against(site: Site, local: Manifest, flavor: Manifest, pod: Amounts) -> list[Breach]:
     """What speaks against a pod both as it is and with the label of the flavor's pool; nothing where one gets by."""
-    asked = {name: text(name, count) for name, count in pod.items()}
+    asked = {name: quantity_text(name, count) for name, count in pod.items()}
     container = {"resources": {"requests": asked, "limits": asked}}
     pool = dig(flavor.body, "spec", "nodeLabels", _POOL)
     choices: list[dict[str, Any]] = [{}, {"nodeSelector": {_POOL: pool}}] if isinstance(pool, str) else [{}]

@@ -7,11 +7,11 @@ from itertools import chain
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.kubernetes.amounts import CPU, MEMORY, Amounts, described, places, quantity_text
 from gpuc.lint.checks.scheduling.policy_conflicts import shut_out
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet, dig, items
-from gpuc.trace.amounts import CPU, MEMORY, Amounts, described, places, text
 from gpuc.trace.cluster_index import Site
 from gpuc.trace.limits import container_limits, namespace_steps
 from gpuc.trace.nodes import Entry, entries, most_pods, wanted
@@ -156,7 +156,7 @@ def _no_node(entry: Entry) -> Flaw:
     if not entry.types:
         path: Path = ("spec", "template", "spec", "requirements")
         return Flaw(NO_NODE, pool.manifest, path, "the requirements leave none of the instance types")
-    limits = ", ".join(f"{text(name, count)} {name}" for name, count in pool.limits.items())
+    limits = ", ".join(f"{quantity_text(name, count)} {name}" for name, count in pool.limits.items())
     types = ", ".join(each.type for each in entry.types)
     return Flaw(NO_NODE, pool.manifest, ("spec", "limits"), f"{limits} is less than one node of {types}")
 
@@ -182,7 +182,7 @@ def _closed(site: Site, queue: Manifest, smallest: list[Amounts]) -> Iterator[Fl
         limits = container_limits(site, local.namespace)
         first = None
         for pod in smallest:
-            spec = {"containers": [{"resources": {"requests": {k: text(k, v) for k, v in pod.items()}}}]}
+            spec = {"containers": [{"resources": {"requests": {k: quantity_text(k, v) for k, v in pod.items()}}}]}
             work = Work((PodSet(spec),), local.namespace, local.name)
             steps = list(namespace_steps(site, work, limits, requests(spec, limits)))
             failed = next((step for step in steps if step.failed), None)

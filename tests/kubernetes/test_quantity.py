@@ -1,4 +1,4 @@
-"""The verifier's quantities behave as apimachinery's."""
+"""Quantities are read, rounded and printed as apimachinery does it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuc.kubernetes.canonical import canonical_quantity, is_canonical_quantity
+from gpuc.kubernetes.quantity import (
+    canonical_quantity,
+    format_quantity,
+    is_canonical_quantity,
+    parse_quantity,
+    quantity,
+)
 
 SUFFIXES = {
     "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1), "k": Fraction(10**3),
@@ -41,11 +47,28 @@ def test_canonical_text(text: str, canonical: str) -> None:
     assert canonical_quantity(text) == canonical
 
 
-@pytest.mark.parametrize("text", ["", "a", "1 Gi", "1gi", "1GB", "1K", "--1", "1e", "1Gi ", "1.2.3", ".", "1" * 65])
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", "1 Gi", "1gi", "Gi", "1GB", "1K", "1Kii", "0x10", "1_000", "NaN", "\u0661", "--1", "1e", "1Gi ", "1.2.3",
+     ".", "1" * 65],
+)  # fmt: skip
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quantity"):
         canonical_quantity(text)
     assert not is_canonical_quantity(text)
+    assert quantity(text) is None
+
+
+@pytest.mark.parametrize("value", [None, True, [], {}, float("nan"), float("inf")])
+def test_other_values_are_none(value: object) -> None:
+    assert quantity(value) is None
+
+
+@given(st.integers(0, 2**62))
+def test_printed_values_are_read_as_the_same(value: int) -> None:
+    for form in ("decimal", "binary", "exponent"):
+        assert parse_quantity(format_quantity(value, form)) == value  # type: ignore[arg-type]
+    assert parse_quantity(format_quantity(Fraction(value, 10**9))) == Fraction(value, 10**9)
 
 
 quantities = st.builds(
@@ -68,6 +91,7 @@ def test_canonical_text_has_the_value_of_the_text(text: str) -> None:
     exact = value_of(text) if "e" in text else Fraction(number) * SUFFIXES[text[len(number) :]]
     bounded = max(-Fraction(2**63 - 1), min(exact, Fraction(2**63 - 1)))
     made = value_of(canonical_quantity(text))
+    assert parse_quantity(text) == made
     assert abs(made) >= abs(bounded)
     assert abs(made - bounded) < Fraction(1, 10**9)
 

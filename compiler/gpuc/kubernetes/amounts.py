@@ -1,0 +1,111 @@
+"""Amounts of resources as Kueue and the scheduler count them: whole numbers, of cpu in thousandths of a core.
+
+Source: kubernetes-sigs/kueue v0.19.2 pkg/resources/requests.go (ResourceValue, ResourceQuantity)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+from typing import Any
+
+from gpuc.kubernetes.quantity import format_quantity, quantity
+
+Amounts = dict[str, int]
+"""Amount by resource name: cpu in thousandths of a core, memory-like resources in bytes, others in pieces."""
+
+CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
+MIB = 2**20
+GIB = 2**30
+UNLIMITED = 2**62 // 1000
+"""From here on a quota counts as unlimited: it is more than any cluster has."""
+
+
+def amount(resource: str, value: Any) -> int | None:
+    """A quantity of a resource, rounded up; None where the value is no quantity."""
+    exact = exact_amount(resource, value)
+    return None if exact is None else ceil(exact)
+
+
+def exact_amount(resource: str, value: Any) -> Fraction | None:
+    """The same, not rounded."""
+    exact = quantity(value)
+    return exact * 1000 if exact is not None and resource == CPU else exact
+
+
+def amounts(quantities: Any) -> Amounts:
+    """The amounts of a map of quantities; what is no quantity, or no map, is left out."""
+    written = quantities.items() if isinstance(quantities, dict) else ()
+    found = ((str(name), amount(str(name), value)) for name, value in written)
+    return {name: count for name, count in found if count is not None}
+
+
+def is_bytes(resource: str) -> bool:
+    """Whether a resource is counted in bytes."""
+    return resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith("hugepages-")
+
+
+@lru_cache(maxsize=8192)
+def quantity_text(resource: str, count: int) -> str:
+    """An amount as Kubernetes prints it: 1500 of cpu is 1500m, 4294967296 of memory is 4Gi, 2000 GPUs are 2k."""
+    if resource == CPU:
+        return format_quantity(Fraction(count, 1000))
+    return format_quantity(count, "binary" if is_bytes(resource) else "decimal")
+
+
+def texts(counts: Mapping[str, int]) -> dict[str, str]:
+    """The canonical text of each amount."""
+    return {name: quantity_text(name, count) for name, count in counts.items()}
+
+
+def counted(resource: str, count: int) -> str:
+    """An amount as Kubernetes prints it, with its resource: "4Gi memory"."""
+    return f"{quantity_text(resource, count)} {resource}"
+
+
+def described(counts: Mapping[str, int]) -> str:
+    """Amounts as Kubernetes prints them, with their resources: "8 nvidia.com/gpu, 4Gi memory"."""
+    return ", ".join(counted(name, count) for name, count in counts.items() if count) or "nothing"
+
+
+def rounded(resource: str, count: int | Fraction) -> str:
+    """An amount of a resource for people: "64 nvidia.com/gpu", "1.5Ti of memory", "7.5 cpu"."""
+    name = resource.removeprefix("requests.")
+    if not is_bytes(name):
+        return f"{float(count) / (1000 if name == CPU else 1):.6g} {resource}"
+    size, unit = float(count) / MIB, "Mi"
+    for larger in ("Gi", "Ti"):
+        if size >= 1024:
+            size, unit = size / 1024, larger
+    return f"{size:.4g}{unit} of {resource}"
+
+
+def scale(counts: Mapping[str, int], numerator: int, denominator: int = 1) -> Amounts:
+    """Each amount times a fraction, rounded down; bytes to whole MiB."""
+    return {name: _whole(name, count * numerator // denominator) for name, count in counts.items()}
+
+
+def total(several: Iterable[Mapping[str, int]]) -> Amounts:
+    """The sum by resource, in order of first appearance."""
+    found: Amounts = {}
+    for counts in several:
+        for name, count in counts.items():
+            found[name] = found.get(name, 0) + count
+    return found
+
+
+def smallest(several: Iterable[Amounts]) -> Amounts:
+    """The smallest of each amount over amounts of the same resources."""
+    first, *others = several
+    return {name: min([count, *(other[name] for other in others)]) for name, count in first.items()}
+
+
+def places(room: Mapping[str, int], pod: Mapping[str, int]) -> int:
+    """How many equal pods have room."""
+    return max(0, min(room.get(name, 0) // count for name, count in pod.items() if count > 0))
+
+
+def _whole(resource: str, count: int) -> int:
+    return count // MIB * MIB if is_bytes(resource) else count

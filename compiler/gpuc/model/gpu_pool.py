@@ -1,0 +1,87 @@
+"""A node pool with GPUs: how they are shared, and what goes with one piece of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpuc.catalog.records import Gpu, InstanceType, MigProfileSet
+from gpuc.kubernetes.amounts import Amounts, scale
+from gpuc.model.names import GPU, GPU_TAINT_VALUE, LAYOUT_TAINT, MIG_CONFIG_LABEL, MODE_KEY, PLUGIN_CONFIG_LABEL
+from gpuc.model.pool import Pool, Taint
+from gpuc.model.sharing import Sharing
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuPool(Pool):
+    """Nodes with GPUs of one kind."""
+
+    gpu: Gpu
+    profiles: MigProfileSet
+    """The MIG profiles of its GPUs; without placements where they have no MIG."""
+    sharing: Sharing
+
+    @property
+    def is_gpu(self) -> bool:
+        return True
+
+    @property
+    def pins_cpus(self) -> bool:
+        """Training on whole GPUs."""
+        return self.spec.purpose == "training" and self.sharing.kind == "exclusive"
+
+    @property
+    def mig_by_operator(self) -> bool:
+        return self.sharing.kind == "mig" and self.image.mig == "operator"
+
+    @property
+    def mig_by_user_data(self) -> bool:
+        return self.sharing.kind == "mig" and self.image.mig == "user-data"
+
+    def advertised(self, instance: InstanceType) -> dict[str, int]:
+        return {**self.sharing.gpu_resources(instance.gpu_count), **super().advertised(instance)}
+
+    @property
+    def gpu_resource_names(self) -> tuple[str, ...]:
+        return tuple(self.sharing.gpu_resources(self.gpus_per_node))
+
+    @cached_property
+    def portions(self) -> dict[str, Amounts]:
+        """What goes with one piece of each GPU resource, that piece included: its part of the node."""
+        if self.sharing.kind != "mig":
+            piece = scale(self.machine, 1, self.gpus_per_node * self.sharing.replicas)
+            return {name: {**piece, name: 1} for name in self.gpu_resource_names}
+        found: dict[str, Amounts] = {}
+        if self.sharing.whole_gpus:
+            found[GPU] = {**scale(self.machine, 1, self.gpus_per_node), GPU: 1}
+        for profile in self.sharing.slices():
+            name, slices = self.sharing.resource(profile), self.profiles.profiles[profile].memory_slices
+            part = scale(self.machine, slices, self.profiles.memory_slices * self.gpus_per_node)
+            found.setdefault(name, {**part, name: 1})
+        return {name: found[name] for name in self.gpu_resource_names}
+
+    @property
+    def layout_name(self) -> str:
+        """The name of its MIG layout in the operator's configuration."""
+        return f"gpuc-{self.name}"
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        layout = {MIG_CONFIG_LABEL: self.layout_name} if self.mig_by_operator else {}
+        sharing = {MODE_KEY: self.sharing.mode, PLUGIN_CONFIG_LABEL: self.sharing.plugin_config}
+        return {**super().labels, **sharing, **layout}
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        return (Taint(GPU, GPU_TAINT_VALUE), Taint(MODE_KEY, self.sharing.mode), *super().taints)
+
+    @property
+    def layout_taints(self) -> tuple[Taint, ...]:
+        return (Taint(LAYOUT_TAINT, "pending"),) if self.mig_by_operator else ()
+
+    @property
+    def boot_minutes(self) -> int:
+        """The driver, and the MIG layout: on Ampere MIG mode may need one reboot."""
+        driver = 8 if self.image.driver == "operator" else 0
+        mig = (13 if self.gpu.architecture == "ampere" else 3) if self.sharing.kind == "mig" else 0
+        return super().boot_minutes + driver + mig + (1 if self.mig_by_operator else 0)

@@ -1,0 +1,39 @@
+"""The queues of a cluster as Kueue's forest of quotas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from gpuc.kubernetes.amounts import Amounts, total
+from gpuc.kubernetes.quota import Key, Node, Quota, connect
+from gpuc.model.queue import ClusterQueue, Cohort, Queue
+
+
+def quota_nodes(queues: Iterable[Queue], cohorts: Iterable[Cohort]) -> dict[str, Node]:
+    """The node of every ClusterQueue by name; flavors are named like their pools."""
+    nodes = connect(
+        [
+            Node(part.name, is_queue=True, parent_name=queue.spec.cohort or "", quotas=dict(_quotas(part)))
+            for queue in queues
+            for part in queue.cluster_queues
+        ],
+        [Node(cohort.name, parent_name=cohort.spec.parent or "") for cohort in cohorts],
+        Node,
+    )
+    return {node.name: node for node in nodes if node.is_queue}
+
+
+def ceiling(nodes: Mapping[str, Node], queue: Queue) -> Amounts:
+    """The most that a queue can ever be given: nominal quota and what it can really borrow."""
+    return total(
+        {resource: nodes[part.name].capacity((pool, resource))}
+        for part in queue.cluster_queues
+        for pool, resource in nodes[part.name].quotas
+    )
+
+
+def _quotas(queue: ClusterQueue) -> Iterator[tuple[Key, Quota]]:
+    for share in queue.shares:
+        for name, nominal in share.nominal.items():
+            limits = (None if part is None else part[name] for part in (share.borrow, share.lend))
+            yield (share.pool.name, name), Quota(nominal, *limits)

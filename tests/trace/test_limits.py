@@ -1,0 +1,18 @@
+"""Bounds of a namespace on the pods that are made in it."""
+
+from __future__ import annotations
+
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet
+from gpuc.trace.cluster_index import Site
+from gpuc.trace.limits import namespace_steps
+from gpuc.trace.work import PodSet, Work
+
+
+def test_a_bound_below_zero_refuses_pods_that_ask_for_nothing_of_it() -> None:
+    body = {"spec": {"hard": {"requests.hugepages-2Mi": "-1"}}}
+    quota = Manifest("q.yaml", (), "v1", "ResourceQuota", "all", body, "a")
+    work = Work((PodSet({"containers": [{"name": "main"}]}, 1),), "a", "q")
+    step = next(namespace_steps(Site(ObjectSet([quota], is_whole=True)), work, [], {}))
+    assert step.failed
+    assert step.message == "the pods ask for 0 hugepages-2Mi, the namespace may have -1"
