@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from gpuc.diagnostics.usage import nearest
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
+from gpuc.objects.selectors import node_terms
 from gpuc.trace.amounts import Amounts
 from gpuc.trace.cluster_index import KUEUE, Site
 from gpuc.trace.flavors import PREFERRED, REQUIRED, UNCONSTRAINED, Attempt
-from gpuc.trace.matching import node_terms
 from gpuc.trace.quota import Node
 from gpuc.trace.work import PodSet, Work
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.selector import matches
+from gpuc.kubernetes.toleration import untolerated
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.object_set import dig, items, labels
+from gpuc.objects.selectors import node_terms, taints, tolerations
 from gpuc.trace.amounts import PODS, Amounts, text
 from gpuc.trace.cluster_index import Site
-from gpuc.trace.matching import node_terms, taints, tolerations_of, untolerated
 from gpuc.trace.quota import Key, Node
 from gpuc.trace.work import PodSet
 
@@ -138,11 +140,9 @@ def _attempt(
         return Attempt(name, "flavor", (f"flavor {name} not found",), queue.manifest, (*path, "name"))
     if reason := _topology_mismatch(site, queue, flavor, pods):
         return Attempt(name, "flavor", (reason,), flavor, ("spec", "topologyName"))
-    tolerations = [
-        *tolerations_of(dig(pods.pod, "tolerations")),
-        *tolerations_of(dig(flavor.body, "spec", "tolerations")),
-    ]
-    taint = untolerated(taints(dig(flavor.body, "spec", "nodeTaints")), tolerations)
+    spec = dig(flavor.body, "spec")
+    taken = (*tolerations(dig(pods.pod, "tolerations")), *tolerations(dig(spec, "tolerations")))
+    taint = untolerated(taints(dig(spec, "nodeTaints")), taken)
     if taint is not None:
         reason = f"untolerated taint {taint} in flavor {name}"
         return Attempt(name, "flavor", (reason,), flavor, ("spec", "nodeTaints", taint.index))
@@ -157,9 +157,9 @@ def _attempt(
 
 def _takes_labels(flavor: Manifest, pods: PodSet) -> bool:
     """Whether the pod's selectors fit the flavor's labels; only keys that the flavor has count."""
-    labels = {str(key): str(value) for key, value in pairs(dig(flavor.body, "spec", "nodeLabels"))}
-    terms = [[each for each in term if each.key in labels] for term in node_terms(pods.pod)]
-    return any(all(each.takes(labels[each.key]) for each in term) for term in terms)
+    own = labels(dig(flavor.body, "spec", "nodeLabels"))
+    terms = [tuple(wanted for wanted in term if wanted.key in own) for term in node_terms(pods.pod)]
+    return any(matches(term, own) for term in terms)
 
 
 def _topology_mismatch(site: Site, queue: Node, flavor: Manifest, pods: PodSet) -> str:

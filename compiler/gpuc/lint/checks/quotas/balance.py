@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Severity, fault
 from gpuc.kubernetes.amount import UNLIMITED, told
-from gpuc.lint.checks.quotas.capacity import EFA, GPU
 from gpuc.lint.checks.quotas.kueue import Family, Member, Quota
 from gpuc.lint.checks.quotas.promises import Nodes
 from gpuc.objects.flaw import Flaw
+from gpuc.trace.machine import EFA, GPU
 
 BORROWED_ALONE = fault(
     "QTA015",
