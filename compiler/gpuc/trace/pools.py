@@ -50,20 +50,14 @@ class NodePool(Pool):
     def types(self) -> tuple[InstanceType, ...]:
         """The instance types of the catalog that it may start."""
         catalog = load().instances
-        names = [name for name in self._listed if name in catalog] if self._listed else list(catalog)
-        return tuple(catalog[name] for name in names if self.takes(instance_labels(name)))
+        names = self.offered(INSTANCE_TYPE) or list(catalog)
+        return tuple(catalog[name] for name in names if name in catalog and self.takes(instance_labels(name)))
 
     @cached_property
     def is_known(self) -> bool:
         """Whether the catalog has every type that it may start: what none of them holds, no node of it does."""
-        return bool(self._listed) and all(name in load().instances for name in self._listed)
-
-    @cached_property
-    def _listed(self) -> list[str]:
-        """Types that it lists, in the order of its requirements."""
-        known = self.listed(INSTANCE_TYPE)
-        rows = (dig(row, "values") for _, row in items(dig(self.template, "requirements")))
-        return list(dict.fromkeys(name for row in rows for _, name in items(row) if isinstance(name, str) and name in known))
+        names = self.offered(INSTANCE_TYPE)
+        return bool(names) and all(name in load().instances for name in names)
 
     def offered(self, key: str) -> list[str]:
         """The values that a label of its nodes can have, as far as it names them."""

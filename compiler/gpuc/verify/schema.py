@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.schemas import CONSTRAINTS, Table, builtin_kinds, custom_kinds, table
 from gpuc.diagnostics.finding import Finding, Severity, fault
+from gpuc.diagnostics.spelling import nearest
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.verify.metadata import verify_metadata
-from gpuc.verify.mismatch import Fit, Mismatch, mismatches, nearest, validator
+from gpuc.verify.mismatch import Fit, Mismatch, mismatches, validator
 from gpuc.verify.nulls_and_duplicates import verify_shape
 from gpuc.verify.templates import declared_parameters, open_parts, parameter_mismatches
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import FAULTS, Fault
-from gpuc.diagnostics.usage import UsageError, nearest
+from gpuc.diagnostics.spelling import did_you_mean
+from gpuc.diagnostics.usage import UsageError
 
 
 def explain(id: str) -> str:  # noqa: A002
@@ -16,7 +17,7 @@ def explain(id: str) -> str:  # noqa: A002
     wanted = id.upper().replace("-", "")
     found = faults.get(wanted)
     if found is None:
-        raise UsageError(f"no fault has the id {id}{nearest(wanted, faults)}; `gpuc explain` lists all")
+        raise UsageError(f"no fault has the id {id}{did_you_mean(wanted, faults)}; `gpuc explain` lists all")
     parts = [f"{found.id} ({found.severity.value}): {found.title}", _filled(found.why)]
     if found.source:
         parts.append(f"Source: {found.source}")

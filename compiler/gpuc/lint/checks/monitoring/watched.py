@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
 from gpuc.lint.checks.monitoring.charts import ANY, Delivered, Labels
 from gpuc.manifest.manifest import Manifest
@@ -15,7 +16,6 @@ from gpuc.objects.namespace_labels import ALWAYS
 from gpuc.objects.object_set import ObjectSet, dig, group, items, labels
 from gpuc.objects.pods import pods
 from gpuc.objects.selectors import selector, wanted_labels
-from gpuc.objects.spelling import missing, misspelt, write
 
 GROUP = "monitoring.coreos.com"
 NOT_THERE = fault(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.amount import ONE, amount
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
@@ -14,7 +15,6 @@ from gpuc.objects.index import Index
 from gpuc.objects.object_set import dig, items, labels, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels, selector
-from gpuc.objects.spelling import misspelt, write
 
 REFUSED_AMOUNT = fault(
     "OBJ020",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import instead, misspelt, write
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import NODE_OPERATORS
 from gpuc.manifest.manifest import Manifest
@@ -15,7 +16,6 @@ from gpuc.objects.node_pools import Nodes
 from gpuc.objects.object_set import dig, items, labels
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import valid_requirements
-from gpuc.objects.spelling import instead, misspelt, write
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 FLAVOR_WITHOUT_NODES = fault(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import write
 from gpuc.lint.checks.references.devices import meant
 from gpuc.lint.checks.references.overlays import types_of
 from gpuc.manifest.manifest import Manifest
@@ -13,7 +14,6 @@ from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.objects.paths import pattern, places
-from gpuc.objects.spelling import write
 from gpuc.trace.machine import instance_labels
 
 NOT_COVERED = fault(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import instead, missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
@@ -15,7 +16,6 @@ from gpuc.objects.object_set import NAMESPACE_NAME, dig, group, items, labels
 from gpuc.objects.paths import pattern, places
 from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from gpuc.objects.selectors import equal_labels, selector, wanted_labels
-from gpuc.objects.spelling import instead, missing, misspelt, write
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 NO_NAMESPACE = fault(

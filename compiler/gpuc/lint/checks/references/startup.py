@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.node_pool import normal
 from gpuc.kubernetes.startup_agents import AGENTS, agent_of
 from gpuc.kubernetes.toleration import Taint, tolerated
@@ -17,7 +18,6 @@ from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.paths import pattern, places
 from gpuc.objects.pods import Pods
-from gpuc.objects.spelling import misspelt, write
 
 STARTUP_TAINT_STAYS = fault(
     "REF025",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.toleration import Taint, Toleration, tolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
@@ -14,7 +15,6 @@ from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import taints, tolerations
-from gpuc.objects.spelling import misspelt, write
 
 FLAVOR_KEPT_OFF = fault(
     "REF022",

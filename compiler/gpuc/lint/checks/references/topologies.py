@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.node_pool import normal
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.object_set import dig, items
-from gpuc.objects.spelling import misspelt, write
 
 NEARLY_A_LABEL = fault(
     "REF034",
