@@ -56,7 +56,7 @@ class Domain(NamedTuple):
         """Whether a value is allowed; None is a missing label."""
         if value is None:
             return self.absent
-        return (value in self.values) != self.is_complement and self._is_within(value)
+        return (value in self.values) != self.is_complement and _is_within(value, self.low, self.high)
 
     def meet(self, other: Domain) -> Domain:
         """What both allow."""
@@ -66,19 +66,19 @@ class Domain(NamedTuple):
         if low is not None and high is not None and low > high:
             return Domain(absent, frozenset(), False)
         if self.is_complement and other.is_complement:
-            return Domain(absent, self.values | other.values, True, low, high)
+            excluded = self.values | other.values
+            return Domain(
+                absent, frozenset(value for value in excluded if _is_within(value, low, high)), True, low, high
+            )
         listed = other.values if self.is_complement else self.values
         return Domain(absent, frozenset(value for value in listed if self.holds(value) and other.holds(value)), False)
 
-    def _is_within(self, value: str) -> bool:
-        if self.low is None and self.high is None:
-            return True
-        number = _integer(value)
-        return (
-            number is not None
-            and (self.low is None or self.low <= number)
-            and (self.high is None or number <= self.high)
-        )
+
+def _is_within(value: str, low: int | None, high: int | None) -> bool:
+    if low is None and high is None:
+        return True
+    number = _integer(value)
+    return number is not None and (low is None or low <= number) and (high is None or number <= high)
 
 
 ANY = Domain(True, frozenset(), True)

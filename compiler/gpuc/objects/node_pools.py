@@ -210,4 +210,3 @@ def _overlay(manifest: Manifest) -> Overlay:
     weight = dig(spec, "weight")
     wanted = read_requirements(dig(spec, "requirements"), POOL_OPERATORS)
     return Overlay(manifest.name, weight if isinstance(weight, int) else 0, wanted, dict(pairs(dig(spec, "capacity"))))
-
