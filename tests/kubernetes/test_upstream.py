@@ -66,7 +66,6 @@ def test_tolerations() -> None:
     tolerations = product(("", "k", "l"), ("", "Equal", "Exists", "Lt", "Gt", "exists"), ("", "v", "5"), ("", *effects))
     taints = [Taint("k", *rest) for rest in product(("", "v", "4"), (*effects, "PreferNoSchedule"))]
     cases = [(Toleration(*each), taint) for each in tolerations for taint in taints]
-    assert len(cases) == len(UPSTREAM["tolerations"])
     for (toleration, taint), answer in zip(cases, UPSTREAM["tolerations"], strict=True):
         is_refused = not toleration.key and toleration.operator != "Exists"
         assert toleration.tolerates(taint) == (answer == "1" and not is_refused), (toleration, taint)
@@ -77,7 +76,6 @@ def test_node_pools() -> None:
     pools = [(), *((one, *rest) for one in OFFERED for rest in ((), *((other,) for other in OFFERED)))]
     keys = "example.com/a", "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
     cases = list(product(keys, pools, OFFERED))
-    assert len(cases) == len(UPSTREAM["node pools"])
     for (key, pool, wanted), answer in zip(cases, UPSTREAM["node pools"], strict=True):
         is_missing = not pool and wanted[0] == "DoesNotExist" and key != "example.com/a"
         own = offer(_requirement(key, rule) for rule in pool)

@@ -15,7 +15,8 @@ from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw, place
 from gpuc.objects.network_policies import GROUP, read_policies
-from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.selectors import wanted_labels
 
 OPEN_PAIR = fault(
     "ISO001",
@@ -152,6 +153,5 @@ def _tenants_named(policy: Manifest) -> set[str]:
 def _tenants_in(policy: Manifest, direction: str, peers: str) -> Iterator[str]:
     for _, rule in items(dig(policy.body, "spec", direction)):
         for _, peer in items(dig(rule, peers)):
-            for key, value in pairs(dig(peer, "namespaceSelector", "matchLabels")):
-                if key == TENANT_LABEL and isinstance(value, str):
-                    yield value
+            for _, key, values in wanted_labels(dig(peer, "namespaceSelector"), ()):
+                yield from values if key == TENANT_LABEL else ()

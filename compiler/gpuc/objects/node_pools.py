@@ -54,11 +54,17 @@ class Pool:
     def labels(self) -> dict[str, str]:
         """Labels that the template gives its nodes."""
         given = labels(dig(self.manifest.body, "spec", "template", "metadata", "labels"))
-        reference = dig(self.template, "nodeClassRef")
-        api_group, kind, name = (dig(reference, key) for key in ("group", "kind", "name"))
-        if isinstance(api_group, str) and isinstance(kind, str) and isinstance(name, str):
+        if self.node_class:
+            api_group, kind, name = self.node_class
             given = {f"{api_group}/{kind.lower()}": name, **given}
         return {**given, NODE_POOL: self.name}
+
+    @cached_property
+    def node_class(self) -> tuple[str, str, str] | None:
+        """API group, kind and name of its node class; None where it does not name one."""
+        api_group, kind, name = (dig(self.template, "nodeClassRef", key) for key in ("group", "kind", "name"))
+        texts = isinstance(api_group, str) and isinstance(kind, str) and isinstance(name, str)
+        return (api_group, kind, name) if texts else None
 
     @cached_property
     def offer(self) -> Offer:
@@ -96,10 +102,6 @@ class Pool:
         """The first requirement of a pod that no node of it can meet."""
         is_static = self.replicas is not None
         return next((wanted for wanted in term if not meets(self.offer, wanted, is_static=is_static)), None)
-
-    def gives(self, key: str, value: str) -> bool:
-        """Whether a node of it can have a label."""
-        return self.mismatch((equals(key, value),)) is None
 
     def takes(self, instance_labels: Mapping[str, str]) -> bool:
         """Whether it may start an instance type with these labels."""

@@ -43,7 +43,8 @@ class Site:
     def pools(self) -> list[NodePool]:
         """All node pools that Karpenter keeps."""
         overlays = Overlays(self.tree)
-        return [self._pool(manifest, overlays) for manifest in self.tree.of(KARPENTER, "NodePool")]
+        rest = self.tree, overlays, self.daemonsets, self.charts
+        return [NodePool(manifest, *rest) for manifest in self.tree.of(KARPENTER, "NodePool")]
 
     @cached_property
     def pool_index(self) -> PoolIndex[NodePool]:
@@ -102,13 +103,6 @@ class Site:
         specs = [dig(each.body, "spec") for each in self.tree.of("argoproj.io", "Application")]
         sources = [source for spec in specs for source in (dig(spec, "source"), *_all(dig(spec, "sources")))]
         return frozenset(name for source in sources if isinstance(name := dig(source, "chart"), str))
-
-    def _pool(self, manifest: Manifest, overlays: Overlays) -> NodePool:
-        reference = dig(manifest.body, "spec", "template", "spec", "nodeClassRef")
-        api_group, kind, name = (dig(reference, key) for key in ("group", "kind", "name"))
-        texts = isinstance(api_group, str) and isinstance(kind, str) and isinstance(name, str)
-        node_class = self.tree.find(api_group, kind, name) if texts else None
-        return NodePool(manifest, node_class, overlays, self.daemonsets, self.charts)
 
 
 def _all(value: Any) -> list[Any]:

@@ -95,7 +95,7 @@ def _strange(site: Site, pods: Wanted) -> Iterator[Obstacle]:
         if far[pool] == min(far.values()):
             told = " and ".join(map(str, missing))
             fix = "; ".join(
-                f"{each.key} can be {', '.join(found)}" for each in missing if (found := pool.offered(each.key))
+                f"{each.key} can be {', '.join(found)}" for each in missing if (found := sorted(pool.listed(each.key)))
             )
             yield Obstacle(f"node pool {pool.name} has no node with {told}", pool.manifest, _LABELS, fix)
 

@@ -13,7 +13,7 @@ from gpuc.kubernetes.selector import Requirement
 from gpuc.kubernetes.toleration import untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.node_pools import Overlays, Pool
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pods import Pods
 from gpuc.trace.amounts import CPU, PODS, Amounts, amounts
 from gpuc.trace.machine import EFA, GPU, allocatable, instance_labels, overhead
@@ -29,13 +29,14 @@ class NodePool(Pool):
     def __init__(
         self,
         manifest: Manifest,
-        node_class: Manifest | None,
+        tree: ObjectSet,
         overlays: Overlays,
         daemonsets: Sequence[Pods],
         charts: frozenset[str],
     ) -> None:
         super().__init__(manifest)
-        self.node_class = node_class
+        found = tree.find(*self.node_class) if self.node_class else None
+        self._class_spec = dig(found.body, "spec") if found else None
         self._overlays = overlays
         self._daemonsets = daemonsets
         self._charts = charts
@@ -50,18 +51,14 @@ class NodePool(Pool):
     def types(self) -> tuple[InstanceType, ...]:
         """The instance types of the catalog that it may start."""
         catalog = load().instances
-        names = self.offered(INSTANCE_TYPE) or list(catalog)
+        names = sorted(self.listed(INSTANCE_TYPE)) or list(catalog)
         return tuple(catalog[name] for name in names if name in catalog and self.takes(instance_labels(name)))
 
     @cached_property
     def is_known(self) -> bool:
         """Whether the catalog has every type that it may start: what none of them holds, no node of it does."""
-        names = self.offered(INSTANCE_TYPE)
+        names = self.listed(INSTANCE_TYPE)
         return bool(names) and all(name in load().instances for name in names)
-
-    def offered(self, key: str) -> list[str]:
-        """The values that a label of its nodes can have, as far as it names them."""
-        return sorted(self.listed(key))
 
     def types_for(self, term: Iterable[Requirement]) -> list[InstanceType]:
         """Its types that a pod's requirements leave."""
@@ -84,7 +81,7 @@ class NodePool(Pool):
 
     def _capacity(self, instance: InstanceType) -> Amounts:
         """What a node has before anything is taken off it: EC2's figures, then what overlays say."""
-        interfaces = dig(self.node_class.body if self.node_class else None, "spec", "networkInterfaces")
+        interfaces = dig(self._class_spec, "networkInterfaces")
         listed = sum(dig(each, "interfaceType") == "efa-only" for _, each in items(interfaces))
         found = {CPU: instance.vcpu * 1000, "memory": instance.memory_mib * 2**20}
         pieces = {GPU: instance.gpu_count, EFA: listed if isinstance(interfaces, list) else instance.efa}
@@ -97,7 +94,7 @@ class NodePool(Pool):
         return amounts({resource: overlay.capacity[resource] for resource, overlay in found.items()})
 
     def _room(self, instance: InstanceType) -> Amounts:
-        spec = dig(self.node_class.body if self.node_class else None, "spec")
+        spec = self._class_spec
         found = allocatable(instance, spec) | {
             name: count for name, count in self._capacity(instance).items() if name not in (CPU, "memory")
         }

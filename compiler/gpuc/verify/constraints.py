@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
-from gpuc.diagnostics.spelling import nearest
+from gpuc.diagnostics.spelling import misspelt
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet, dig, items
@@ -157,7 +157,7 @@ def _together(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[Flaw]:
         there = {str(labels[key]): name for name, labels in tree.namespaces.items() if key in labels}
         for value, constraint in values.items():
             if there and value not in there:
-                near = nearest(str(value), map(str, there))
+                near = misspelt(str(value), map(str, there))
                 hint = f', did you mean "{near}"' if near else f"; there are {', '.join(sorted(map(str, there)))}"
                 path = ("spec", "match", "namespaceSelector", "matchLabels", key)
                 yield Flaw(LEFT_OUT, constraint, path, f'no namespace has "{key}: {value}"{hint}', near)
@@ -191,7 +191,7 @@ def _names(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[Flaw]:
             words = " ".join(step for step in path if isinstance(step, str)).lower()
             known = queues if "queue" in words else pools if "pool" in words else set()
             if value and known and value not in known:
-                near = nearest(str(value), map(str, known))
+                near = misspelt(str(value), map(str, known))
                 hint = f'did you mean "{near}"' if near else f"there are {', '.join(sorted(known))}"
                 yield Flaw(UNKNOWN_NAME, constraint, path, f'"{value}" is none of the tree\'s; {hint}', near)
 

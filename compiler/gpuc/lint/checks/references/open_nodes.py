@@ -78,7 +78,7 @@ def _missing(taken: Tolerations, pools: list[Pool]) -> Iterator[str]:
 
 def _is_bare(pool: Pool) -> bool:
     """Whether nothing keeps pods off a pool's nodes, all of which have accelerators."""
-    group = dig(pool.template, "nodeClassRef", "group")
+    group = pool.node_class[0] if pool.node_class else ""
     return group in _AWS and not any(each.keeps_off for each in pool.taints) and _is_accelerated(pool)
 
 
@@ -91,6 +91,5 @@ def _is_accelerated(pool: Pool) -> bool:
 
 def _is_put_by_kubelet(key: str, pool: Pool, index: Index) -> bool:
     """Whether the start script of a pool's nodes speaks of the taint."""
-    name = dig(pool.template, "nodeClassRef", "name")
-    found = index.tree.find("karpenter.k8s.aws", "EC2NodeClass", name) if isinstance(name, str) else None
+    found = index.tree.find(*pool.node_class) if pool.node_class else None
     return key in str(dig(found.body, "spec", "userData")) if found else False
