@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpuc.catalog import load
-from gpuc.kubernetes.node_pool import INSTANCE_TYPE
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE, normal
 from gpuc.kubernetes.overlay import capacity
 from gpuc.kubernetes.selector import Requirement
 from gpuc.kubernetes.toleration import untolerated
@@ -123,4 +123,4 @@ class NodePool(Pool):
 def _is_type(instance: InstanceType, wanted: Iterable[Requirement]) -> bool:
     """Whether an instance type fulfils requirements, as far as they are about types."""
     labels = instance_labels(instance.type)
-    return all(domain.holds(labels[key]) for key, domain in wanted if key in labels)
+    return all(domain.holds(labels[normal(key)]) for key, domain in wanted if normal(key) in labels)

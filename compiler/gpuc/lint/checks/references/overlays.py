@@ -72,14 +72,18 @@ def types_of(pool: Pool) -> list[str]:
 
 
 def _given(index: Index, pool: Pool, name: str) -> Given:
-    """What overlays give an instance type of a pool."""
+    """What overlays give an instance type of a pool; of those that surely apply the first decides on a resource."""
     given = Given()
+    decided: set[str] = set()
     for overlay in index.overlays.of(pool, name, instance_labels(name)):
         for resource, amount in overlay.value.capacity.items():
+            if resource in decided:
+                continue
             if str(amount).strip() in ("0", ""):
                 given.zero.setdefault(resource, overlay.manifest)
             else:
                 given.has.add(resource)
+        decided.update(overlay.value.capacity if overlay.is_sure else ())
     return given
 
 
