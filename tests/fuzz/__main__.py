@@ -94,11 +94,11 @@ def _isolation() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
         from gpuc.isolation.assumptions import assumptions
         from gpuc.isolation.matrix import verdicts
-        from gpuc.isolation.policy import GROUP, read_policies
         from gpuc.isolation.proof import Reach
         from gpuc.isolation.report import Proof, document, text
         from gpuc.isolation.tenancy import separate_tenancy
         from gpuc.lint.load.objects import Reading
+        from gpuc.objects.network_policies import GROUP, read_policies
         from gpuc.objects.object_set import ObjectSet
 
     def target(data: bytes) -> None:

@@ -13,10 +13,10 @@ import pytest
 
 from gpuc.isolation import flaws
 from gpuc.isolation.assumptions import Basis, assumptions
-from gpuc.isolation.policy import GROUP, read_policies
 from gpuc.isolation.proof import Gate, Reach
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.manifest.manifest import Body, Manifest
+from gpuc.objects.network_policies import GROUP, read_policies
 from tests.conftest import EXAMPLES
 from tests.isolation.cases import synced, whole
 

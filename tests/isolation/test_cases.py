@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from gpuc.isolation import flaws
-from gpuc.isolation.addresses import read_ranges
 from gpuc.isolation.assumptions import Basis, assumptions
 from gpuc.isolation.matrix import State, verdicts
-from gpuc.isolation.policy import GROUP, read_policies
-from gpuc.isolation.ports import told
 from gpuc.isolation.proof import Reach
-from gpuc.isolation.selector import read_selector, satisfiable
 from gpuc.isolation.tenancy import labelled_tenancy, separate_tenancy
+from gpuc.kubernetes.addresses import read_ranges
+from gpuc.kubernetes.ports import described
+from gpuc.kubernetes.selector import satisfiable
+from gpuc.objects.network_policies import GROUP, read_policies
 from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.selectors import read_selector
 from tests.isolation.cases import DENY, namespace, policy, tenants, tree
 
 TWO = namespace("blue", "blue") + namespace("red", "red")
@@ -27,7 +28,7 @@ def between(made: ObjectSet, pods: str = "") -> dict[tuple[str, str], tuple[str,
     reach = Reach(
         read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made), read_ranges([pods]) if pods else None
     )
-    return {(one.caller, one.called): (one.state.value, told(one.ports)) for one in verdicts(reach)}
+    return {(one.caller, one.called): (one.state.value, described(one.ports)) for one in verdicts(reach)}
 
 
 def ids(text: str, *, is_whole: bool = True) -> list[tuple[str, str, str]]:

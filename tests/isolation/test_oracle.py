@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from gpuc.isolation.concrete import Pod, World
-from gpuc.isolation.policy import read_policies
+from gpuc.kubernetes.network_policy import Pod, World
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.network_policies import read_policies
 
 PROTOCOLS = ("TCP", "UDP", "SCTP")
 PORTS = (80, 81)

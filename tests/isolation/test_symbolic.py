@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from gpuc.isolation.addresses import read_ranges
-from gpuc.isolation.concrete import Pod, World
-from gpuc.isolation.policy import read_policies
 from gpuc.isolation.proof import Reach
 from gpuc.isolation.tenancy import Tenancy
+from gpuc.kubernetes.addresses import read_ranges
+from gpuc.kubernetes.network_policy import Pod, World
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.network_policies import read_policies
 
 FRESH = "9"
 VALUES = {"x": (None, "1", "2", FRESH), "y": (None, "1", FRESH)}

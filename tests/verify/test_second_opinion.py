@@ -12,7 +12,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from gpuc.catalog.schemas import builtin_kinds, custom_kinds, table
-from gpuc.kubernetes.canonical import is_canonical_quantity
+from gpuc.kubernetes.quantity import is_canonical_quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.verify.mismatch import validator

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gpuc.diagnostics.report import FORMATS
-from gpuc.diagnostics.usage import LINT_FORMATS, REHEARSAL_FORMATS, SUMMARIES, UsageError, nearest
+from gpuc.diagnostics.spelling import did_you_mean
+from gpuc.diagnostics.usage import LINT_FORMATS, REHEARSAL_FORMATS, SUMMARIES, UsageError
 
 _EXIT_CODES = """exit codes:
   0  no findings of severity error (with --strict: of warning neither)
@@ -45,7 +46,7 @@ class Parser(argparse.ArgumentParser):
         found, rest = self.parse_known_intermixed_args(list(words), namespace)
         if rest:
             known = [name for action in self._actions for name in action.option_strings]
-            raise UsageError(f"{self.prog} takes no argument {rest[0]}{nearest(rest[0], known)}")
+            raise UsageError(f"{self.prog} takes no argument {rest[0]}{did_you_mean(rest[0], known)}")
         return found
 
     def error(self, message: str) -> NoReturn:

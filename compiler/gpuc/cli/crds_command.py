@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.diagnostics.report.console import complain, put
-from gpuc.diagnostics.usage import UsageError, nearest
+from gpuc.diagnostics.spelling import did_you_mean
+from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.crds.definitions import Import, imports
 from gpuc.lint.load.files import UnreadableError, files_below, text_of
 from gpuc.lint.load.text import read
@@ -86,7 +87,7 @@ def _never_evaluated(found: _Gathered) -> Iterator[str]:
 
 def _arguments(words: list[str]) -> tuple[list[str], Path]:
     if words[:1] != ["import"]:
-        hint = nearest(words[0], ["import"]) if words else ""
+        hint = did_you_mean(words[0], ["import"]) if words else ""
         raise UsageError(f"gpuc crds takes the word import first{hint}; `gpuc crds --help` shows the usage")
     paths: list[str] = []
     into, rest = INTO, words[1:]
@@ -97,7 +98,7 @@ def _arguments(words: list[str]) -> tuple[list[str], Path]:
         elif word.startswith("--into="):
             into = word.partition("=")[2]
         elif word.startswith("-"):
-            raise UsageError(f"gpuc crds import takes no argument {word}{nearest(word, ['--into', '--help'])}")
+            raise UsageError(f"gpuc crds import takes no argument {word}{did_you_mean(word, ['--into', '--help'])}")
         else:
             paths.append(word)
     if not paths or not into:

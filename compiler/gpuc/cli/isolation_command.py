@@ -14,15 +14,15 @@ from gpuc.cli.arguments import Parser
 from gpuc.diagnostics.report.console import complain, put
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
-from gpuc.isolation.addresses import Ranges, read_ranges
 from gpuc.isolation.assumptions import Assumption, Basis, assumptions
 from gpuc.isolation.matrix import verdicts
-from gpuc.isolation.policy import GROUP, read_policies
 from gpuc.isolation.proof import Reach
 from gpuc.isolation.report import Locate, Proof, document, text
-from gpuc.isolation.selector import Refused
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
+from gpuc.kubernetes.addresses import Ranges, read_ranges
+from gpuc.kubernetes.refused import Refused
 from gpuc.lint.load.gather import Gathered, gather
+from gpuc.objects.network_policies import GROUP, read_policies
 from gpuc.objects.object_set import ObjectSet
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.output_error import REPORT_THIS, OutputError
 from gpuc.diagnostics.report.console import complain, put, put_error
-from gpuc.diagnostics.usage import SUMMARIES, UsageError, nearest
+from gpuc.diagnostics.spelling import did_you_mean
+from gpuc.diagnostics.usage import SUMMARIES, UsageError
 
 if TYPE_CHECKING:
     from gpuc.cli.options import Options
@@ -65,7 +66,7 @@ def _dispatch(words: list[str]) -> int:
         return 0 if words else 2
     command, rest = words[0], words[1:]
     if command not in SUMMARIES:
-        raise UsageError(f"no command {command}{nearest(command, [*SUMMARIES, '--version', '--help'])}")
+        raise UsageError(f"no command {command}{did_you_mean(command, [*SUMMARIES, '--version', '--help'])}")
     if command in {"trace", "isolation", "crds"}:  # they print their own help
         return _runner(command)(rest)
     if "-h" in rest or "--help" in rest:

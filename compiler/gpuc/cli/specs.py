@@ -6,7 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpuc.diagnostics.usage import UsageError, nearest
+from gpuc.diagnostics.spelling import did_you_mean
+from gpuc.diagnostics.usage import UsageError
 
 
 def find_root(directory: Path) -> Path:
@@ -49,7 +50,7 @@ def _file(root: Path, directory: Path, spec: str) -> str:
     files = _spec_files(root)
     named = [file for file in files if Path(file).stem == spec]
     if not named:
-        raise UsageError(f"no cluster {spec} in specs/{nearest(spec, (Path(file).stem for file in files))}")
+        raise UsageError(f"no cluster {spec} in specs/{did_you_mean(spec, (Path(file).stem for file in files))}")
     if len(named) > 1:
         raise UsageError(f"{spec} means {' or '.join(named)}: name the file")
     return named[0]
@@ -63,7 +64,7 @@ def _path(root: Path, directory: Path, spec: str) -> str:
     if path.is_dir():
         raise UsageError(f"{spec} is a folder: name files or clusters, or nothing for all")
     if not path.is_file():
-        raise UsageError(f"no file {spec}{nearest(relative, _spec_files(root))}")
+        raise UsageError(f"no file {spec}{did_you_mean(relative, _spec_files(root))}")
     return relative
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpuc.diagnostics.finding import Mark, Path, Stop
 from gpuc.diagnostics.report.console import complain, put
 from gpuc.diagnostics.report.terminal import wants_colour
-from gpuc.diagnostics.usage import UsageError, nearest
+from gpuc.diagnostics.spelling import did_you_mean
+from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.lint.load.gather import gather
 from gpuc.manifest.manifest import Manifest
@@ -219,7 +220,7 @@ def _described(site: Site, options: TraceOptions) -> tuple[Work, str]:
     known = sorted({each.name for each in site.tree.of(*_QUEUE)})
     if options.queue not in known:
         there = f"there are {', '.join(known)}" if known else f"there is none in {', '.join(options.where)}"
-        raise UsageError(f"no LocalQueue {options.queue}{nearest(options.queue, known)}; {there}")
+        raise UsageError(f"no LocalQueue {options.queue}{did_you_mean(options.queue, known)}; {there}")
     if options.pods < 1:
         raise UsageError("--pods takes 1 or more")
     requests = {"cpu": options.cpu, "memory": options.memory, GPU: options.gpus, EFA: options.efa}
@@ -253,7 +254,7 @@ def _labels(site: Site, pool: str) -> dict[str, Any]:
     flavor = site.flavor(pool)
     if flavor is None:
         known = sorted(each.name for each in site.tree.of(*_FLAVOR))
-        raise UsageError(f"no flavor {pool}{nearest(pool, known)}; there are {', '.join(known)}")
+        raise UsageError(f"no flavor {pool}{did_you_mean(pool, known)}; there are {', '.join(known)}")
     labels = dig(flavor.body, "spec", "nodeLabels")
     return dict(labels) if isinstance(labels, dict) else {}
 

@@ -10,6 +10,7 @@ from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, Component, Folde
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.argocd import OPTIONS
+from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import TENANT_KEY, WHY
@@ -20,12 +21,7 @@ CONSTRAINT_WAVE = 5
 
 # Where the pod template lies in what tenants write. Gatekeeper follows maps only: with a path into a list, as a JobSet
 # would need, it refuses every object of the kind. The Jobs that a JobSet makes are judged instead.
-_GENERATORS = (
-    ("apps", "v1", "Deployment", "spec.template"),
-    ("apps", "v1", "StatefulSet", "spec.template"),
-    ("batch", "v1", "Job", "spec.template"),
-    ("batch", "v1", "CronJob", "spec.jobTemplate.spec.template"),
-)
+_GENERATORS = (("apps", "Deployment"), ("apps", "StatefulSet"), ("batch", "Job"), ("batch", "CronJob"))
 
 
 def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
@@ -89,10 +85,10 @@ def _config(cluster: Cluster) -> Manifest:
 
 def _expansions(cluster: Cluster) -> Iterator[Manifest]:
     """What makes the author of a workload, not only the log of its controller, see that its pods are refused."""
-    for group, version, kind, source in _GENERATORS:
+    for group, kind in _GENERATORS:
         body = {
-            "applyTo": [{"groups": [group], "versions": [version], "kinds": [kind]}],
-            "templateSource": source,
+            "applyTo": [{"groups": [group], "versions": ["v1"], "kinds": [kind]}],
+            "templateSource": TEMPLATES[f"{group}/{kind}"][0],
             "generatedGVK": {"group": "", "version": "v1", "kind": "Pod"},
         }
         yield Manifest(

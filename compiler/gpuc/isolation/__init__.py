@@ -7,14 +7,16 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path, Severity, fault
 from gpuc.isolation.fences import HOST_NETWORK, STAGES, Fences, pod_security
-from gpuc.isolation.policy import GROUP, read_policies
-from gpuc.isolation.ports import told
-from gpuc.isolation.proof import EGRESS, INGRESS, Gate, Opening, Reach
+from gpuc.isolation.proof import Gate, Opening, Reach
 from gpuc.isolation.summarize import few
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS
+from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw, place
-from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.objects.network_policies import GROUP, read_policies
+from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.selectors import wanted_labels
 
 OPEN_PAIR = fault(
     "ISO001",
@@ -88,14 +90,16 @@ def _of_gate(
     if openings:
         reached = few({opening.caller if is_inward else opening.called for opening in openings})
         ends = {_told(opening.egress if is_inward else opening.ingress) for opening in openings}
-        ports = told(span for opening in openings for span in opening.ports)
+        ports = described(span for opening in openings for span in opening.ports)
         who = f"pods of {reached} reach pods of it" if is_inward else f"pods of it reach pods of {reached}"
         other_end = f"the other end is open by {few(ends)}"
         yield Flaw(OPEN_PAIR, manifest, gate.path, f"{_subject(gate)} {who} on {ports}; {other_end}")
         return
     tenants = few({tenancy.tenants[name] for name in others})
     verb = "lets in" if is_inward else "lets out to"
-    message = f"{_subject(gate)} {verb} pods of tenants {tenants} on {told(gate.ports)}; only their policies refuse"
+    message = (
+        f"{_subject(gate)} {verb} pods of tenants {tenants} on {described(gate.ports)}; only their policies refuse"
+    )
     yield Flaw(OPEN_SIDE, manifest, gate.path, message)
 
 
@@ -149,6 +153,5 @@ def _tenants_named(policy: Manifest) -> set[str]:
 def _tenants_in(policy: Manifest, direction: str, peers: str) -> Iterator[str]:
     for _, rule in items(dig(policy.body, "spec", direction)):
         for _, peer in items(dig(rule, peers)):
-            for key, value in pairs(dig(peer, "namespaceSelector", "matchLabels")):
-                if key == TENANT_LABEL and isinstance(value, str):
-                    yield value
+            for _, key, values in wanted_labels(dig(peer, "namespaceSelector"), ()):
+                yield from values if key == TENANT_LABEL else ()

@@ -11,11 +11,12 @@ from typing import NamedTuple
 from gpuc.isolation.access import excesses
 from gpuc.isolation.access.powers import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD
 from gpuc.isolation.access.subjects import Access
-from gpuc.isolation.addresses import Ranges, holds_pods
 from gpuc.isolation.fences import HOST_NETWORK, SECONDARY_NETWORKS, Fences, pod_security
-from gpuc.isolation.policy import GROUP, OTHER_KINDS, Peer
 from gpuc.isolation.proof import Reach
 from gpuc.isolation.summarize import few
+from gpuc.kubernetes.addresses import Ranges, holds_pods
+from gpuc.kubernetes.network_policy import Peer
+from gpuc.objects.network_policies import GROUP, OTHER_KINDS
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 
 

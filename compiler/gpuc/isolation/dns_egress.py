@@ -9,14 +9,14 @@ from functools import cached_property
 
 from gpuc.diagnostics.finding import Path, Severity, fault
 from gpuc.isolation.dns_servers import CACHE, HOME, LABELS, PORT, PROTOCOLS, Servers
-from gpuc.isolation.policy import GROUP, OTHER_KINDS, Policy, Rule, read_policies
-from gpuc.isolation.ports import ALL
-from gpuc.isolation.proof import EGRESS, INGRESS
-from gpuc.isolation.selector import matches
 from gpuc.isolation.summarize import few
 from gpuc.isolation.tenancy import TENANT_LABEL
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Rule
+from gpuc.kubernetes.ports import ALL
+from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
+from gpuc.objects.network_policies import GROUP, OTHER_KINDS, Policy, read_policies
 from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.objects.pods import Pods, pods
 
@@ -62,8 +62,7 @@ def _working(tree: ObjectSet) -> dict[str, list[Mapping[str, str]]]:
             found.setdefault(name, [{}])
     for each in pods(tree):
         if _asks(each):
-            labels = {key: value for key, value in each.labels.items() if isinstance(value, str)}
-            found.setdefault(each.manifest.namespace, []).append(labels | each.given)
+            found.setdefault(each.manifest.namespace, []).append(each.labels)
     return found
 
 

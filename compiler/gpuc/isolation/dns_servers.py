@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from gpuc.isolation.addresses import contains, holds_pods, may_hold_pods
-from gpuc.isolation.policy import Peer, Rule
-from gpuc.isolation.ports import opens
-from gpuc.isolation.selector import Domain, matches, satisfiable
-from gpuc.objects.object_set import ObjectSet, dig, pairs
+from gpuc.kubernetes.addresses import contains, holds_pods, may_hold_pods
+from gpuc.kubernetes.network_policy import Peer, Rule
+from gpuc.kubernetes.ports import opens
+from gpuc.kubernetes.selector import Selector, matches, requirement, satisfiable
+from gpuc.objects.namespace_labels import Namespaces
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet
 
 HOME = "kube-system"
 LABELS: Mapping[str, str] = {"k8s-app": "kube-dns", "eks.amazonaws.com/component": "coredns"}
@@ -23,8 +23,7 @@ CACHE = "169.254.20.10"
 """Where NodeLocal DNSCache listens on each node; source: kubernetes.io/docs/tasks/administer-cluster/nodelocaldns"""
 PORT = 53
 PROTOCOLS = ("UDP", "TCP")
-_NAME = "kubernetes.io/metadata.name"
-_USUAL = ("k8s-app", Domain(False, frozenset(("kube-dns", "coredns", "node-local-dns")), False))
+_USUAL = requirement("k8s-app", "In", ("kube-dns", "coredns", "node-local-dns"))
 """What the servers are called on other clusters; what else their labels are there nobody knows."""
 _OTHER_PORT = 5353
 """Of OpenShift's servers."""
@@ -73,9 +72,9 @@ class Servers:
         labels = self.labels.get(namespace)
         return peer.namespaces is not None and (labels is None or matches(peer.namespaces, labels))
 
-    def _is_home(self, selector: Iterable[tuple[str, Domain]]) -> bool:
+    def _is_home(self, selector: Selector) -> bool:
         """Whether a selector may take kube-system: of its labels the tree knows a few, and its name is usual as one."""
-        known = self.labels.get(HOME, {_NAME: HOME})
+        known = self.labels.get(HOME, {NAMESPACE_NAME: HOME})
         return all(
             domain.holds(known[key])
             if key in known
@@ -86,13 +85,7 @@ class Servers:
     @cached_property
     def labels(self) -> Mapping[str, Mapping[str, str]]:
         """Labels of the namespaces that the tree describes, and those that Applications give theirs."""
-        found = {name: _texts(labels) for name, labels in self.tree.namespaces.items()}
-        for each in self.tree.of("argoproj.io", "Application"):
-            name = dig(each.body, "spec", "destination", "namespace")
-            given = dig(each.body, "spec", "syncPolicy", "managedNamespaceMetadata", "labels")
-            if isinstance(name, str):
-                found.setdefault(name, {_NAME: name}).update(_texts(given))
-        return found
+        return Namespaces(self.tree).labels
 
     @cached_property
     def _keys(self) -> frozenset[str]:
@@ -100,14 +93,9 @@ class Servers:
         return frozenset(key for labels in self.tree.namespaces.values() for key in labels)
 
 
-def _texts(labels: Any) -> dict[str, str]:
-    """Labels that are texts: the API server refuses others."""
-    return {key: value for key, value in pairs(labels) if isinstance(key, str) and isinstance(value, str)}
-
-
 def _names_dns(peer: Peer) -> bool:
     """Whether a peer names a namespace for DNS, such as openshift-dns."""
     return any(
-        key == _NAME and not domain.is_complement and any("dns" in value for value in domain.values)
+        key == NAMESPACE_NAME and not domain.is_complement and any("dns" in value for value in domain.values)
         for key, domain in peer.namespaces or ()
     )

@@ -7,9 +7,10 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
-from gpuc.isolation.selector import Refused, matches, read_selector
+from gpuc.kubernetes.selector import Selector, matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items
+from gpuc.objects.selectors import selector
 
 _CONSTRAINTS = "constraints.gatekeeper.sh"
 _ENFORCE = "pod-security.kubernetes.io/enforce"
@@ -31,9 +32,10 @@ class Fences:
         self._templates: dict[str, str] = {}
 
     @cached_property
-    def constraints(self) -> list[Manifest]:
-        """Every constraint, whatever its kind."""
-        return [each for each in self._tree.manifests if group(each) == _CONSTRAINTS]
+    def constraints(self) -> list[tuple[Manifest, Selector]]:
+        """Every constraint, whatever its kind, with its selector of namespaces."""
+        found = [each for each in self._tree.manifests if group(each) == _CONSTRAINTS]
+        return [(each, selector(dig(each.body, "spec", "match", "namespaceSelector") or {})) for each in found]
 
     def judging(
         self,
@@ -47,12 +49,12 @@ class Fences:
         """A constraint on a kind in a namespace, whose template speaks of all the words, with one of these actions."""
         if namespace in self._exempt:
             return None
-        for constraint in self.constraints:
+        for constraint, namespaces in self.constraints:
             spec = constraint.body.get("spec")
             if not self._speaks_of(constraint, words) or (dig(spec, "enforcementAction") or "deny") not in actions:
                 continue
             match = dig(spec, "match")
-            if _takes_kind(match, api_group, kind) and _takes_namespace(match, namespace, labels):
+            if _takes_kind(match, api_group, kind) and _takes_namespace(match, namespace, namespaces, labels):
                 return constraint
         return None
 
@@ -95,7 +97,7 @@ def _takes_kind(match: Any, api_group: str, kind: str) -> bool:
     )
 
 
-def _takes_namespace(match: Any, namespace: str, labels: Mapping[str, str]) -> bool:
+def _takes_namespace(match: Any, namespace: str, namespaces: Selector, labels: Mapping[str, str]) -> bool:
     """Whether every object of the kind in the namespace is judged; labels and names of the object are its owner's."""
     if dig(match, "labelSelector") or dig(match, "name") or dig(match, "scope") == "Cluster":
         return False
@@ -106,10 +108,7 @@ def _takes_namespace(match: Any, namespace: str, labels: Mapping[str, str]) -> b
         return False
     if any(_is_like(namespace, pattern) for pattern in _texts(dig(match, "excludedNamespaces"))):
         return False
-    try:
-        return matches(read_selector(dig(match, "namespaceSelector") or {}), labels)
-    except Refused:
-        return False
+    return matches(namespaces, labels)
 
 
 def _texts(value: Any) -> Iterator[str]:

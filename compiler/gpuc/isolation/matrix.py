@@ -8,8 +8,8 @@ from enum import Enum
 from itertools import permutations
 from typing import NamedTuple
 
-from gpuc.isolation.ports import Ports
 from gpuc.isolation.proof import Opening, Reach
+from gpuc.kubernetes.ports import Ports
 
 
 class State(Enum):

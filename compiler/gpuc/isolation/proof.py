@@ -8,19 +8,19 @@ A rule's selectors speak of both pods, so the labels of each have to satisfy bot
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
-from gpuc.isolation.addresses import Ranges, holds_pods
-from gpuc.isolation.policy import Peer, Policy, Rule
-from gpuc.isolation.ports import ALL, Ports, meet
-from gpuc.isolation.selector import Selector, matches, satisfiable
 from gpuc.isolation.tenancy import Tenancy
-
-INGRESS, EGRESS = "ingress", "egress"
+from gpuc.kubernetes.addresses import Ranges, holds_pods
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, Rule
+from gpuc.kubernetes.ports import ALL, Ports, meet
+from gpuc.kubernetes.selector import LabelIndex, Selector, satisfiable
+from gpuc.objects.network_policies import Policy
+from gpuc.objects.object_set import NAMESPACE_NAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,6 @@ class Opening(NamedTuple):
 
 WHY = "gpuc.dev/why"
 """The annotation with which a policy gives the reason for its exceptions."""
-_NAME = "kubernetes.io/metadata.name"
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,6 @@ class Reach:
     """Where pods have their addresses; None where nobody said."""
     counts_absence: bool = True
     """Whether pods that no policy isolates are open; not so where further policies may stand elsewhere."""
-    _selected: dict[Selector, tuple[str, ...]] = field(default_factory=dict)
-    """Tenants' namespaces by what selects them."""
 
     @cached_property
     def openings(self) -> tuple[Opening, ...]:
@@ -147,28 +144,12 @@ class Reach:
             return tuple(self.tenancy.tenants) if holds_pods(peer.block, self.pods) else ()
         if peer.namespaces is None:
             return ()
-        if peer.namespaces not in self._selected:
-            labels = self.tenancy.namespaces
-            self._selected[peer.namespaces] = tuple(
-                name for name in self._candidates(peer.namespaces) if matches(peer.namespaces, labels[name])
-            )
-        return self._selected[peer.namespaces]
-
-    def _candidates(self, selector: Selector) -> Iterable[str]:
-        """The tenants' namespaces among which the selected ones are: all, or those with one of its values."""
-        for key, domain in selector:
-            if not (domain.absent or domain.is_complement):
-                return [name for value in sorted(domain.values) for name in self._carriers.get((key, value), ())]
-        return self.tenancy.tenants
+        return self._spaces.select(peer.namespaces)
 
     @cached_property
-    def _carriers(self) -> Mapping[tuple[str, str], list[str]]:
-        """The tenants' namespaces by each of their labels."""
-        found: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for name in self.tenancy.tenants:
-            for label in self.tenancy.namespaces[name].items():
-                found[label].append(name)
-        return found
+    def _spaces(self) -> LabelIndex:
+        """The tenants' namespaces."""
+        return LabelIndex({name: self.tenancy.namespaces[name] for name in self.tenancy.tenants})
 
     def _strangers(self, namespace: str) -> list[str]:
         """The namespaces of all other tenants; of none where the namespace has no tenant."""
@@ -196,7 +177,7 @@ def _fit(outward: Gate, inward: Gate) -> bool:
 def _is_declared(policy: Policy, peer: Peer) -> bool:
     """An exception is one that has a reason and names the namespace: a wide selector with a reason is a hole."""
     named = any(
-        key == _NAME and not (domain.absent or domain.is_complement) and len(domain.values) == 1
+        key == NAMESPACE_NAME and not (domain.absent or domain.is_complement) and len(domain.values) == 1
         for key, domain in peer.namespaces or ()
     )
     return named and bool(policy.manifest.annotations.get(WHY))

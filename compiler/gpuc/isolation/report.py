@@ -11,8 +11,8 @@ from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.report.terminal import Paint, visible
 from gpuc.isolation.assumptions import Assumption, Basis
 from gpuc.isolation.matrix import State, Verdict
-from gpuc.isolation.ports import told
 from gpuc.isolation.proof import Gate, Opening, Reach
+from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import place
 
@@ -112,9 +112,9 @@ def _ways(proof: Proof, paint: Paint) -> Iterator[str]:
     several.sort(key=lambda each: each.state is not State.OPEN)
     for verdict in several[:_PAIRS_MAX]:
         state = paint(_COLOURS[verdict.state], verdict.state.value.upper())
-        yield f"{state} {visible(verdict.caller)} -> {visible(verdict.called)}: {visible(told(verdict.ports))}"
+        yield f"{state} {visible(verdict.caller)} -> {visible(verdict.called)}: {visible(described(verdict.ports))}"
         for opening in verdict.openings[:_WAYS_MAX]:
-            yield visible(f"  pods of {opening.caller} -> pods of {opening.called}: {told(opening.ports)}")
+            yield visible(f"  pods of {opening.caller} -> pods of {opening.called}: {described(opening.ports)}")
             yield visible(f"    out  {_gate(opening.egress, proof.locate)}")
             yield visible(f"    in   {_gate(opening.ingress, proof.locate)}")
         if len(verdict.openings) > _WAYS_MAX:
@@ -205,7 +205,7 @@ def _plain_way(opening: Opening, locate: Locate) -> dict[str, Any]:
     return {
         "from": opening.caller,
         "to": opening.called,
-        "ports": told(opening.ports),
+        "ports": described(opening.ports),
         "declared": opening.is_declared,
         "egress": _plain_gate(opening.egress, locate),
         "ingress": _plain_gate(opening.ingress, locate),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gpuc.isolation.policy import GROUP
+from gpuc.objects.network_policies import GROUP
 from gpuc.objects.object_set import ObjectSet
 
 TENANT_LABEL = "gpuc.dev/tenant"
@@ -49,27 +49,19 @@ class Tenancy:
 
 def labelled_tenancy(tree: ObjectSet, key: str = TENANT_LABEL) -> Tenancy:
     """Tenants by a label of their namespaces."""
-    namespaces = _namespaces(tree)
+    namespaces = tree.namespaces
     tenants = {name: labels[key] for name, labels in namespaces.items() if labels.get(key)}
     return Tenancy(namespaces, tenants, key)
 
 
 def separate_tenancy(tree: ObjectSet) -> Tenancy:
     """Every namespace a tenant of its own, but for those of the platform."""
-    described = _namespaces(tree)
+    described = tree.namespaces
     named = {each.namespace for each in tree.of(GROUP, "NetworkPolicy") if each.namespace}
     bare = tuple(sorted(named - set(described)))
     namespaces = described | {name: {"kubernetes.io/metadata.name": name} for name in bare}
     tenants = {name: name for name in namespaces if not _is_platform(name)}
     return Tenancy(namespaces, tenants, unlabelled=bare)
-
-
-def _namespaces(tree: ObjectSet) -> dict[str, dict[str, str]]:
-    """Labels that are texts: others are refused by the API server."""
-    return {
-        name: {key: value for key, value in labels.items() if isinstance(key, str) and isinstance(value, str)}
-        for name, labels in tree.namespaces.items()
-    }
 
 
 def _is_platform(name: str) -> bool:

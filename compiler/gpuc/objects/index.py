@@ -6,7 +6,7 @@ from functools import cached_property
 
 from gpuc.objects.application_sources import Delivery
 from gpuc.objects.namespace_labels import Namespaces
-from gpuc.objects.node_pools import Nodes
+from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.pods import Pods, pods
 from gpuc.objects.symbol_table import Register
@@ -28,6 +28,11 @@ class Index:
     def nodes(self) -> Nodes:
         """The node pools, their labels and taints."""
         return Nodes(self.tree)
+
+    @cached_property
+    def overlays(self) -> Overlays:
+        """The overlays of the node pools' nodes."""
+        return Overlays(self.tree)
 
     @cached_property
     def namespaces(self) -> Namespaces:

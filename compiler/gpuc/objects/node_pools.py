@@ -1,40 +1,33 @@
-"""What nodes the node pools of a tree can start: their labels, values of them, and taints."""
+"""The node pools of a tree, and the overlays of their nodes, read into the values of gpuc.kubernetes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from gpuc.kubernetes import overlay
+from gpuc.kubernetes.node_pool import (
+    HOSTNAME,
+    INSTANCE_TYPE,
+    NODE_POOL,
+    OF_OFFERINGS,
+    WELL_KNOWN,
+    Offer,
+    is_well_known,
+    meets,
+    normal,
+    offer,
+)  # fmt: skip
+from gpuc.kubernetes.overlay import Overlay
+from gpuc.kubernetes.refused import Refused
+from gpuc.kubernetes.selector import POOL_OPERATORS, Domain, Requirement, Selector, equals
+from gpuc.kubernetes.toleration import Taint
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.label_values import Span, span
-from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
+from gpuc.objects.object_set import ObjectSet, dig, group, items, labels, pairs
+from gpuc.objects.selectors import equal_labels, read_requirements, taints, valid_requirements
 
-NODE_POOL: Final = "karpenter.sh/nodepool"
-HOSTNAME: Final = "kubernetes.io/hostname"
-_ALIASES = {
-    "beta.kubernetes.io/arch": "kubernetes.io/arch",
-    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
-    "beta.kubernetes.io/os": "kubernetes.io/os",
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
-}
-WELL_KNOWN: dict[str, frozenset[str]] = {
-    "karpenter.sh/capacity-type": frozenset(("spot", "on-demand", "reserved")),
-    "kubernetes.io/arch": frozenset(("amd64", "arm64")),
-    "kubernetes.io/os": frozenset(("linux", "windows")),
-    NODE_POOL: frozenset(),
-    "node.kubernetes.io/instance-type": frozenset(),
-    "node.kubernetes.io/windows-build": frozenset(),
-    "topology.k8s.aws/zone-id": frozenset(),
-    "topology.kubernetes.io/region": frozenset(),
-    "topology.kubernetes.io/zone": frozenset(),
-    HOSTNAME: frozenset(),
-}
-"""Labels that Karpenter gives every node without being told, and their values where those are known
-(Karpenter v1.14.1, pkg/apis/v1/labels.go; kubernetes.io/hostname by the kubelet)."""
-_PROVIDERS = ("karpenter.k8s.aws/", "karpenter.azure.com/", "karpenter.k8s.gcp/", "eks.amazonaws.com/")
+KARPENTER = "karpenter.sh"
 _OTHER_NODES = frozenset(
     (
         ("", "Node"),
@@ -48,157 +41,174 @@ _OTHER_NODES = frozenset(
 )
 
 
-def normal(key: str) -> str:
-    """The key that Karpenter takes an old one for."""
-    return _ALIASES.get(key, key)
-
-
-def is_well_known(key: str) -> bool:
-    """Whether nodes have a label although no pool says so."""
-    return key in WELL_KNOWN or key.startswith(_PROVIDERS)
-
-
-@dataclass(frozen=True, slots=True)
-class Taint:
-    """A taint of a pool's nodes, with its place in the list."""
-
-    index: int
-    key: str
-    value: str
-    effect: str
-
-    def __str__(self) -> str:
-        return f"{self.key}{'=' if self.value else ''}{self.value}:{self.effect}"
-
-    @property
-    def keeps_off(self) -> bool:
-        """Whether pods that do not tolerate it stay away, not only if they can."""
-        return self.effect in ("NoSchedule", "NoExecute")
-
-
-@dataclass(frozen=True)
 class Pool:
-    """A node pool, as its object says."""
+    """A NodePool."""
 
-    manifest: Manifest
-    spans: Mapping[str, Span]
-    """Values of every label that the pool gives or restricts."""
-    taints: tuple[Taint, ...] = field(default=())
-    startup: tuple[Taint, ...] = field(default=())
-
-    @property
-    def name(self) -> str:
-        return self.manifest.name
-
-    def gives(self, key: str, value: str) -> bool:
-        """Whether a node of it can have a label."""
-        known = self.spans.get(normal(key))
-        if known is not None:
-            return known.has(value)
-        values = WELL_KNOWN.get(normal(key))
-        return value in values if values else is_well_known(normal(key))
-
-    def fits(self, key: str, operator: Any, values: Any) -> bool:
-        """Whether a node of it can meet a requirement of a pod."""
-        known, wanted = self.spans.get(normal(key)), span(operator, values)
-        if operator == "DoesNotExist":
-            return known is None or known.only is None
-        if wanted is None:
-            return True
-        if known is not None:
-            return known.meets(wanted)
-        if operator == "NotIn":
-            return True
-        few = WELL_KNOWN.get(normal(key))
-        return Span(few).meets(wanted) if few else is_well_known(normal(key))
-
-
-class Nodes:
-    """The node pools of a tree, and what is found by them."""
-
-    def __init__(self, tree: ObjectSet) -> None:
-        self.pools = tuple(_pool(each) for each in tree.of("karpenter.sh", "NodePool"))
-        self.are_all = tree.is_whole or not any((group(each), each.kind) in _OTHER_NODES for each in tree.manifests)
-        """Whether nothing else in the tree makes nodes."""
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.name = manifest.name
+        self.template = dig(manifest.body, "spec", "template", "spec")
+        """What its nodes are to be, plain data of any shape."""
 
     @cached_property
-    def values(self) -> dict[str, dict[str, list[Pool]]]:
-        """Pools by every value of every label that they name."""
-        found: dict[str, dict[str, list[Pool]]] = {}
-        for pool in self.pools:
-            for key, known in pool.spans.items():
-                for value in known.only or ():
-                    found.setdefault(key, {}).setdefault(value, []).append(pool)
-        return found
+    def labels(self) -> dict[str, str]:
+        """Labels that the template gives its nodes."""
+        given = labels(dig(self.manifest.body, "spec", "template", "metadata", "labels"))
+        if self.node_class:
+            api_group, kind, name = self.node_class
+            given = {f"{api_group}/{kind.lower()}": name, **given}
+        return {**given, NODE_POOL: self.name}
 
     @cached_property
-    def _open(self) -> dict[str, list[Pool]]:
-        """Pools by every label that they give without naming its values."""
-        found: dict[str, list[Pool]] = {}
+    def node_class(self) -> tuple[str, str, str] | None:
+        """API group, kind and name of its node class; None where it does not name one."""
+        api_group, kind, name = (dig(self.template, "nodeClassRef", key) for key in ("group", "kind", "name"))
+        texts = isinstance(api_group, str) and isinstance(kind, str) and isinstance(name, str)
+        return (api_group, kind, name) if texts else None
+
+    @cached_property
+    def offer(self) -> Offer:
+        """Values of every label that the pool gives or restricts."""
+        own = valid_requirements(dig(self.template, "requirements"), POOL_OPERATORS)
+        return offer([*(equals(key, value) for key, value in self.labels.items()), *own])
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        """Taints that stay."""
+        return taints(dig(self.template, "taints"))
+
+    @cached_property
+    def startup_taints(self) -> tuple[Taint, ...]:
+        """Taints that an agent has to take away before any pod starts."""
+        return taints(dig(self.template, "startupTaints"))
+
+    @cached_property
+    def replicas(self) -> int | None:
+        """Nodes that always exist; None where nodes come when pods wait for them."""
+        found = dig(self.manifest.body, "spec", "replicas")
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+    def listed(self, key: str) -> frozenset[str]:
+        """The values of a label that the pool lists; none where it lists none."""
+        known = self.offer.get(key)
+        return known.listed or frozenset() if known else frozenset()
+
+    def requirement_index(self, key: str) -> int | None:
+        """The place of the first requirement of a label; None where it is not among them."""
+        rows = items(dig(self.template, "requirements"))
+        return next((number for number, row in rows if normal(str(dig(row, "key"))) == key), None)
+
+    def mismatch(self, term: Iterable[Requirement]) -> Requirement | None:
+        """The first requirement of a pod that no node of it can meet."""
+        is_static = self.replicas is not None
+        return next((wanted for wanted in term if not meets(self.offer, wanted, is_static=is_static)), None)
+
+    def takes(self, instance_labels: Mapping[str, str]) -> bool:
+        """Whether it may start an instance type with these labels."""
+        return all(self.offer[key].holds(value) for key, value in instance_labels.items() if key in self.offer)
+
+
+P = TypeVar("P", bound=Pool)
+
+
+class PoolIndex(Generic[P]):
+    """Node pools by the labels that their nodes have."""
+
+    def __init__(self, pools: Iterable[P]) -> None:
+        self.pools = tuple(pools)
+        self.values: dict[str, dict[str, list[P]]] = {}
+        """Pools by every value of every label that they list."""
+        self._unlisted: dict[str, list[P]] = {}
         for pool in self.pools:
-            for key, known in pool.spans.items():
-                if known.only is None:
-                    found.setdefault(key, []).append(pool)
-        return found
+            for key, domain in pool.offer.items():
+                for value in domain.listed or ():
+                    self.values.setdefault(key, {}).setdefault(value, []).append(pool)
 
-    def giving(self, key: str, value: str) -> Iterable[Pool]:
-        """Pools that can start a node with a label."""
-        key = normal(key)
-        if is_well_known(key) and key != NODE_POOL:
-            return [pool for pool in self.pools if pool.gives(key, value)]
-        named = self.values.get(key, {}).get(value, ())
-        return [pool for pool in (*named, *self._open.get(key, ())) if pool.gives(key, value)]
+    def near(self, term: Iterable[Requirement]) -> Sequence[P]:
+        """Pools among which all are that can meet a pod's requirements: those that no listed label excludes."""
+        best: Sequence[P] = self.pools
+        for wanted, domain in term:
+            key = normal(wanted)
+            if domain.listed is None or key not in self.values:
+                continue
+            if key not in self._unlisted:
+                self._unlisted[key] = [pool for pool in self.pools if not pool.listed(key)]
+            named = [pool for value in sorted(domain.listed) for pool in self.values[key].get(value, ())]
+            left = [*dict.fromkeys(named), *self._unlisted[key]]
+            best = left if len(left) < len(best) else best
+        return best
 
-    def matching(self, labels: Mapping[str, Any]) -> list[Pool]:
-        """Pools that can start a node with all labels."""
-        texts = [(key, value) for key, value in labels.items() if isinstance(value, str)]
-        own = [pair for pair in texts if not is_well_known(normal(pair[0])) or normal(pair[0]) == NODE_POOL]
-        some = self.giving(*own[0]) if own else self.pools
-        return [pool for pool in some if all(pool.gives(key, value) for key, value in texts)]
+    def giving(self, key: str, value: str) -> list[P]:
+        """Pools whose nodes can have a label."""
+        return self.meeting((equals(key, value),))
+
+    def matching(self, wanted: Any) -> list[P]:
+        """Pools whose nodes can have all labels of a map."""
+        return self.meeting(equal_labels(wanted))
+
+    def meeting(self, term: Selector) -> list[P]:
+        """Pools whose nodes can meet all requirements of a pod."""
+        return [pool for pool in self.near(term) if pool.mismatch(term) is None]
 
     @cached_property
     def keys(self) -> set[str]:
         """Every label that a pool names, or that nodes have anyway."""
-        return {*self.values, *self._open, *WELL_KNOWN}
+        return {*(key for pool in self.pools for key in pool.offer), *WELL_KNOWN, HOSTNAME}
 
 
-def tolerated(taint: Taint, tolerations: Any) -> bool:
-    """Whether one of a list of tolerations lets pods onto a node with a taint."""
-    return any(_tolerates(each, taint) for _, each in items(tolerations))
+class Nodes(PoolIndex[Pool]):
+    """The node pools of a tree."""
+
+    def __init__(self, tree: ObjectSet) -> None:
+        super().__init__(Pool(manifest) for manifest in tree.of(KARPENTER, "NodePool"))
+        self.are_all = tree.is_whole or not any((group(each), each.kind) in _OTHER_NODES for each in tree.manifests)
+        """Whether nothing else in the tree makes nodes."""
 
 
-def taints(value: Any) -> tuple[Taint, ...]:
-    """The taints of a list, those without a key or effect left out."""
-    return tuple(
-        Taint(index, key, str(dig(each, "value") or ""), effect)
-        for index, each in items(value)
-        if isinstance(key := dig(each, "key"), str) and isinstance(effect := dig(each, "effect"), str)
-    )
+class GivenOverlay(NamedTuple):
+    """An overlay that applies to the nodes of an instance type."""
+
+    value: Overlay
+    manifest: Manifest
+    is_sure: bool
+    """Whether it applies for certain, and not only as far as the labels of the nodes are known."""
 
 
-def _tolerates(toleration: Any, taint: Taint) -> bool:
-    key, operator = dig(toleration, "key"), dig(toleration, "operator") or "Equal"
-    if dig(toleration, "effect") not in (None, "", taint.effect):
-        return False
-    if not key:
-        return bool(operator == "Exists")
-    if key != taint.key:
-        return False
-    return operator != "Equal" or str(dig(toleration, "value") or "") == taint.value
+class Overlays:
+    """The NodeOverlays of a tree that the API server takes, by the pools and types that they name."""
+
+    def __init__(self, tree: ObjectSet) -> None:
+        self._named: dict[tuple[str, str], list[tuple[Overlay, Manifest]]] = {}
+        for manifest in tree.of(KARPENTER, "NodeOverlay"):
+            try:
+                read = _overlay(manifest)
+            except Refused:
+                continue
+            wanted = offer(read.requirements)
+            key = next((key for key in (NODE_POOL, INSTANCE_TYPE) if key in wanted and wanted[key].listed), "")
+            for value in wanted[key].values if key else ("",):
+                self._named.setdefault((key, value), []).append((read, manifest))
+
+    def of(self, pool: Pool, name: str, instance_labels: Mapping[str, str]) -> list[GivenOverlay]:
+        """The overlays that apply to a pool's nodes of an instance type, the one that counts first."""
+        near = (
+            entry
+            for key in ((NODE_POOL, pool.name), (INSTANCE_TYPE, name), ("", ""))
+            for entry in self._named.get(key, ())
+        )
+        own = {key: domain for key, domain in pool.offer.items() if key in pool.labels or is_well_known(key)}
+        own |= {key: Domain(False, frozenset((value,)), False) for key, value in instance_labels.items()}
+        known = {key: domain for key, domain in own.items() if key not in OF_OFFERINGS}
+        given = [
+            GivenOverlay(read, manifest, verdict is True)
+            for read, manifest in near
+            if (verdict := overlay.applies(read, known)) is not False
+        ]
+        return sorted(given, key=lambda entry: overlay.precedence(entry.value), reverse=True)
 
 
-def _pool(manifest: Manifest) -> Pool:
-    template = dig(manifest.body, "spec", "template")
-    spans: dict[str, Span] = {NODE_POOL: Span(frozenset((manifest.name,)))}
-    reference = dig(template, "spec", "nodeClassRef")
-    api_group, kind, name = (dig(reference, key) for key in ("group", "kind", "name"))
-    if isinstance(api_group, str) and isinstance(kind, str) and isinstance(name, str):
-        spans[f"{api_group}/{kind.lower()}"] = Span(frozenset((name,)))
-    for key, value in pairs(dig(template, "metadata", "labels")):
-        spans[normal(key)] = Span(frozenset((str(value),)))
-    for _, each in items(dig(template, "spec", "requirements")):
-        key, left = dig(each, "key"), span(dig(each, "operator"), dig(each, "values"))
-        if isinstance(key, str) and left is not None:
-            spans[normal(key)] = spans.get(normal(key), Span()).within(left)
-    spec = dig(template, "spec")
-    return Pool(manifest, spans, taints(dig(spec, "taints")), taints(dig(spec, "startupTaints")))
+def _overlay(manifest: Manifest) -> Overlay:
+    spec = manifest.body.get("spec")
+    weight = dig(spec, "weight")
+    wanted = read_requirements(dig(spec, "requirements"), POOL_OPERATORS)
+    return Overlay(manifest.name, weight if isinstance(weight, int) else 0, wanted, dict(pairs(dig(spec, "capacity"))))

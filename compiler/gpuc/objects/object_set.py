@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 
+NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+"""The label that the API server gives every namespace."""
 Key = tuple[str, str, str, str]
 """API group, kind, namespace, name."""
 
@@ -61,9 +63,7 @@ class ObjectSet:
     @cached_property
     def namespaces(self) -> dict[str, dict[str, str]]:
         """Labels of every namespace of the tree by its name, with the one that the API server adds."""
-        return {
-            each.name: {"kubernetes.io/metadata.name": each.name, **each.labels} for each in self.of("", "Namespace")
-        }
+        return {each.name: {NAMESPACE_NAME: each.name, **labels(each.labels)} for each in self.of("", "Namespace")}
 
 
 def emitted(artifacts: Iterable[Artifact]) -> ObjectSet:
@@ -104,3 +104,8 @@ def items(value: Any) -> Iterator[tuple[int, Any]]:
 def pairs(value: Any) -> Iterator[tuple[str, Any]]:
     """Key and value of a map; nothing for everything else."""
     return iter(value.items() if isinstance(value, dict) else ())
+
+
+def labels(value: Any) -> dict[str, str]:
+    """The labels of a map; the API server refuses those that are no texts."""
+    return {key: text for key, text in pairs(value) if isinstance(key, str) and isinstance(text, str)}

@@ -6,45 +6,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.pod_template import TEMPLATES
+from gpuc.kubernetes.selector import Selector
+from gpuc.kubernetes.toleration import Toleration
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
+from gpuc.objects.object_set import ObjectSet, dig, group, items, labels, pairs
 from gpuc.objects.paths import pattern, places
-
-_TEMPLATE = ("spec.template",)
-TEMPLATES: dict[str, tuple[str, ...]] = {
-    "apps/DaemonSet": _TEMPLATE,
-    "apps/Deployment": _TEMPLATE,
-    "apps/ReplicaSet": _TEMPLATE,
-    "apps/StatefulSet": _TEMPLATE,
-    "argoproj.io/Rollout": _TEMPLATE,
-    "batch/Job": _TEMPLATE,
-    "batch/CronJob": ("spec.jobTemplate.spec.template",),
-    "jobset.x-k8s.io/JobSet": ("spec.replicatedJobs[].template.spec.template",),
-    "kubeflow.org/JAXJob": ("spec.jaxReplicaSpecs.*.template",),
-    "kubeflow.org/MPIJob": ("spec.mpiReplicaSpecs.*.template",),
-    "kubeflow.org/PaddleJob": ("spec.paddleReplicaSpecs.*.template",),
-    "kubeflow.org/PyTorchJob": ("spec.pytorchReplicaSpecs.*.template",),
-    "kubeflow.org/TFJob": ("spec.tfReplicaSpecs.*.template",),
-    "kubeflow.org/XGBoostJob": ("spec.xgbReplicaSpecs.*.template",),
-    "leaderworkerset.x-k8s.io/LeaderWorkerSet": (
-        "spec.leaderWorkerTemplate.leaderTemplate",
-        "spec.leaderWorkerTemplate.workerTemplate",
-    ),
-    "ray.io/RayCluster": ("spec.headGroupSpec.template", "spec.workerGroupSpecs[].template"),
-    "ray.io/RayJob": (
-        "spec.rayClusterSpec.headGroupSpec.template",
-        "spec.rayClusterSpec.workerGroupSpecs[].template",
-    ),
-    "ray.io/RayService": (
-        "spec.rayClusterConfig.headGroupSpec.template",
-        "spec.rayClusterConfig.workerGroupSpecs[].template",
-    ),
-    "serving.knative.dev/Service": _TEMPLATE,
-    "Pod": ("",),
-    "PodTemplate": ("template",),
-    "ReplicationController": _TEMPLATE,
-}
-"""Kinds, as group/Kind, to the places of what has the metadata and spec of their pods."""
+from gpuc.objects.selectors import node_terms, tolerations
 
 JOB_NAME = ("job-name", "batch.kubernetes.io/job-name")
 JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
@@ -65,12 +33,22 @@ class Pods(NamedTuple):
         return dig(self.template, "spec")
 
     @property
-    def labels(self) -> dict[str, Any]:
-        """The labels that the template gives them; controllers add others."""
-        return dict(pairs(dig(self.template, "metadata", "labels")))
+    def labels(self) -> dict[str, str]:
+        """Their labels, as far as these follow from the object: controllers add others."""
+        return {**labels(dig(self.template, "metadata", "labels")), **self._given}
 
     @property
-    def given(self) -> dict[str, str]:
+    def terms(self) -> tuple[Selector, ...]:
+        """What they ask of a node's labels: one of these has to hold in full."""
+        return node_terms(self.spec)
+
+    @property
+    def tolerations(self) -> tuple[Toleration, ...]:
+        """Taints that they tolerate."""
+        return tolerations(dig(self.spec, "tolerations"))
+
+    @property
+    def _given(self) -> dict[str, str]:
         """The labels that the controller of their kind adds and whose values follow from the object.
 
         Source: kubernetes v1.35 pkg/registry/batch/job/strategy.go; jobset v0.12 pkg/controllers/jobset_controller.go
@@ -102,12 +80,17 @@ class Pods(NamedTuple):
         return any("/" in name for _, name in self.resources())
 
 
+_PLACES = {kind: tuple(pattern(where) for where in places) for kind, places in TEMPLATES.items()}
+
+
+def pods_of(manifest: Manifest) -> Iterator[Pods]:
+    """The templates of pods of an object."""
+    for steps in _PLACES.get("/".join(filter(None, (group(manifest), manifest.kind))), ()):
+        for path, template in places(manifest.document(), steps):
+            if isinstance(template, dict):
+                yield Pods(manifest, path, template)
+
+
 def pods(tree: ObjectSet) -> Iterator[Pods]:
     """All templates of pods of a tree, in the order of its objects."""
-    known = {kind: [pattern(each) for each in where] for kind, where in TEMPLATES.items()}
-    for manifest in tree.manifests:
-        api_group = group(manifest)
-        for steps in known.get(f"{api_group}/{manifest.kind}" if api_group else manifest.kind, ()):
-            for path, template in places(manifest.document(), steps):
-                if isinstance(template, dict):
-                    yield Pods(manifest, path, template)
+    return (found for manifest in tree.manifests for found in pods_of(manifest))

@@ -7,10 +7,10 @@ removal takes two commits: the first marks the element as leaving, the second ta
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, fault
+from gpuc.diagnostics.spelling import nearest, write
 from gpuc.model import Cluster
 from gpuc.spec.cluster import Removed
 from gpuc.write.lockfile import Departures, Element, Lock
@@ -76,9 +76,9 @@ def unprepared(cluster: Cluster, before: Lock) -> list[Finding]:
     for section, name in _reasoned(cluster):
         if (section, name) not in known:
             path = ("spec", "removed", section, name)
-            near = get_close_matches(name, [other for kind, other in gone if kind == section], 1, 0.6)
+            near = nearest(name, [other for kind, other in gone if kind == section])
             message = f"the output of {cluster.name} had no {_ONE[section]} {name}"
-            findings.append(NEVER_THERE.at(path, message, fix=f"write {near[0]}" if near else "", on_key=True))
+            findings.append(NEVER_THERE.at(path, message, fix=write(near), on_key=True))
     return findings
 
 
@@ -120,7 +120,7 @@ def _successor(section: str, name: str, gone: dict[Element, str], come: list[Ele
     left = [other for kind, other in gone if kind == section]
     if len(names) == len(left) == 1:
         return names[0]
-    return next(iter(get_close_matches(name, names, 1, 0.6)), "")
+    return nearest(name, names)
 
 
 def _section(section: str, owner: str, cluster: Cluster) -> Path:

@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Fault, Finding, Mark, Path, Severity, Stop, fault
+from gpuc.diagnostics.spelling import nearest, write
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.node import Node
@@ -135,11 +136,8 @@ class Layers:
         return None
 
     def _nearest(self, path: str) -> str:
-        from difflib import get_close_matches
-
         files = [file.removeprefix("specs/") for file in yaml_files(self._root)]
-        near = get_close_matches(path, files, 1)
-        return f"write {near[0]}" if near else ""
+        return write(nearest(path, files))
 
     def _check_cluster(self, document: Node, file: str) -> None:
         kind = document.value.get("kind")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, Stop, fault
+from gpuc.diagnostics.spelling import nearest, write
 from gpuc.source import Source
 from gpuc.spec.cluster import ClusterSpec
 from gpuc.spec.wish import NO_UNIT
@@ -100,12 +100,11 @@ def _value(path: Path, one: Any, context: dict[str, Any], on_key: bool) -> Findi
     match one["type"]:
         case "literal_error":
             allowed = str(context["expected"]).replace("'", "")
-            near = get_close_matches(str(seen), allowed.replace(" or ", ", ").split(", "), 1)
+            near = nearest(str(seen), allowed.replace(" or ", ", ").split(", "))
             others = [key for key in _fields_at(path) if key not in allowed]
             if others and isinstance(seen, str):
                 allowed += f", or a map with {', '.join(others)}"
-            fix = f"write {near[0]}" if near else ""
-            return VALUE.at(path, f"{_name(path)} is {_show(seen)}{_TAKES}{allowed}", fix=fix)
+            return VALUE.at(path, f"{_name(path)} is {_show(seen)}{_TAKES}{allowed}", fix=write(near))
         case "string_pattern_mismatch":
             return VALUE.at(path, f"{_name(path)}: {_show(seen)} does not match {context['pattern']}", on_key=on_key)
         case "value_error":
@@ -125,9 +124,8 @@ def _value(path: Path, one: Any, context: dict[str, Any], on_key: bool) -> Findi
 
 def _unknown(path: Path, source: Source) -> Finding:
     known = _fields_at(path[:-1])
-    near = get_close_matches(str(path[-1]), known, 1)
     allowed = f"; it takes {', '.join(known)}" if known else ""
-    fix = f"write {near[0]}" if near else ""
+    fix = write(nearest(str(path[-1]), known))
     return UNKNOWN.at(path, f"{path[-1]} is no key of {_name(path[:-1])}{allowed}", fix=fix, on_key=True)
 
 

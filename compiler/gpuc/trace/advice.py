@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gpuc.diagnostics.usage import nearest
+from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.flavor import Attempt
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
+from gpuc.objects.selectors import node_terms
 from gpuc.trace.cluster_index import KUEUE, Site
-from gpuc.trace.matching import node_terms
 from gpuc.trace.quota import Node
 from gpuc.trace.work import PodSet, Work
 
@@ -21,7 +21,7 @@ def of_local_queue(site: Site, work: Work) -> str:
     known = site.tree.of(KUEUE, "LocalQueue")
     here = sorted(each.name for each in known if each.namespace == work.namespace)
     if here:
-        return f"name {_one_of(here)}{nearest(work.queue, here) if work.queue else ''}"
+        return f"name {_one_of(here)}{did_you_mean(work.queue, here) if work.queue else ''}"
     spaces = sorted({each.namespace for each in known if each.name == work.queue})
     return f"submit it to {_one_of(spaces)}, where LocalQueue {work.queue} is" if spaces else ""
 
@@ -29,7 +29,7 @@ def of_local_queue(site: Site, work: Work) -> str:
 def of_name(name: str, known: Iterable[str]) -> str:
     """Names that there are instead of one that there is not."""
     names = sorted(known)
-    return f"name {_one_of(names)}{nearest(name, names)}" if names else ""
+    return f"name {_one_of(names)}{did_you_mean(name, names)}" if names else ""
 
 
 def of_resources(site: Site, queue: Node, names: Iterable[str]) -> str:

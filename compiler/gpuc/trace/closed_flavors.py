@@ -6,7 +6,8 @@ Source: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits), pkg/controllers/prov
 from __future__ import annotations
 
 from gpuc.kubernetes.quantity import quantity
-from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.objects.node_pools import Nodes
+from gpuc.objects.object_set import ObjectSet, dig, items
 
 NODEPOOL = "karpenter.sh/nodepool"
 
@@ -17,16 +18,13 @@ def closed_flavors(tree: ObjectSet) -> frozenset[str]:
     A queue has no quota of such a flavor on purpose: what runs goes on, and nothing more is admitted. A flavor that a
     queue does give quota of is not closed: the limit of its pool is a fault.
     """
-    closed: list[dict[str, str]] = []
-    others: list[dict[str, str]] = []
-    for pool in tree.of("karpenter.sh", "NodePool"):
-        nodes = quantity(dig(pool.body, "spec", "limits", "nodes"))
-        labels = dict(pairs(dig(pool.body, "spec", "template", "metadata", "labels")))
-        (closed if nodes == 0 else others).append({**labels, NODEPOOL: pool.name})
+    nodes = Nodes(tree)
+    closed = [pool for pool in nodes.pools if quantity(dig(pool.manifest.body, "spec", "limits", "nodes")) == 0]
     found = set()
     for flavor in tree.of("kueue.x-k8s.io", "ResourceFlavor") if closed else ():
-        wanted = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
-        if wanted and _any_has(closed, wanted) and not _any_has(others, wanted):
+        labels = dig(flavor.body, "spec", "nodeLabels")
+        pools = nodes.matching(labels) if labels else []
+        if pools and all(pool in closed for pool in pools):
             found.add(flavor.name)
     return frozenset(found - promised_flavors(tree) if found else found)
 
@@ -45,7 +43,3 @@ def promised_flavors(tree: ObjectSet) -> set[str]:
         for _, resource in items(dig(flavor, "resources"))
         if quantity(dig(resource, "nominalQuota"))
     }
-
-
-def _any_has(pools: list[dict[str, str]], wanted: dict[str, str]) -> bool:
-    return any(wanted.items() <= labels.items() for labels in pools)

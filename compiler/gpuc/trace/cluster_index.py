@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from gpuc.kubernetes.selector import Selector
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.node_pools import KARPENTER, Overlays, PoolIndex
 from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.pods import Pods, pods_of
+from gpuc.objects.selectors import selector
 from gpuc.trace.closed_flavors import closed_flavors
-from gpuc.trace.matching import Requirement, requirements
-from gpuc.trace.pools import POOL, NodePool
+from gpuc.trace.pools import NodePool
 from gpuc.trace.quota import Node, quota_nodes
 
 KUEUE = "kueue.x-k8s.io"
-KARPENTER = "karpenter.sh"
 
 
 class Site:
@@ -28,6 +30,7 @@ class Site:
         """Whether all flavors of a ClusterQueue are scheduled by topology, as far as somebody asked."""
         self.entries: dict[Any, Any] = {}
         """What was answered of node pools, by what was asked."""
+        self._selectors: dict[tuple[int, tuple[str, ...]], Selector] = {}
         self.constraints: dict[str, list[Manifest]] = {}
         """The constraints that judge pods, by those namespaces that somebody asked for."""
 
@@ -40,41 +43,26 @@ class Site:
     @cached_property
     def pools(self) -> list[NodePool]:
         """All node pools that Karpenter keeps."""
-        named, daemonsets = self._overlays, self.tree.of("apps", "DaemonSet")
-        return [
-            self._pool(each, [*named.get(each.name, ()), *named.get("", ())], daemonsets)
-            for each in self.tree.of(KARPENTER, "NodePool")
-        ]
-
-    def candidates(self, term: Iterable[Requirement]) -> list[NodePool]:
-        """The pools that can fulfil a pod's requirements, and a few that cannot: those that one label leaves."""
-        best = self.pools
-        for each in term:
-            labelled = self._labelled.get(each.key) if each.operator == "In" else None
-            if labelled is not None:
-                left = [pool for value in (*dict.fromkeys(each.values), None) for pool in labelled.get(value, ())]
-                best = left if len(left) < len(best) else best
-        return best
+        overlays = Overlays(self.tree)
+        rest = self.tree, overlays, self.daemonsets, self.charts
+        return [NodePool(manifest, *rest) for manifest in self.tree.of(KARPENTER, "NodePool")]
 
     @cached_property
-    def _labelled(self) -> dict[str, dict[str | None, list[NodePool]]]:
-        """Pools by label of their template and its value; under None those that have not the label there."""
-        found: dict[str, dict[str | None, list[NodePool]]] = {}
-        for key in dict.fromkeys(key for pool in self.pools for key in pool.labels):
-            for pool in self.pools:
-                found.setdefault(key, {}).setdefault(pool.labels.get(key), []).append(pool)
-        return found
+    def pool_index(self) -> PoolIndex[NodePool]:
+        """The node pools by the labels of their nodes."""
+        return PoolIndex(self.pools)
 
     @cached_property
-    def _overlays(self) -> dict[str, list[Manifest]]:
-        """NodeOverlays by each pool that they name; under "" those that name none."""
-        found: dict[str, list[Manifest]] = {}
-        for each in self.tree.of(KARPENTER, "NodeOverlay"):
-            asked = requirements(dig(each.body, "spec", "requirements"))
-            pools = next((one.values for one in asked if one.key == POOL and one.operator == "In"), ("",))
-            for name in dict.fromkeys(pools):
-                found.setdefault(name, []).append(each)
-        return found
+    def daemonsets(self) -> list[Pods]:
+        """The pods of all DaemonSets."""
+        return [pods for manifest in self.tree.of("apps", "DaemonSet") for pods in pods_of(manifest)]
+
+    def selector(self, manifest: Manifest, *path: str) -> Selector:
+        """The LabelSelector at a path of an object, read once."""
+        key = id(manifest), path
+        if key not in self._selectors:
+            self._selectors[key] = selector(dig(manifest.body, *path))
+        return self._selectors[key]
 
     @cached_property
     def closed_flavors(self) -> frozenset[str]:
@@ -116,13 +104,6 @@ class Site:
         specs = [dig(each.body, "spec") for each in self.tree.of("argoproj.io", "Application")]
         sources = [source for spec in specs for source in (dig(spec, "source"), *_all(dig(spec, "sources")))]
         return frozenset(name for source in sources if isinstance(name := dig(source, "chart"), str))
-
-    def _pool(self, manifest: Manifest, overlays: list[Manifest], daemonsets: list[Manifest]) -> NodePool:
-        reference = dig(manifest.body, "spec", "template", "spec", "nodeClassRef")
-        group, kind, name = (dig(reference, key) for key in ("group", "kind", "name"))
-        texts = isinstance(group, str) and isinstance(kind, str) and isinstance(name, str)
-        node_class = self.tree.find(group, kind, name) if texts else None
-        return NodePool(manifest, node_class, overlays, daemonsets, self.charts)
 
 
 def _all(value: Any) -> list[Any]:

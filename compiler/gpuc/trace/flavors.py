@@ -10,10 +10,12 @@ from gpuc.kubernetes.amounts import PODS, Amounts
 from gpuc.kubernetes.flavor import Attempt, Choice, Group
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
 from gpuc.kubernetes.quota import Key
+from gpuc.kubernetes.selector import matches
+from gpuc.kubernetes.toleration import Taint, untolerated
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.object_set import dig, items, labels
+from gpuc.objects.selectors import node_terms, taints, tolerations
 from gpuc.trace.cluster_index import Site
-from gpuc.trace.matching import Taint, node_terms, taints, tolerations_of, untolerated
 from gpuc.trace.quota import Node
 from gpuc.trace.work import PodSet
 
@@ -86,21 +88,26 @@ def _flavor(site: Site, name: str, pods: PodSet) -> kueue.Flavor | None:
         return None
     topology, taint = site.topology(flavor), _untolerated(flavor, pods)
     levels = items(dig(topology.body if topology else None, "spec", "levels"))
-    labels = {str(key): str(value) for key, value in pairs(dig(flavor.body, "spec", "nodeLabels"))}
-    terms = [[asked for asked in term if asked.key in labels] for term in node_terms(pods.pod)]
     return kueue.Flavor(
         name,
         has_topology=_has_topology(flavor),
         levels=tuple(str(dig(level, "nodeLabel")) for _, level in levels),
         taint=str(taint) if taint else "",
-        takes_labels=any(all(asked.takes(labels[asked.key]) for asked in term) for term in terms),
+        takes_labels=_takes_labels(flavor, pods),
     )
+
+
+def _takes_labels(flavor: Manifest, pods: PodSet) -> bool:
+    """Whether the pod's selectors fit the flavor's labels; only keys that the flavor has count."""
+    own = labels(dig(flavor.body, "spec", "nodeLabels"))
+    terms = [tuple(wanted for wanted in term if wanted.key in own) for term in node_terms(pods.pod)]
+    return any(matches(term, own) for term in terms)
 
 
 def _untolerated(flavor: Manifest | None, pods: PodSet) -> Taint | None:
     spec = dig(flavor.body if flavor else None, "spec")
-    tolerations = [*tolerations_of(dig(pods.pod, "tolerations")), *tolerations_of(dig(spec, "tolerations"))]
-    return untolerated(taints(dig(spec, "nodeTaints")), tolerations)
+    tolerated = (*tolerations(dig(pods.pod, "tolerations")), *tolerations(dig(spec, "tolerations")))
+    return untolerated(taints(dig(spec, "nodeTaints")), tolerated)
 
 
 def _has_topology(flavor: Manifest | None) -> bool:

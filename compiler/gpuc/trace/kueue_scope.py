@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from gpuc.kubernetes.selector import matches
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.selectors import selector
 from gpuc.trace.cluster_index import KUEUE, Site
-from gpuc.trace.matching import selects
 from gpuc.trace.work import QUEUE_LABEL, Work
 
 _API = "config.kueue.x-k8s.io"
@@ -53,8 +54,8 @@ def bypass(site: Site, work: Work) -> str:
     if dig(configuration, "manageJobsWithoutQueueName") is not True:
         return f"it has no label {QUEUE_LABEL}, and manageJobsWithoutQueueName is not set"
     labels = site.tree.namespaces.get(work.namespace)
-    selector = dig(configuration, "managedJobsNamespaceSelector")
-    if labels is not None and selector is not None and not selects(selector, labels):
+    raw = dig(configuration, "managedJobsNamespaceSelector")
+    if labels is not None and raw is not None and not matches(selector(raw), labels):
         return f"it has no label {QUEUE_LABEL}, and managedJobsNamespaceSelector leaves {work.namespace} out"
     return ""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 from gpuc.trace import advice
 from gpuc.trace.cluster_index import KUEUE, Site
 from gpuc.trace.kueue_scope import queue_of
-from gpuc.trace.matching import selects
 from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.work import QUEUE_LABEL, Work
@@ -76,12 +76,11 @@ def cluster_queue_step(site: Site, work: Work, queue: Node) -> Step:
     assert manifest is not None, "queues are objects"
     found = _inactive(site, queue, manifest)
     labels = site.tree.namespaces.get(work.namespace)
-    if found is None and labels is not None:
-        selector = dig(manifest.body, "spec", "namespaceSelector")
-        if not selects(selector, labels):
-            shown = ", ".join(f"{key}={value}" for key, value in labels.items() if not _is_standard(key))
-            message = f"its namespaceSelector does not select namespace {work.namespace} ({shown or 'no labels'})"
-            found = message, ("spec", "namespaceSelector")
+    selected = site.selector(manifest, "spec", "namespaceSelector")
+    if found is None and labels is not None and not matches(selected, labels):
+        shown = ", ".join(f"{key}={value}" for key, value in labels.items() if not _is_standard(key))
+        message = f"its namespaceSelector does not select namespace {work.namespace} ({shown or 'no labels'})"
+        found = message, ("spec", "namespaceSelector")
     if found is not None:
         return Step(Stage.CLUSTER_QUEUE, "failed", found[0], manifest, found[1])
     if labels is None:

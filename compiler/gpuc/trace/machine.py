@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog import load
 from gpuc.kubernetes.amounts import CPU, MEMORY, PODS, Amounts, amount, amounts
 from gpuc.kubernetes.amounts import EPHEMERAL_STORAGE as STORAGE
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.objects.object_set import dig, items
 
 if TYPE_CHECKING:
@@ -14,9 +17,30 @@ if TYPE_CHECKING:
 
 GPU = "nvidia.com/gpu"
 EFA = "vpc.amazonaws.com/efa"
+_PROVIDER = "karpenter.k8s.aws/"
 _MIB, _GIB = 2**20, 2**30
 _DEVICE = {"Bottlerocket": "/dev/xvdb", "AL2": "/dev/xvda", "AL2023": "/dev/xvda"}
 """The disk that carries pods, by family of images."""
+
+
+@cache
+def instance_labels(name: str) -> Mapping[str, str]:
+    """Labels of all nodes of an instance type; of one that the catalog does not have, those that its name says.
+
+    Source: aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go
+    """
+    family, _, size = name.partition(".")
+    found = {INSTANCE_TYPE: name, f"{_PROVIDER}instance-family": family, f"{_PROVIDER}instance-size": size}
+    instance = load().instances.get(name)
+    if instance is None:
+        return found
+    found["kubernetes.io/arch"] = instance.arch
+    found[f"{_PROVIDER}instance-cpu"] = str(instance.vcpu)
+    found[f"{_PROVIDER}instance-memory"] = str(instance.memory_mib)
+    if instance.gpu and instance.gpu_count:
+        found[f"{_PROVIDER}instance-gpu-name"] = load().gpus[instance.gpu].karpenter_name
+        found[f"{_PROVIDER}instance-gpu-count"] = str(instance.gpu_count)
+    return found
 
 
 def allocatable(instance: InstanceType, node_class: Any) -> Amounts:

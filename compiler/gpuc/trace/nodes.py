@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import PODS, Amounts, described, places, quantity_text
+from gpuc.kubernetes.selector import Requirement, Selector
+from gpuc.kubernetes.toleration import Toleration, untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
+from gpuc.objects.selectors import equal_labels, node_terms, tolerations
 from gpuc.trace.cluster_index import Site
-from gpuc.trace.matching import Requirement, exact, node_terms, tolerations_of, untolerated
 from gpuc.trace.pools import NodePool
 
 if TYPE_CHECKING:
@@ -28,9 +30,9 @@ class Wanted:
 
     count: int
     pod: Amounts
-    terms: tuple[tuple[Requirement, ...], ...]
+    terms: tuple[Selector, ...]
     """One of them has to hold in full."""
-    tolerations: tuple[Any, ...]
+    tolerations: tuple[Toleration, ...]
 
 
 class Entry(NamedTuple):
@@ -53,17 +55,16 @@ class Obstacle(NamedTuple):
 
 def wanted(pod: Any, count: int, asked: Amounts, flavors: Sequence[Manifest]) -> Wanted:
     """What pods ask of nodes once they are admitted: Kueue adds the flavors' labels and tolerations."""
-    labels = tuple(each for flavor in flavors for each in exact(dig(flavor.body, "spec", "nodeLabels")))
-    tolerations = tolerations_of(dig(pod, "tolerations"))
-    for flavor in flavors:
-        tolerations += tolerations_of(dig(flavor.body, "spec", "tolerations"))
+    specs = [dig(flavor.body, "spec") for flavor in flavors]
+    labels = tuple(wanted for spec in specs for wanted in equal_labels(dig(spec, "nodeLabels")))
+    taken = (tolerations(dig(spec, "tolerations")) for spec in (pod, *specs))
     terms = tuple((*term, *labels) for term in node_terms(pod))
-    return Wanted(count, {**asked, PODS: 1}, terms, tuple(tolerations))
+    return Wanted(count, {**asked, PODS: 1}, terms, tuple(toleration for part in taken for toleration in part))
 
 
 def entries(site: Site, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
     """The pools whose labels and taints let the pods in, and why others do not: the nearest misses first."""
-    key = pods.terms, repr(pods.tolerations)
+    key = pods.terms, pods.tolerations
     if key not in site.entries:
         site.entries[key] = _entries(site, pods)
     found: tuple[list[Entry], list[Obstacle]] = site.entries[key]
@@ -72,7 +73,7 @@ def entries(site: Site, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
 
 def _entries(site: Site, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
     found, tainted = [], []
-    for pool in dict.fromkeys(pool for term in pods.terms for pool in site.candidates(term)):
+    for pool in dict.fromkeys(pool for term in pods.terms for pool in site.pool_index.near(term)):
         open_terms = [term for term in pods.terms if pool.mismatch(term) is None]
         if not open_terms:
             continue
@@ -94,7 +95,7 @@ def _strange(site: Site, pods: Wanted) -> Iterator[Obstacle]:
         if far[pool] == min(far.values()):
             told = " and ".join(map(str, missing))
             fix = "; ".join(
-                f"{each.key} can be {', '.join(found)}" for each in missing if (found := pool.offered(each.key))
+                f"{each.key} can be {', '.join(found)}" for each in missing if (found := sorted(pool.listed(each.key)))
             )
             yield Obstacle(f"node pool {pool.name} has no node with {told}", pool.manifest, _LABELS, fix)
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import amount
+from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.trace.cluster_index import Site
-from gpuc.trace.matching import selects
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.work import PRIORITY_LABEL, PodSet, Work
 
 PARAMETERS: Path = ("spec", "parameters")
+_NAMESPACES = ("spec", "match", "namespaceSelector")
 _API = "constraints.gatekeeper.sh"
 _POOL = "gpuc.dev/pool"
 _DEVICES = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa")
@@ -55,15 +56,14 @@ def _about(site: Site, namespace: str) -> list[Manifest]:
     if namespace not in site.constraints:
         labels = site.tree.namespaces.get(namespace)
         several = [each for kind in _POLICIES for each in site.tree.of(_API, kind)] if labels is not None else []
-        site.constraints[namespace] = [each for each in several if _is_about(each, labels)]
+        site.constraints[namespace] = [each for each in several if _is_about(site, each, labels or {})]
     return site.constraints[namespace]
 
 
-def _is_about(manifest: Manifest, labels: Any) -> bool:
-    selector = dig(manifest.body, "spec", "match", "namespaceSelector")
+def _is_about(site: Site, manifest: Manifest, labels: Mapping[str, str]) -> bool:
     if dig(manifest.body, "spec", "enforcementAction") == "dryrun":
         return False
-    return selector is None or selects(selector, labels)
+    return dig(manifest.body, *_NAMESPACES) is None or matches(site.selector(manifest, *_NAMESPACES), labels)
 
 
 def _queue_required(parameters: Any, work: Work) -> Iterator[str]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.startup_agents import agent_of
-from gpuc.objects.object_set import dig
+from gpuc.kubernetes.toleration import Taint, untolerated
 from gpuc.trace.cluster_index import Site
-from gpuc.trace.matching import Taint, node_terms, tolerations_of, untolerated
 from gpuc.trace.pools import NodePool
 from gpuc.trace.steps import Stage, Step
 
@@ -19,19 +18,16 @@ def remover(site: Site, pool: NodePool, taint: Taint) -> str:
     """Who takes a startup taint away: a known agent, or a DaemonSet that runs behind it; empty for nobody."""
     if known := agent_of(taint.key):
         return known
-    for each in site.tree.of("apps", "DaemonSet"):
-        pod = dig(each.body, "spec", "template", "spec")
-        tolerations = tolerations_of(dig(pod, "tolerations"))
-        lands = any(pool.mismatch(term) is None for term in node_terms(pod))
-        if lands and untolerated((taint, *pool.taints), tolerations) is None:
-            return str(each)
+    for pods in site.daemonsets:
+        if pool.lets_in(pods) and untolerated((taint, *pool.taints), pods.tolerations) is None:
+            return str(pods.manifest)
     return ""
 
 
 def startup_step(site: Site, pool: NodePool, pods: str) -> Iterator[Step]:
     """Whether somebody takes the startup taints of a pool away; no step where it has none."""
     told = []
-    for taint in pool.startup_taints:
+    for taint in (taint for taint in pool.startup_taints if taint.keeps_off):
         who = remover(site, pool, taint)
         path: Path = (*_TAINTS, taint.index)
         if not who:

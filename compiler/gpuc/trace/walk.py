@@ -14,7 +14,7 @@ from gpuc.kubernetes.flavor import Choice, topology_refusal
 from gpuc.kubernetes.kueue import HOST, REQUIRED_TOPOLOGY
 from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, items
 from gpuc.trace import advice
 from gpuc.trace.admission_errors import is_device, refused_steps
 from gpuc.trace.cluster_index import Site
@@ -22,7 +22,6 @@ from gpuc.trace.flavors import choose, place, topology_level
 from gpuc.trace.kueue_scope import bypass, instead
 from gpuc.trace.limits import container_limits, namespace_steps
 from gpuc.trace.local_queue import cluster_queue_step, local_queue, local_queue_step, priority_steps
-from gpuc.trace.matching import tolerations_of
 from gpuc.trace.nodes import Entry, Wanted, entries, holders, most_pods, too_small, wanted
 from gpuc.trace.policies import policy_steps
 from gpuc.trace.quota import Node
@@ -108,7 +107,8 @@ def _tolerant(pod: Any, asked: Amounts) -> Any:
     https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
     """
     added = [{"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in asked if is_device(name)]
-    return {**pod, "tolerations": [*tolerations_of(pod.get("tolerations")), *added]} if isinstance(pod, dict) else pod
+    own = [each for _, each in items(dig(pod, "tolerations"))]
+    return {**pod, "tolerations": [*own, *added]} if isinstance(pod, dict) else pod
 
 
 def _cluster_queue(site: Site, local: Manifest) -> Node | None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from gpuc.kubernetes.amounts import Amounts, amounts
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group, items, pairs
+from gpuc.objects.pods import Pods, pods_of
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
@@ -122,44 +123,59 @@ def _copies(manifest: Manifest) -> int:
 
 
 def _pod_sets(manifest: Manifest) -> Iterator[PodSet]:
-    spec = dig(manifest.body, "spec")
+    for pods in pods_of(manifest):
+        name, count = _name_and_count(pods)
+        if count > 0:
+            notes = dict(pairs(dig(pods.template, "metadata", "annotations")))
+            yield PodSet(pods.spec, count, name, notes)
+    spec = manifest.body.get("spec")
+    if (group(manifest), manifest.kind) == ("ray.io", "RayJob") and dig(spec, "submissionMode") in (None, "K8sJobMode"):
+        own = dig(spec, "submitterPodTemplate", "spec")
+        yield PodSet(own if own is not None else _SUBMITTER, 1, "submitter")
+
+
+def _name_and_count(pods: Pods) -> tuple[str, int]:
+    """What Kueue calls the pods of a template, and how many there are; none for kinds that it does not queue.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs, PodSets of each kind
+    """
+    manifest, path = pods.manifest, pods.path
+    holder = dig(manifest.body, *path[:-1])
     match group(manifest), manifest.kind:
-        case "", "Pod":
-            yield PodSet(spec, notes=manifest.annotations)
+        case ("", "Pod") | ("apps", "Deployment" | "ReplicaSet"):
+            return "main", 1
         case "batch", "Job":
             least = manifest.annotations.get(LEAST)
-            few = int(least) if isinstance(least, str) and _NUMBER.fullmatch(least) else _jobs_pods(spec)
-            yield _of_template(spec, "main", min(few, _jobs_pods(spec)))
+            few = int(least) if isinstance(least, str) and _NUMBER.fullmatch(least) else _jobs_pods(holder)
+            return "main", min(few, _jobs_pods(holder))
         case "batch", "CronJob":
-            yield _of_template(dig(spec, "jobTemplate", "spec"), "main", _jobs_pods(dig(spec, "jobTemplate", "spec")))
-        case "apps", "Deployment" | "ReplicaSet":
-            yield _of_template(spec, "main", 1)
+            return "main", _jobs_pods(holder)
         case "apps", "StatefulSet":
-            yield _of_template(spec, "main", _count(dig(spec, "replicas"), 1))
+            return "main", _count(dig(holder, "replicas"), 1)
         case other:
-            yield from _pod_sets_of_frameworks(*other, spec)
+            return _name_and_count_of_frameworks(*other, pods, holder)
 
 
-def _pod_sets_of_frameworks(api: str, kind: str, spec: Any) -> Iterator[PodSet]:
-    """Pods of kinds that Kubernetes itself does not have."""
+def _name_and_count_of_frameworks(api: str, kind: str, pods: Pods, holder: Any) -> tuple[str, int]:
+    """The same for kinds that Kubernetes itself does not have."""
+    manifest, path = pods.manifest, pods.path
     match api, kind:
         case "jobset.x-k8s.io", "JobSet":
-            for _, each in items(dig(spec, "replicatedJobs")):
-                job = dig(each, "template", "spec")
-                yield _of_template(job, str(dig(each, "name")), _count(dig(each, "replicas"), 1) * _jobs_pods(job))
+            job = dig(manifest.body, *path[:3])
+            return str(dig(job, "name")), _count(dig(job, "replicas"), 1) * _jobs_pods(holder)
         case "leaderworkerset.x-k8s.io", "LeaderWorkerSet":
-            yield from _group(dig(spec, "leaderWorkerTemplate"))
-        case "ray.io", "RayCluster":
-            yield from _ray(spec)
-        case "ray.io", "RayJob":
-            yield from _ray(dig(spec, "rayClusterSpec"))
-            if dig(spec, "submissionMode") in (None, "K8sJobMode"):
-                own = dig(spec, "submitterPodTemplate", "spec")
-                yield PodSet(own if own is not None else _SUBMITTER, 1, "submitter")
+            has_leader = isinstance(dig(holder, "leaderTemplate"), dict)
+            if path[-1] == "leaderTemplate":
+                return "leader", 1
+            return "worker" if has_leader else "main", _count(dig(holder, "size"), 1) - has_leader
+        case "ray.io", "RayCluster" | "RayJob":
+            if path[-2] == "headGroupSpec":
+                return "head", 1
+            hosts = _count(dig(holder, "numOfHosts"), 1)
+            return str(dig(holder, "groupName")), _count(dig(holder, "replicas"), 1) * hosts
         case "kubeflow.org", _:
-            replicas = next((value for key, value in pairs(spec) if str(key).endswith("ReplicaSpecs")), None)
-            for name, each in pairs(replicas):
-                yield _of_template(each, str(name).lower(), _count(dig(each, "replicas"), 1))
+            return str(path[-2]).lower(), _count(dig(holder, "replicas"), 1)
+    return "", 0
 
 
 _SUBMITTER = {"containers": [{"resources": {"requests": {"cpu": "500m", "memory": "200Mi"}}}]}
@@ -169,39 +185,10 @@ Source: ray-project/kuberay v1.6 ray-operator/controllers/ray/common/job.go, Get
 """
 
 
-def _ray(cluster: Any) -> Iterator[PodSet]:
-    """The pods of a Ray cluster.
-
-    Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/raycluster, BuildPodSets
-    """
-    if isinstance(cluster, dict):
-        yield _of_template(dig(cluster, "headGroupSpec"), "head", 1)
-    for _, each in items(dig(cluster, "workerGroupSpecs")):
-        hosts = _count(dig(each, "numOfHosts"), 1)
-        yield _of_template(each, str(dig(each, "groupName")), _count(dig(each, "replicas"), 1) * hosts)
-
-
-def _group(template: Any) -> Iterator[PodSet]:
-    """The pods of one group: a leader, if it has a template of its own, and workers."""
-    size = _count(dig(template, "size"), 1)
-    leader = dig(template, "leaderTemplate", "spec")
-    if leader is not None:
-        yield PodSet(leader, 1, "leader", dict(pairs(dig(template, "leaderTemplate", "metadata", "annotations"))))
-    count = size - (leader is not None)
-    if count > 0:
-        notes = dict(pairs(dig(template, "workerTemplate", "metadata", "annotations")))
-        yield PodSet(dig(template, "workerTemplate", "spec"), count, "worker" if leader is not None else "main", notes)
-
-
 def _jobs_pods(job: Any) -> int:
     """Pods of a Job that run at the same time."""
     parallel = _count(dig(job, "parallelism"), 1)
     return min(parallel, _count(dig(job, "completions"), parallel))
-
-
-def _of_template(holder: Any, name: str, count: int) -> PodSet:
-    notes = dig(holder, "template", "metadata", "annotations")
-    return PodSet(dig(holder, "template", "spec"), count, name, dict(pairs(notes)))
 
 
 def _count(value: Any, default: int) -> int:

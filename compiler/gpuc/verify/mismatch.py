@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.quantity import canonical_quantity, is_canonical_quantity
 from gpuc.objects.flaw import place
 
@@ -69,15 +70,6 @@ def mismatches(compiled: Draft202012Validator, document: Any, schema: Schema) ->
         return
     found = {item for error in compiled.iter_errors(document) for item in _explained(error, schema)}
     yield from sorted(found, key=lambda item: (place(item.path), item.message))
-
-
-def nearest(name: str, known: list[str]) -> str:
-    """The known name that a misspelt one most likely means; empty when none is near."""
-    from difflib import get_close_matches
-
-    folded = {item.casefold(): item for item in known}
-    close = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    return folded[close[0]] if close else ""
 
 
 class _MapKeys:

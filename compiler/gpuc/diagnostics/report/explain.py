@@ -8,7 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 from gpuc.diagnostics.finding import FAULTS, Fault
-from gpuc.diagnostics.usage import UsageError, nearest
+from gpuc.diagnostics.spelling import did_you_mean
+from gpuc.diagnostics.usage import UsageError
 
 _PACKAGE = Path(__file__).parents[2]
 _EXTENDS = re.compile(r"^extends: \[(.+)\]\n", re.MULTILINE)
@@ -23,7 +24,7 @@ def explain(id: str) -> str:  # noqa: A002
     wanted = id.upper().replace("-", "")
     found = _declared(wanted) or every_fault().get(wanted)
     if found is None:
-        raise UsageError(f"no fault has the id {id}{nearest(wanted, FAULTS)}; `gpuc explain` lists all")
+        raise UsageError(f"no fault has the id {id}{did_you_mean(wanted, FAULTS)}; `gpuc explain` lists all")
     parts = [f"{found.id} ({found.severity.value}): {found.title}", _filled(found.why)]
     if found.source:
         parts.append(f"Source: {found.source}")

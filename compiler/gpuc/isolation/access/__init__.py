@@ -10,11 +10,11 @@ from gpuc.diagnostics.finding import Fault, Path
 from gpuc.isolation.access.powers import ELSEWHERE, NETWORK, WILDCARD, Held, Scope, held, is_wild
 from gpuc.isolation.access.subjects import Access, Bound, RoleRule
 from gpuc.isolation.fences import NETWORK_POLICY, Fences
-from gpuc.isolation.policy import GROUP
 from gpuc.isolation.summarize import few
 from gpuc.isolation.tenancy import Tenancy, labelled_tenancy
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
+from gpuc.objects.network_policies import GROUP
 from gpuc.objects.object_set import ObjectSet
 
 

@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gpuc.isolation.access.builtin import AGGREGATE, BUILTIN, WIDER, Grant
-from gpuc.isolation.selector import Refused, Selector, matches, read_selector
 from gpuc.isolation.tenancy import Tenancy
+from gpuc.kubernetes.selector import Selector, equals, matches
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.object_set import ObjectSet, dig, items, labels
+from gpuc.objects.selectors import selector
 
 RBAC = "rbac.authorization.k8s.io"
 _EVERYBODY = frozenset(("system:authenticated", "system:unauthenticated", "system:serviceaccounts"))
@@ -123,28 +124,17 @@ class Access:
             yield from (RoleRule(grant, None, index) for index, grant in enumerate(BUILTIN[name]))
             for label, wider in WIDER.items():
                 if name in wider:
-                    yield from self._selected((_labelled(AGGREGATE + label),))
+                    yield from self._selected(((equals(AGGREGATE + label, "true"),),))
         else:
             yield from _rules(role)
-            yield from self._selected(tuple(_selectors(role)))
+            raw = dig(role.body, "aggregationRule", "clusterRoleSelectors")
+            yield from self._selected(tuple(selector(each) for _, each in items(raw)))
 
     def _selected(self, selectors: tuple[Selector, ...]) -> Iterator[RoleRule]:
         for role in self._tree.of(RBAC, "ClusterRole") if selectors else ():
-            labels = {key: value for key, value in role.labels.items() if isinstance(value, str)}
-            if any(matches(selector, labels) for selector in selectors):
+            own = labels(role.labels)
+            if any(matches(wanted, own) for wanted in selectors):
                 yield from _rules(role)
-
-
-def _labelled(key: str) -> Selector:
-    return read_selector({"matchLabels": {key: "true"}})
-
-
-def _selectors(role: Manifest) -> Iterator[Selector]:
-    for _, raw in items(dig(role.body, "aggregationRule", "clusterRoleSelectors")):
-        try:
-            yield read_selector(raw)
-        except Refused:
-            continue
 
 
 def _rules(role: Manifest) -> Iterator[RoleRule]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
 from gpuc.lint.checks.pod_security import pod_security
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
-from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
+from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.objects.pods import Pods, pods_of
+from gpuc.objects.selectors import wanted_labels
 
 NOT_ITS_PODS = fault(
     "OBJ001", Severity.ERROR, "A workload's selector does not match the labels of its own pods.",
@@ -43,19 +44,11 @@ NOT_STATIC = fault(
     "The API server refuses the NodePool.", "karpenter v1.14.1 pkg/apis/v1/nodepool.go (XValidation of NodePoolSpec)",
 )  # fmt: skip
 _SELECTING = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
-_TEMPLATES: dict[tuple[str, str], Path] = {
-    ("", "Pod"): ("spec",),
-    ("batch", "Job"): ("spec", "template", "spec"),
-    ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template", "spec"),
-    **{("apps", kind): ("spec", "template", "spec") for kind in _SELECTING},
-}
-"""Where the pod's spec stands, by API group and kind."""
 
 
 def flaws(tree: ObjectSet) -> Iterator[Flaw]:
     """Selectors, volumes and names within each workload."""
     for manifest in tree.manifests:
-        path = _TEMPLATES.get((group(manifest), manifest.kind))
         yield from pod_security(manifest)
         if manifest.kind == "NodePool":
             yield from _replicas(manifest)
@@ -63,11 +56,10 @@ def flaws(tree: ObjectSet) -> Iterator[Flaw]:
             yield from _covered(manifest)
         elif manifest.kind in ("RoleBinding", "ClusterRoleBinding") and not manifest.body.get("subjects"):
             yield Flaw(BINDS_NOBODY, manifest, ("subjects",), "it names no subjects")
-        if path is None:
-            continue
-        if manifest.kind in _SELECTING:
-            yield from _selector(manifest)
-        yield from _pod(manifest, path, dig(manifest.body, *path))
+        for pods in pods_of(manifest):
+            if manifest.kind in _SELECTING:
+                yield from _selector(pods)
+            yield from _pod(pods)
 
 
 def _replicas(manifest: Manifest) -> Iterator[Flaw]:
@@ -95,18 +87,18 @@ def _covered(manifest: Manifest) -> Iterator[Flaw]:
                 yield Flaw(NOT_COVERED, manifest, path, text)
 
 
-def _selector(manifest: Manifest) -> Iterator[Flaw]:
-    labels = dig(manifest.body, "spec", "template", "metadata", "labels")
-    wanted = dig(manifest.body, "spec", "selector", "matchLabels")
-    for key, value in wanted.items() if isinstance(wanted, dict) else ():
-        seen = dig(labels, key)
-        if seen != value:
-            where: Path = ("spec", "template", "metadata", "labels", *([key] if seen is not None else []))
-            told = f'its pods have "{seen}"' if seen is not None else "its pods do not have it"
-            yield Flaw(NOT_ITS_PODS, manifest, where, f'the selector asks for "{key}: {value}", {told}')
+def _selector(pods: Pods) -> Iterator[Flaw]:
+    for _, key, values in wanted_labels(dig(pods.manifest.body, "spec", "selector"), ()):
+        seen = pods.labels.get(key)
+        if seen not in values:
+            where: Path = (*pods.path, "metadata", "labels", *([key] if seen is not None else []))
+            has = f'its pods have "{seen}"' if seen is not None else "its pods do not have it"
+            message = f'the selector asks for "{key}: {" or ".join(values)}", {has}'
+            yield Flaw(NOT_ITS_PODS, pods.manifest, where, message)
 
 
-def _pod(manifest: Manifest, path: Path, pod: Any) -> Iterator[Flaw]:
+def _pod(pods: Pods) -> Iterator[Flaw]:
+    manifest, pod, path = pods.manifest, pods.spec, (*pods.path, "spec")
     claims = dig(manifest.body, "spec", "volumeClaimTemplates")
     volumes = [str(dig(each, "name")) for _, each in items(dig(pod, "volumes"))]
     known = {*volumes, *(str(dig(each, "metadata", "name")) for _, each in items(claims))}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import misspelt, nearest, write
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import dig, group, pairs
@@ -45,14 +45,12 @@ def _labels(manifest: Manifest, path: Path, labels: Any) -> Iterator[Flaw]:
             continue
         place = (*path, key)
         if key not in _KEYS:
-            near = next(iter(get_close_matches(key, _KEYS, n=1, cutoff=0.9)), "")
+            near = misspelt(key, _KEYS)
             hint = f', did you mean "{near}"' if near else f"; there are {', '.join(_KEYS)}"
-            fix = f"write {near}" if near else ""
-            yield Flaw(NO_MODE, manifest, place, f'"{key}" is none of its labels{hint}', fix, on_key=True)
+            yield Flaw(NO_MODE, manifest, place, f'"{key}" is none of its labels{hint}', write(near), on_key=True)
         elif key.endswith("-version"):
             if not _VERSION.fullmatch(str(value)):
                 yield Flaw(NO_LEVEL, manifest, place, f'"{value}" is neither latest nor like v1.35')
         elif value not in _LEVELS:
-            near = next(iter(get_close_matches(str(value), _LEVELS, n=1)), "")
-            fix = f"write {near}" if near else ""
+            fix = write(nearest(str(value), _LEVELS))
             yield Flaw(NO_LEVEL, manifest, place, f'"{value}" is none of {", ".join(_LEVELS)}', fix)

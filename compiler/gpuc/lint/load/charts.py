@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from gpuc.catalog.schemas import chart, kueue_configuration
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, fault
+from gpuc.diagnostics.spelling import misspelt
 from gpuc.lint.load.installs import Document, Install, Part, merged
 from gpuc.lint.load.places import Places
 from gpuc.lint.load.text import read
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import place
 from gpuc.objects.object_set import dig
-from gpuc.objects.spelling import misspelt
 from gpuc.verify.charts.unknown_key import unknown_key
 from gpuc.verify.charts.wrong_type import wrong_type
 from gpuc.verify.mismatch import Fit, Mismatch, mismatches, validator

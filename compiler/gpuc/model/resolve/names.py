@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, fault
+from gpuc.diagnostics.spelling import nearest, write
 
 UNRESOLVED = fault(
     "VER003", Severity.ERROR, "A name does not resolve.",
@@ -17,7 +17,6 @@ UNRESOLVED = fault(
 def unknown(what: str, name: str, known: Iterable[str], path: Path, *, on_key: bool = False) -> Finding:
     """The finding that a name stands for nothing, with the nearest one that does."""
     names = list(known)
-    near = get_close_matches(name, names, 1, 0.6)
     shown = f"; there are {', '.join(names)}" if 0 < len(names) <= 12 else ""
     message = f'there is no {what} "{name}"{shown}'
-    return UNRESOLVED.at(path, message, fix=f"write {near[0]}" if near else "", on_key=on_key)
+    return UNRESOLVED.at(path, message, fix=write(nearest(name, names)), on_key=on_key)

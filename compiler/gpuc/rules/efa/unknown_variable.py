@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.model import Cluster
 from gpuc.rules import Breaches, rule
 from gpuc.rules.efa._environment import settings
@@ -18,5 +17,5 @@ def unknown_variable(cluster: Cluster) -> Breaches:
         nccl = cluster.catalog.nccl
         judged = {verdict.name for verdict in nccl.verdicts}
         if name.startswith(("NCCL_", "OFI_NCCL_")) and name not in judged | nccl.variables.keys():
-            near = get_close_matches(name, sorted(judged | nccl.variables.keys()), 1, 0.8)
-            yield path, f"there is no variable {name}", f"write {near[0]}" if near else ""
+            near = misspelt(name, judged | nccl.variables.keys())
+            yield path, f"there is no variable {name}", write(near)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from difflib import get_close_matches
-
+from gpuc.diagnostics.spelling import nearest, write
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
 from gpuc.rules import Breaches, rule
@@ -16,6 +15,5 @@ def unknown_policy(cluster: Cluster) -> Breaches:
     known = policies()
     for name in cluster.spec.policies:
         if name != "default" and name not in known:
-            near = get_close_matches(name, [*known, "default"], 1, 0.6)
             message = f"there is no policy {name}; there are {', '.join(known)}"
-            yield ("spec", "policies", name), message, f"write {near[0]}" if near else ""
+            yield ("spec", "policies", name), message, write(nearest(name, [*known, "default"]))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import misspelt
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet, dig, items
@@ -16,7 +16,6 @@ TEMPLATES = "templates.gatekeeper.sh"
 EXPANSION = "expansion.gatekeeper.sh"
 DENYING = (None, "deny")
 SAMPLE_KINDS = ("Deployment", "StatefulSet", "Job", "CronJob")
-_NEAR = 0.75
 
 CATCHES_ALL = fault(
     "PLC001", Severity.ERROR, "A constraint that denies selects no namespaces, so it judges those of the platform too.",
@@ -163,7 +162,7 @@ def _left_out(tree: ObjectSet, key: str, values: dict[str, Manifest]) -> Iterato
     there = {str(labels[key]): name for name, labels in tree.namespaces.items() if key in labels}
     for value, constraint in values.items():
         if there and value not in there:
-            near = _nearest(value, there)
+            near = misspelt(str(value), map(str, there))
             hint = f', did you mean "{near}"' if near else f"; there are {', '.join(sorted(map(str, there)))}"
             path = ("spec", "match", "namespaceSelector", "matchLabels", key)
             yield Flaw(LEFT_OUT, constraint, path, f'no namespace has "{key}: {value}"{hint}', near)
@@ -198,7 +197,7 @@ def _names(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[Flaw]:
             words = " ".join(step for step in path if isinstance(step, str)).lower()
             known = queues if "queue" in words else pools if "pool" in words else set()
             if value and known and value not in known:
-                near = _nearest(value, known)
+                near = misspelt(str(value), map(str, known))
                 hint = f'did you mean "{near}"' if near else f"there are {', '.join(sorted(known))}"
                 yield Flaw(UNKNOWN_NAME, constraint, path, f'"{value}" is none of the tree\'s; {hint}', near)
 
@@ -243,9 +242,3 @@ def _unprotected(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[Flaw]
     )
     if denying and not excluding:
         yield Flaw(NO_EXCLUSION, denying[0], ("spec", "enforcementAction"), "no Config excludes a namespace")
-
-
-def _nearest(name: str, known: Any) -> str:
-    """The known name that is meant, where one is near; empty otherwise."""
-    close = get_close_matches(str(name), sorted(map(str, known)), n=1, cutoff=_NEAR)
-    return close[0] if close else ""

@@ -1,10 +1,19 @@
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.dns_name import (
+    LABEL,
+    LABEL_1035,
+    MAX_LABEL,
+    MAX_NAME,
+    PATH_SEGMENT,
+    SUBDOMAIN,
+    is_label_key,
+    is_label_value,
+)
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.verify import check
@@ -12,24 +21,16 @@ from gpuc.verify import check
 if TYPE_CHECKING:
     from gpuc.verify.subject import Subject
 
-_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
-_LABEL_1035 = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
-_PATH_SEGMENT = re.compile(r"(?!\.{1,2}$)[^/%]+")
-_KEY_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
-
 _NAMES = {
-    "Namespace": (_LABEL, "a DNS label (RFC 1123)"),
-    "Service": (_LABEL_1035, "a DNS label that starts with a letter (RFC 1035)"),
-    **dict.fromkeys(("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"), (_PATH_SEGMENT, "a path segment")),
+    "Namespace": (LABEL, "a DNS label (RFC 1123)"),
+    "Service": (LABEL_1035, "a DNS label that starts with a letter (RFC 1035)"),
+    **dict.fromkeys(("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"), (PATH_SEGMENT, "a path segment")),
 }
-_SUBDOMAIN_NAME = (_SUBDOMAIN, "a DNS subdomain (RFC 1123)")
+_SUBDOMAIN_NAME = (SUBDOMAIN, "a DNS subdomain (RFC 1123)")
 _LABEL_VALUED = frozenset(
     ("ClusterQueue", "Job", "JobSet", "LocalQueue", "NodePool", "Pod", "ResourceFlavor", "WorkloadPriorityClass")
 )
 """Kinds whose controllers write the name into a label, which holds 63 characters."""
-_MOST_NAME, _MOST_LABEL = 253, 63
 _MOST_ANNOTATIONS_BYTES = 262_144
 
 
@@ -61,13 +62,13 @@ def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = 
 
 def _name(manifest: Manifest) -> Iterator[tuple[Path, str]]:
     pattern, form = _NAMES.get(manifest.kind, _SUBDOMAIN_NAME)
-    most = _MOST_LABEL if manifest.kind in _LABEL_VALUED else _MOST_NAME
+    most = MAX_LABEL if manifest.kind in _LABEL_VALUED else MAX_NAME
     if not pattern.fullmatch(manifest.name) or len(manifest.name) > most:
         yield ("name",), f'"{manifest.name}" is not {form} of at most {most} characters'
 
 
 def _namespace(manifest: Manifest, namespaced: bool) -> Iterator[tuple[Path, str]]:
-    if namespaced and not _LABEL.fullmatch(manifest.namespace):
+    if namespaced and not LABEL.fullmatch(manifest.namespace):
         yield ("namespace",), f'"{manifest.namespace}" is not a namespace, and a {manifest.kind} lives in one'
     if not namespaced and manifest.namespace:
         yield ("namespace",), f'a {manifest.kind} lives in none, not in "{manifest.namespace}"'
@@ -75,27 +76,19 @@ def _namespace(manifest: Manifest, namespaced: bool) -> Iterator[tuple[Path, str
 
 def _labels(manifest: Manifest) -> Iterator[tuple[Path, str]]:
     for key, value in manifest.labels.items():
-        if not _is_key(key):
+        if not is_label_key(key):
             yield ("labels", key), f'"{key}" is not a label key'
-        if not isinstance(value, str) or not _LABEL_VALUE.fullmatch(value):
+        if not isinstance(value, str) or not is_label_value(value):
             yield ("labels", key), f"{value!r} is not a label value"
 
 
 def _annotations(manifest: Manifest) -> Iterator[tuple[Path, str]]:
     total = 0
     for key, value in manifest.annotations.items():
-        if not _is_key(key.lower()):
+        if not is_label_key(key.lower()):
             yield ("annotations", key), f'"{key}" is not an annotation key'
         if not isinstance(value, str):
             yield ("annotations", key), f"{value!r} is not text"
         total += len(key.encode()) + len(str(value).encode())
     if total > _MOST_ANNOTATIONS_BYTES:
         yield ("annotations",), f"{total} bytes together, at most {_MOST_ANNOTATIONS_BYTES} are allowed"
-
-
-def _is_key(key: str) -> bool:
-    """Whether it is a qualified name: an optional DNS subdomain and a slash, then up to 63 characters."""
-    prefix, slash, name = key.rpartition("/")
-    if slash and not (len(prefix) <= _MOST_NAME and _SUBDOMAIN.fullmatch(prefix)):
-        return False
-    return _KEY_NAME.fullmatch(name) is not None

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpuc.catalog.schemas import CONSTRAINTS, builtin_kinds, custom_kinds
+from gpuc.diagnostics.spelling import nearest
 from gpuc.objects.flaw import Flaw
 from gpuc.verify import check
-from gpuc.verify.mismatch import nearest
 
 if TYPE_CHECKING:
     from gpuc.manifest.manifest import Manifest

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.object_set import dig, pairs
 from gpuc.objects.paths import pattern, places
-from gpuc.objects.spelling import missing, misspelt, write
 from gpuc.verify import check
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from enum import Enum
 from typing import Any, Final, NamedTuple
 
 from gpuc.diagnostics.finding import Fault, Path, Severity, fault
+from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.object_set import dig
-from gpuc.objects.spelling import missing, misspelt, write
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, Kind, kind_of
 
 NOT_IN_THESE_FILES = fault(

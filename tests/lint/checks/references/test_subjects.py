@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpuc.diagnostics.spelling import misspelt
 from gpuc.lint.checks.references.devices import meant
-from gpuc.objects.spelling import misspelt
 from tests.lint.checks.references.trees import ids, told
 
 

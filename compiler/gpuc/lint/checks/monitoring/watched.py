@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import missing, misspelt, write
+from gpuc.kubernetes.selector import Selector, matches
 from gpuc.lint.checks.monitoring.charts import ANY, Delivered, Labels
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
-from gpuc.objects.namespace_labels import ALWAYS, matches
-from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
+from gpuc.objects.namespace_labels import ALWAYS
+from gpuc.objects.object_set import ObjectSet, dig, group, items, labels
 from gpuc.objects.pods import pods
-from gpuc.objects.spelling import missing, misspelt, write
+from gpuc.objects.selectors import selector, wanted_labels
 
 GROUP = "monitoring.coreos.com"
 NOT_THERE = fault(
@@ -32,6 +33,8 @@ _STILL = frozenset(
     ("ConfigMap", "LimitRange", "NetworkPolicy", "ResourceQuota", "Role", "RoleBinding", "Secret", "ServiceAccount")
 )
 """Kinds of objects that bring neither."""
+Wanted = tuple[Path, str, list[str]]
+"""Place, key and allowed values of a label."""
 _WHAT = {"ServiceMonitor": "services", "PodMonitor": "pods"}
 
 
@@ -44,16 +47,16 @@ def blind(tree: ObjectSet) -> Iterator[Flaw]:
 
 
 def _monitor(monitor: Manifest, targets: _Targets) -> Iterator[Flaw]:
-    selector, chosen = (dig(monitor.body, "spec", each) for each in ("selector", "namespaceSelector"))
-    wanted = list(_wanted(selector))
+    raw, chosen = (dig(monitor.body, "spec", part) for part in ("selector", "namespaceSelector"))
+    wanted = list(wanted_labels(raw, ("spec", "selector")))
     if not wanted or not monitor.namespace or dig(chosen, "any") is True:
         return
     named = [name for _, name in items(dig(chosen, "matchNames")) if isinstance(name, str)]
     watched = named or [monitor.namespace]
-    if any(targets.has(name, monitor.kind) or targets.may_match(name, monitor.kind, selector) for name in watched):
+    if any(targets.has(name, monitor.kind) or targets.may_match(name, monitor.kind, wanted) for name in watched):
         return
     if all(targets.is_quiet(name) for name in watched):
-        elsewhere = targets.matching(monitor.kind, selector)
+        elsewhere = targets.matching(monitor.kind, selector(raw), wanted)
         if elsewhere:
             path: Path = ("spec", "namespaceSelector", "matchNames") if named else ("spec", "namespaceSelector")
             what = f"{_WHAT[monitor.kind]} with the labels that it selects are in {', '.join(elsewhere[:3])}"
@@ -64,9 +67,7 @@ def _monitor(monitor: Manifest, targets: _Targets) -> Iterator[Flaw]:
         yield from _labels(monitor, targets, watched, wanted)
 
 
-def _labels(
-    monitor: Manifest, targets: _Targets, watched: list[str], wanted: list[tuple[Path, str, list[str]]]
-) -> Iterator[Flaw]:
+def _labels(monitor: Manifest, targets: _Targets, watched: list[str], wanted: list[Wanted]) -> Iterator[Flaw]:
     known = [labels for name in watched for labels in targets.delivered.labels(name, monitor.kind)]
     charts = ", ".join(sorted({chart for name in watched for chart in targets.delivered.to(name)}))
     for path, key, values in wanted:
@@ -78,17 +79,6 @@ def _labels(
             what = missing("the value", " or ".join(values), there, near) if there else "nothing has this label"
             text = f"{_WHAT[monitor.kind]} of {charts} in {', '.join(watched)}, {key}: {what}"
             yield Flaw(NO_TARGETS, monitor, path, text, write(near))
-
-
-def _wanted(selector: Any) -> Iterator[tuple[Path, str, list[str]]]:
-    """Place, key and allowed values of each label that a selector needs."""
-    for key, value in pairs(dig(selector, "matchLabels")):
-        if isinstance(value, str):
-            yield ("spec", "selector", "matchLabels", key), key, [value]
-    for number, each in items(dig(selector, "matchExpressions")):
-        key, values = dig(each, "key"), [value for _, value in items(dig(each, "values")) if isinstance(value, str)]
-        if dig(each, "operator") == "In" and isinstance(key, str) and values:
-            yield ("spec", "selector", "matchExpressions", number, "values"), key, values
 
 
 def _has(labels: Labels, key: str, values: list[str]) -> bool:
@@ -106,13 +96,13 @@ class _Targets:
         return Delivered(self.tree)
 
     @cached_property
-    def _own(self) -> Mapping[str, Mapping[str, list[dict[str, Any]]]]:
+    def _own(self) -> Mapping[str, Mapping[str, list[dict[str, str]]]]:
         """Labels of the services and pods of the tree, by kind of monitor and namespace."""
-        found: dict[str, dict[str, list[dict[str, Any]]]] = {kind: {} for kind in _WHAT}
+        found: dict[str, dict[str, list[dict[str, str]]]] = {kind: {} for kind in _WHAT}
         for service in self.tree.of("", "Service"):
-            found["ServiceMonitor"].setdefault(service.namespace, []).append(dict(service.labels))
+            found["ServiceMonitor"].setdefault(service.namespace, []).append(labels(service.labels))
         for each in pods(self.tree):
-            found["PodMonitor"].setdefault(each.manifest.namespace, []).append({**each.labels, **each.given})
+            found["PodMonitor"].setdefault(each.manifest.namespace, []).append(each.labels)
         return found
 
     @cached_property
@@ -121,17 +111,6 @@ class _Targets:
         return frozenset(
             each.namespace for each in self.tree.manifests if group(each) != GROUP and each.kind not in _STILL
         )
-
-    @cached_property
-    def _by_label(self) -> Mapping[tuple[str, str, str], list[tuple[str, dict[str, Any]]]]:
-        """Namespace and labels of the tree's services and pods, by kind of monitor and each of the labels."""
-        found: dict[tuple[str, str, str], list[tuple[str, dict[str, Any]]]] = {}
-        for kind, part in self._own.items():
-            for namespace, each in part.items():
-                for labels in each if namespace else ():
-                    for key, value in labels.items():
-                        found.setdefault((kind, key, str(value)), []).append((namespace, labels))
-        return found
 
     def has(self, namespace: str, kind: str) -> bool:
         """Whether the tree has such objects there: they are judged by their own labels."""
@@ -143,23 +122,20 @@ class _Targets:
             return False
         return self.tree.is_whole or bool(self.delivered.to(namespace)) or namespace not in self._busy
 
-    def may_match(self, namespace: str, kind: str, selector: Any) -> bool:
+    def may_match(self, namespace: str, kind: str, wanted: list[Wanted]) -> bool:
         """Whether something that a known chart makes there could have the labels."""
         return any(
-            all(_has(labels, key, values) for _, key, values in _wanted(selector))
-            for labels in self.delivered.labels(namespace, kind)
+            all(_has(made, key, values) for _, key, values in wanted) for made in self.delivered.labels(namespace, kind)
         )
 
-    def matching(self, kind: str, selector: Any) -> list[str]:
+    def matching(self, kind: str, selected: Selector, wanted: list[Wanted]) -> list[str]:
         """Namespaces in which something surely has the labels, one of them at least by a value that is known."""
-        wanted = list(_wanted(selector))
-        _, first, values = wanted[0]
-        own = [each for value in values for each in self._by_label.get((kind, first, value), ())]
-        found = {namespace for namespace, labels in own if matches(selector, labels)}
+        own = self._own[kind].items()
+        found = {name for name, several in own if name and any(matches(selected, each) for each in several)}
         for namespace in self.delivered.namespaces:
-            if self.may_match(namespace, kind, selector) and any(
-                not labels.get(key, ANY).isdisjoint(values)
-                for labels in self.delivered.labels(namespace, kind)
+            if self.may_match(namespace, kind, wanted) and any(
+                not made.get(key, ANY).isdisjoint(values)
+                for made in self.delivered.labels(namespace, kind)
                 for _, key, values in wanted
             ):
                 found.add(namespace)

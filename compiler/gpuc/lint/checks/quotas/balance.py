@@ -8,10 +8,10 @@ from fractions import Fraction
 from gpuc.diagnostics.finding import Severity, fault
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.quota import Quota
-from gpuc.lint.checks.quotas.capacity import EFA, GPU
 from gpuc.lint.checks.quotas.families import Family, by_flavor
 from gpuc.lint.checks.quotas.promises import Nodes
 from gpuc.objects.flaw import Flaw
+from gpuc.trace.machine import EFA, GPU
 from gpuc.trace.quota import Node
 
 BORROWED_ALONE = fault(

@@ -6,20 +6,21 @@ Sources: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits, replicas), pkg/contr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from gpuc.catalog import load
 from gpuc.kubernetes.amounts import MIB, Amounts, amount
-from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE, normal
+from gpuc.objects.node_pools import Nodes, Overlays
+from gpuc.objects.node_pools import Pool as PoolOfNodes
+from gpuc.objects.object_set import ObjectSet, dig, labels, pairs
+from gpuc.trace.machine import EFA, GPU, instance_labels
 
-GPU = "nvidia.com/gpu"
-EFA = "vpc.amazonaws.com/efa"
 NODES = "nodes"
-NODEPOOL = "karpenter.sh/nodepool"
-INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _BY_CLOUD = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws", "k8s.aws")
-"""Domains of labels that nodes carry without any word of their pool."""
+"""Domains of labels that nodes carry although their pool does not name them."""
 Capacity = Amounts
 """A resource that is not there is not known, and may be there."""
 
@@ -28,9 +29,6 @@ class Pool(NamedTuple):
     """A NodePool, as far as it bounds what its nodes hold."""
 
     name: str
-    labels: dict[str, str]
-    allowed: dict[str, frozenset[str]]
-    """Values by label key, of the requirements with the operator In."""
     limits: Capacity
     """Of `nodes` also where the pool is static: then it has its replicas and, only while it replaces them, more."""
     types: tuple[Capacity, ...]
@@ -63,48 +61,27 @@ def _fitting(node: Capacity, resource: str, limited: str, limit: int, *, is_only
     return limit * node[resource] // node[limited]
 
 
-def pools(tree: ObjectSet) -> list[Pool]:
-    """The node pools of a tree."""
-    overlays = [(each.name, each.body) for each in tree.of("karpenter.sh", "NodeOverlay")]
-    overlays.sort(key=lambda each: (-_weight(each[1]), each[0]))
-    return [_pool(each.name, each.body, [body for _, body in overlays]) for each in tree.of("karpenter.sh", "NodePool")]
-
-
 class PoolIndex:
-    """Node pools by the labels that their nodes carry."""
+    """What the node pools of a tree hold, by the labels that their nodes carry."""
 
-    def __init__(self, known: Iterable[Pool]) -> None:
-        self._pools = tuple(known)
-        self._told: set[str] = set()
-        self._by_label: dict[tuple[str, str], list[Pool]] = {}
-        for pool in self._pools:
-            self._told.update(pool.labels, pool.allowed)
-            pairs_of = [
-                *pool.labels.items(),
-                *((key, value) for key, values in pool.allowed.items() for value in values),
-            ]
-            for pair in dict.fromkeys(pairs_of):
-                self._by_label.setdefault(pair, []).append(pool)
+    def __init__(self, tree: ObjectSet) -> None:
+        self._nodes, self._overlays = Nodes(tree), Overlays(tree)
 
-    def selected(self, labels: Any) -> list[Pool]:
+    def selected(self, flavor_labels: Any) -> list[Pool]:
         """The pools whose nodes may carry all labels of a flavor; empty where any other node may carry them too."""
-        wanted = {key: value for key, value in pairs(labels) if isinstance(key, str) and isinstance(value, str)}
-        own = [key for key in wanted if key in self._told and (key == NODEPOOL or not _is_by_cloud(key))]
-        if own:
-            candidates = min((self._by_label.get((key, wanted[key]), []) for key in own), key=len)
-        elif any(key in self._told and key.startswith("karpenter.sh/") for key in wanted):
-            candidates = list(self._pools)
-        else:
+        named = [key for key in map(normal, labels(flavor_labels)) if key in self._named]
+        if not any(key.startswith("karpenter.sh/") or not _is_by_cloud(key) for key in named):
             return []
-        return [pool for pool in candidates if all(_may_carry(pool, *each, self._told) for each in wanted.items())]
+        return [self._pools[pool.name] for pool in self._nodes.matching(flavor_labels)]
 
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """Labels that a pool gives or restricts."""
+        return frozenset(key for pool in self._nodes.pools for key in pool.offer)
 
-def _may_carry(pool: Pool, key: str, value: str, told: set[str]) -> bool:
-    if key in pool.labels:
-        return pool.labels[key] == value
-    if key in pool.allowed:
-        return value in pool.allowed[key]
-    return key not in told or _is_by_cloud(key)
+    @cached_property
+    def _pools(self) -> dict[str, Pool]:
+        return {pool.name: _pool(pool, self._overlays) for pool in self._nodes.pools}
 
 
 def _is_by_cloud(key: str) -> bool:
@@ -112,70 +89,33 @@ def _is_by_cloud(key: str) -> bool:
     return any(domain == each or domain.endswith(f".{each}") for each in _BY_CLOUD)
 
 
-def _pool(name: str, body: Any, overlays: list[Any]) -> Pool:
-    template = dig(body, "spec", "template")
-    labels = {key: value for key, value in pairs(dig(template, "metadata", "labels")) if isinstance(value, str)}
-    labels[NODEPOOL] = name
-    allowed = _allowed(dig(template, "spec", "requirements"))
-    limits = {key: value for key, row in pairs(dig(body, "spec", "limits")) if (value := amount(key, row)) is not None}
-    replicas = amount(NODES, dig(body, "spec", "replicas"))
+def _pool(pool: PoolOfNodes, overlays: Overlays) -> Pool:
+    spec = dig(pool.manifest.body, "spec")
+    limits = {key: value for key, row in pairs(dig(spec, "limits")) if (value := amount(key, row)) is not None}
+    replicas = amount(NODES, dig(spec, "replicas"))
     if replicas is not None:
         # None of the nodes of a closed pool is replaced, so it holds nothing that a quota may promise.
         limits = {NODES: 0 if limits.get(NODES) == 0 else replicas}
-    types = _types(allowed.get(INSTANCE_TYPE, frozenset()), labels, overlays)
-    return Pool(name, labels, allowed, limits, types)
+    names = sorted(pool.listed(INSTANCE_TYPE))
+    is_known = all(name in load().instances for name in names)
+    started = [name for name in names if is_known and pool.takes(instance_labels(name))]
+    return Pool(pool.name, limits, tuple(_capacity(name, pool, overlays) for name in started))
 
 
-def _allowed(requirements: Any) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-    for _, row in items(requirements):
-        key, values = dig(row, "key"), dig(row, "values")
-        if dig(row, "operator") == "In" and isinstance(key, str) and isinstance(values, list):
-            words = frozenset(each for each in values if isinstance(each, str))
-            found[key] = found[key] & words if key in found else words
-    return found
-
-
-def _types(names: frozenset[str], labels: dict[str, str], overlays: list[Any]) -> tuple[Capacity, ...]:
-    instances = load().instances
-    if not names or not all(name in instances for name in names):
-        return ()
-    return tuple(_capacity(name, labels | {INSTANCE_TYPE: name}, overlays) for name in sorted(names))
-
-
-def _capacity(name: str, labels: dict[str, str], overlays: list[Any]) -> Capacity:
+def _capacity(name: str, pool: PoolOfNodes, overlays: Overlays) -> Capacity:
     row = load().instances[name]
     found = {NODES: 1, "cpu": row.vcpu * 1000, "memory": row.memory_mib * MIB, EFA: row.efa}
     found[GPU] = row.gpu_count
     perhaps: Capacity = {}
     decided: set[str] = set()
-    for overlay in overlays:
-        applies = _applies(dig(overlay, "spec", "requirements"), labels)
-        for resource, quantity in pairs(dig(overlay, "spec", "capacity")):
+    for overlay in overlays.of(pool, name, instance_labels(name)):
+        for resource, quantity in overlay.value.capacity.items():
             value = amount(resource, quantity)
-            if applies is False or value is None or resource in decided:
+            if value is None or resource in decided:
                 continue
-            if applies:
+            if overlay.is_sure:
                 found[resource] = value
                 decided.add(resource)
             else:
                 perhaps[resource] = max(value, perhaps.get(resource, 0))
     return found | {key: max(value, found[key]) for key, value in perhaps.items() if key in found}
-
-
-def _applies(requirements: Any, labels: dict[str, str]) -> bool | None:
-    """Whether an overlay is for nodes with these labels; None where that depends on labels that are not known."""
-    verdict: bool | None = True
-    for _, row in items(requirements):
-        key, values = dig(row, "key"), dig(row, "values")
-        known = isinstance(key, str) and key in labels and isinstance(values, list) and dig(row, "operator") == "In"
-        if not known:
-            verdict = None
-        elif labels[key] not in values:
-            return False
-    return verdict
-
-
-def _weight(overlay: Any) -> int:
-    weight = dig(overlay, "spec", "weight")
-    return weight if isinstance(weight, int) else 0

@@ -12,11 +12,13 @@ from math import inf
 from gpuc.diagnostics.finding import Severity, fault
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.kubernetes.quota import Key, Quota
-from gpuc.lint.checks.quotas.capacity import EFA, GPU, NODEPOOL, Capacity, Pool, PoolIndex, pools
+from gpuc.lint.checks.quotas.capacity import Capacity, Pool, PoolIndex
 from gpuc.lint.checks.quotas.families import Family, by_flavor
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.trace.machine import EFA, GPU
 from gpuc.trace.quota import Node
 
 BEYOND_POOLS_HERE = fault(
@@ -55,7 +57,7 @@ class Nodes:
     @cached_property
     def by_flavor(self) -> dict[str, list[Pool]]:
         """Pools by flavor; none where nodes of no pool may carry its labels."""
-        index = PoolIndex(pools(self.tree))
+        index = PoolIndex(self.tree)
         flavors = self.tree.of(GROUP, "ResourceFlavor")
         return {each.name: index.selected(dig(each.body, "spec", "nodeLabels")) for each in flavors}
 
@@ -77,7 +79,9 @@ class Nodes:
     def is_certain(self, flavor: str) -> bool:
         """Whether no other nodes than those of the tree's pools can carry the flavor's labels."""
         found = self.tree.find(GROUP, "ResourceFlavor", flavor)
-        return self.tree.is_whole or (found is not None and dig(found.body, "spec", "nodeLabels", NODEPOOL) is not None)
+        return self.tree.is_whole or (
+            found is not None and dig(found.body, "spec", "nodeLabels", NODE_POOL) is not None
+        )
 
 
 def promises(nodes: Nodes, known: list[Family]) -> Iterator[Flaw]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.object_set import dig
-from gpuc.objects.spelling import missing, misspelt, write
 
 LONELY_COHORT = fault(
     "REF011",

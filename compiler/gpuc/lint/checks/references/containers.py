@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.quantity import quantity
+from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
-from gpuc.objects.namespace_labels import matches
-from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.object_set import dig, items, labels, pairs
 from gpuc.objects.pods import Pods
-from gpuc.objects.spelling import misspelt, write
+from gpuc.objects.selectors import equal_labels, selector
 
 REFUSED_AMOUNT = fault(
     "OBJ020",
@@ -145,10 +146,8 @@ def _probes(each: Pods, path: Path, container: Any) -> Iterator[Flaw]:
 
 def _targets(service: Manifest, pods: list[Pods]) -> Iterator[Flaw]:
     """Named ports of a Service, where the tree has the pods that it selects."""
-    selector = dig(service.body, "spec", "selector")
-    if not isinstance(selector, dict) or not selector:
-        return
-    chosen = [each for each in pods if matches({"matchLabels": selector}, each.given | each.labels)]
+    selected = equal_labels(dig(service.body, "spec", "selector"))
+    chosen = [each for each in pods if selected and matches(selected, each.labels)]
     known = {name for each in chosen for _, container in each.containers() for name in _ports(container)}
     for number, port in items(dig(service.body, "spec", "ports")) if chosen else ():
         name = dig(port, "targetPort")
@@ -158,10 +157,10 @@ def _targets(service: Manifest, pods: list[Pods]) -> Iterator[Flaw]:
 
 def _endpoints(monitor: Manifest, services: list[Manifest]) -> Iterator[Flaw]:
     """Named ports of a ServiceMonitor, where the tree has the services that it selects in its own namespace."""
-    selector = dig(monitor.body, "spec", "selector")
-    if not isinstance(selector, dict) or not selector or dig(monitor.body, "spec", "namespaceSelector"):
+    selected = selector(dig(monitor.body, "spec", "selector"))
+    if not selected or dig(monitor.body, "spec", "namespaceSelector"):
         return
-    chosen = [each for each in services if matches(selector, each.labels)]
+    chosen = [each for each in services if matches(selected, labels(each.labels))]
     ports = [port for each in chosen for _, port in items(dig(each.body, "spec", "ports"))]
     known = {name for port in ports if isinstance(name := dig(port, "name"), str)}
     for number, endpoint in items(dig(monitor.body, "spec", "endpoints")) if chosen else ():

@@ -6,13 +6,13 @@ import posixpath
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.lint.checks.references.charts import missing_charts
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import ARGO, Delivery, Source
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.object_set import ObjectSet, dig, group, items
-from gpuc.objects.spelling import missing, misspelt, write
 
 NOT_SYNCED = fault(
     "DLV001",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from gpuc.objects.spelling import misspelt
+from gpuc.diagnostics.spelling import misspelt
 
 MIG: Final = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?\d+g\.\d+gb(?:\.[a-z.+-]+)?")
 """What the device plugin calls slices of a GPU under the mixed strategy (k8s-device-plugin v0.20.0, README.md)."""

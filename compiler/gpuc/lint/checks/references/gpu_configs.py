@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.embedded import document
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.object_set import dig, pairs
 from gpuc.objects.operator_values import CHART, config_maps, policy_values
-from gpuc.objects.spelling import missing, misspelt, write
 
 NO_CONFIGURATION = fault(
     "REF026",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.object_set import dig, group
 from gpuc.objects.pods import Pods
-from gpuc.objects.spelling import missing, misspelt, write
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
 
 NO_SUBDOMAIN = fault(

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import instead, misspelt, write
+from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
+from gpuc.kubernetes.selector import NODE_OPERATORS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
-from gpuc.objects.node_pools import WELL_KNOWN, Nodes, normal
-from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.node_pools import Nodes
+from gpuc.objects.object_set import dig, items, labels
 from gpuc.objects.pods import Pods
-from gpuc.objects.spelling import instead, misspelt, write
+from gpuc.objects.selectors import valid_requirements
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 FLAVOR_WITHOUT_NODES = fault(
@@ -47,13 +50,13 @@ def flaws(index: Index) -> Iterator[Flaw]:
 
 def _flavor(flavor: Manifest, index: Index) -> Iterator[Flaw]:
     nodes, is_whole = index.nodes, index.tree.is_whole
-    labels = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
     path: Path = ("spec", "nodeLabels")
-    if nodes.matching(labels):
+    wanted = labels(dig(flavor.body, *path))
+    if nodes.matching(wanted):
         return
     is_told = False
-    for key, value in labels.items():
-        if isinstance(value, str) and not nodes.giving(key, value):
+    for key, value in wanted.items():
+        if not nodes.giving(key, value):
             is_told = True
             message, near, on_key = _nothing_gives(key, [value], nodes)
             if near or nodes.are_all:
@@ -66,13 +69,13 @@ def _flavor(flavor: Manifest, index: Index) -> Iterator[Flaw]:
 
 def _selector(each: Pods, index: Index) -> Iterator[Flaw]:
     nodes = index.nodes
-    labels = dict(pairs(dig(each.spec, "nodeSelector")))
+    wanted = labels(dig(each.spec, "nodeSelector"))
     path: Path = (*each.path, "spec", "nodeSelector")
-    if not labels or nodes.matching(labels):
+    if not wanted or nodes.matching(wanted):
         return
     is_told = False
-    for key, value in labels.items():
-        if isinstance(value, str) and not nodes.giving(key, value):
+    for key, value in wanted.items():
+        if not nodes.giving(key, value):
             is_told = True
             yield from _pods_flaw(each, (*path, key), key, [value], index)
     if not is_told and _is_for_pools(each, index):
@@ -85,28 +88,18 @@ def _affinity(each: Pods, index: Index) -> Iterator[Flaw]:
     unmet: list[tuple[Path, Any]] = []
     for number, term in items(dig(each.spec, *where)):
         path: Path = (*each.path, "spec", *where, number, "matchExpressions")
-        failing = next(((place, one) for place, one in _expressions(term, path) if not _is_met(one, index)), None)
-        if failing is None:
+        failing = ((place, one) for place, one in items(dig(term, "matchExpressions")) if not _is_met(one, index))
+        if (first := next(failing, None)) is None:
             return
-        unmet.append(failing)
+        unmet.append(((*path, first[0]), first[1]))
     for path, one in unmet:
         values = [value for _, value in items(dig(one, "values")) if isinstance(value, str)]
         yield from _pods_flaw(each, path, str(dig(one, "key")), values, index)
 
 
-def _expressions(term: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    for number, one in items(dig(term, "matchExpressions")):
-        yield (*path, number), one
-
-
 def _is_met(expression: Any, index: Index) -> bool:
-    key, operator, values = (dig(expression, part) for part in ("key", "operator", "values"))
-    if not isinstance(key, str):
-        return True
-    texts = [value for _, value in items(values) if isinstance(value, str)]
-    if operator == "In" and len(texts) == len(values or ()):
-        return not texts or any(index.nodes.giving(key, value) for value in texts)
-    return any(pool.fits(key, operator, values) for pool in index.nodes.pools)
+    """Whether some pool meets a requirement; one that the API server refuses is a matter of its schema."""
+    return all(index.nodes.meeting((wanted,)) for wanted in valid_requirements([expression], NODE_OPERATORS))
 
 
 def _pods_flaw(each: Pods, path: Path, key: str, values: list[str], index: Index) -> Iterator[Flaw]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.namespace_labels import ALWAYS
 from gpuc.objects.object_set import group
-from gpuc.objects.spelling import missing, misspelt, write
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
 
 HOMELESS = fault(

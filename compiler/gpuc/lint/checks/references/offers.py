@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Severity, fault
+from gpuc.kubernetes.overlay import capacity
 from gpuc.lint.checks.references.gpu_configs import DEVICE_PLUGIN, MIG_MANAGER, Choice, choices, operators
-from gpuc.lint.checks.references.overlays import Overlays, applies, types_of
-from gpuc.manifest.manifest import Manifest
+from gpuc.lint.checks.references.overlays import types_of
 from gpuc.objects.embedded import document
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_set import dig, items, pairs
+from gpuc.trace.machine import instance_labels
 
 NEVER_THERE = fault(
     "REF054",
@@ -68,56 +69,43 @@ def flaws(index: Index) -> Iterator[Flaw]:
     layouts = next((each for each in known if each.part == MIG_MANAGER), None)
     if len(settings) != 1 or (plugin is None and dig(settings[0], DEVICE_PLUGIN, "config")):
         return
-    overlays, strategy = Overlays(index), dig(settings[0], "mig", "strategy")
+    strategy = dig(settings[0], "mig", "strategy")
     documents = {name: document(index.tree, text) for name, text in plugin.texts.items()} if plugin else {"": {}}
     for pool in index.nodes.pools:
         name = _chosen(pool, plugin) if plugin else ""
         layout = layouts.texts.get(_chosen(pool, layouts)) if layouts else None
         sharing = _sharing(name, documents.get(name), strategy, layout)
         if sharing is not None:
-            yield from _pool(pool, sharing, overlays)
+            yield from _pool(pool, sharing, index)
 
 
-def _pool(pool: Pool, sharing: Sharing, overlays: Overlays) -> Iterator[Flaw]:
+def _pool(pool: Pool, sharing: Sharing, index: Index) -> Iterator[Flaw]:
     from gpuc.catalog import load
 
     for name in types_of(pool):
         instance = load().instances.get(name)
         if instance is None or not instance.gpu or not instance.gpu_count:
             continue
-        for resource, overlay in _heaviest(overlays, pool, name).items():
-            amount, limit = dig(overlay.body, "spec", "capacity", resource), sharing.limit(resource, instance.gpu_count)
-            if limit is None or not _is_some(amount) or not applies(overlay, pool, name):
+        given = index.overlays.of(pool, name, instance_labels(name))
+        by_name = {overlay.value.name: overlay for overlay in given}
+        for resource, counting in capacity(overlay.value for overlay in given).items():
+            overlay = by_name[counting.name]
+            amount, limit = counting.capacity[resource], sharing.limit(resource, instance.gpu_count)
+            if limit is None or not _is_some(amount) or not overlay.is_sure:
                 continue
             most, is_exact = limit
             if int(amount) > most or (is_exact and int(amount) != most):
                 makes = f"makes {'' if is_exact else 'at most '}{most} of its GPUs ({instance.gpu_count})"
                 who = f"the device plugin's configuration {sharing.name}" if sharing.name else "the device plugin"
                 message = f"{amount} {resource} on {name}; {who} {makes}"
-                yield Flaw(NEVER_THERE, overlay, ("spec", "capacity", resource), f"{message} in NodePool {pool.name}")
-
-
-def _heaviest(overlays: Overlays, pool: Pool, name: str) -> dict[str, Manifest]:
-    """The overlay that Karpenter takes each resource of a type from: that of the greatest weight."""
-    found: dict[str, Manifest] = {}
-    for overlay in overlays.near(pool, name):
-        if applies(overlay, pool, name) is not False:
-            for resource, _ in pairs(dig(overlay.body, "spec", "capacity")):
-                other = found.get(resource)
-                if other is None or _weight(overlay) > _weight(other):
-                    found[resource] = overlay
-    return found
-
-
-def _weight(overlay: Manifest) -> int:
-    weight = dig(overlay.body, "spec", "weight")
-    return weight if isinstance(weight, int) else 0
+                yield Flaw(
+                    NEVER_THERE, overlay.manifest, ("spec", "capacity", resource), f"{message} in NodePool {pool.name}"
+                )
 
 
 def _chosen(pool: Pool, choice: Choice) -> str:
     """The configuration that a pool's nodes get."""
-    label = dig(pool.manifest.body, "spec", "template", "metadata", "labels", choice.label)
-    return label if isinstance(label, str) and label else choice.default
+    return pool.labels.get(choice.label) or choice.default
 
 
 def _sharing(name: str, document: Any, strategy: Any, layout: Any) -> Sharing | None:

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.kubernetes.toleration import Toleration, tolerated, untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
-from gpuc.objects.node_pools import Pool, tolerated
-from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.node_pools import Pool
+from gpuc.objects.object_set import dig, labels
+from gpuc.objects.selectors import tolerations
 
 OPEN_NODES = fault(
     "REF028",
@@ -29,6 +31,7 @@ _ACCELERATED = re.compile(r"(?:p|g|gr|trn|inf|dl)\d[\w-]*")
 """Instance families of EC2 with accelerators."""
 _PREFIX = "karpenter.k8s.aws/instance-"
 _PLACE: Path = ("spec", "template", "spec", "taints")
+Tolerations = tuple[Toleration, ...]
 
 
 def flaws(index: Index) -> Iterator[Flaw]:
@@ -36,23 +39,22 @@ def flaws(index: Index) -> Iterator[Flaw]:
     told: set[tuple[str, str]] = set()
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
         spec = dig(flavor.body, "spec")
-        yield from _of(flavor, dig(spec, "nodeLabels"), dig(spec, "tolerations"), index, told)
+        yield from _of(flavor, dig(spec, "nodeLabels"), tolerations(dig(spec, "tolerations")), index, told)
     for each in index.pods:
         if each.manifest.kind != "DaemonSet":
-            yield from _of(each.manifest, dig(each.spec, "nodeSelector"), dig(each.spec, "tolerations"), index, told)
+            yield from _of(each.manifest, dig(each.spec, "nodeSelector"), each.tolerations, index, told)
 
 
-def _of(who: Manifest, selector: Any, tolerations: Any, index: Index, told: set[tuple[str, str]]) -> Iterator[Flaw]:
-    labels = dict(pairs(selector))
-    if not any(key in index.nodes.values for key in labels) or not index.nodes.are_all:
+def _of(who: Manifest, selector: Any, taken: Tolerations, index: Index, told: set[tuple[str, str]]) -> Iterator[Flaw]:
+    if not any(key in index.nodes.values for key in labels(selector)) or not index.nodes.are_all:
         return
-    pools = index.nodes.matching(labels)
-    if all(_keeps_off(pool, tolerations) for pool in pools):
+    pools = index.nodes.matching(selector)
+    if all(untolerated(pool.taints, taken) for pool in pools):  # another flaw, and the reason of this one
         return
     is_strict = not index.tree.is_whole or who.kind != "ResourceFlavor"
     if is_strict and not all(_is_bare(pool) for pool in pools):
         return
-    for key in _missing(tolerations, pools):
+    for key in _missing(taken, pools):
         for pool in pools:
             if (pool.name, key) not in told and not _is_put_by_kubelet(key, pool, index):
                 told.add((pool.name, key))
@@ -65,37 +67,29 @@ def _message(who: Manifest, key: str, pool: Pool) -> str:
     return f"{who} tolerates a taint {key}, which nodes of NodePool {pool.name} do not have: {whose} may run there"
 
 
-def _missing(tolerations: Any, pools: list[Pool]) -> Iterator[str]:
+def _missing(taken: Tolerations, pools: list[Pool]) -> Iterator[str]:
     """Keys that are tolerated, and that no taint of any of the pools has which would keep pods off."""
-    keys = [key for _, each in items(tolerations) if isinstance(key := dig(each, "key"), str) and key]
-    for key in dict.fromkeys(keys):
-        taints = [each for pool in pools for each in (*pool.taints, *pool.startup) if each.key == key]
-        is_there = any(each.keeps_off or tolerated(each, tolerations) for each in taints)
+    for key in dict.fromkeys(own.key for own in taken if own.key):
+        taints = [each for pool in pools for each in (*pool.taints, *pool.startup_taints) if each.key == key]
+        is_there = any(each.keeps_off or tolerated(each, taken) for each in taints)
         if not is_there and not _OF_OTHERS.fullmatch(key):
             yield key
 
 
-def _keeps_off(pool: Pool, tolerations: Any) -> bool:
-    """Whether a pool has a taint that the tolerations do not take: another flaw, and the reason of this one."""
-    return any(each.keeps_off and not tolerated(each, tolerations) for each in pool.taints)
-
-
 def _is_bare(pool: Pool) -> bool:
     """Whether nothing keeps pods off a pool's nodes, all of which have accelerators."""
-    group = dig(pool.manifest.body, "spec", "template", "spec", "nodeClassRef", "group")
+    group = pool.node_class[0] if pool.node_class else ""
     return group in _AWS and not any(each.keeps_off for each in pool.taints) and _is_accelerated(pool)
 
 
 def _is_accelerated(pool: Pool) -> bool:
     for key in ("node.kubernetes.io/instance-type", f"{_PREFIX}family"):
-        known = pool.spans.get(key)
-        if known is not None and known.only:
-            return all(_ACCELERATED.fullmatch(name.partition(".")[0]) for name in known.only)
-    return any(key.startswith((f"{_PREFIX}gpu-", f"{_PREFIX}accelerator-")) for key in pool.spans)
+        if known := pool.listed(key):
+            return all(_ACCELERATED.fullmatch(name.partition(".")[0]) for name in known)
+    return any(key.startswith((f"{_PREFIX}gpu-", f"{_PREFIX}accelerator-")) for key in pool.offer)
 
 
 def _is_put_by_kubelet(key: str, pool: Pool, index: Index) -> bool:
     """Whether the start script of a pool's nodes speaks of the taint."""
-    name = dig(pool.manifest.body, "spec", "template", "spec", "nodeClassRef", "name")
-    found = index.tree.find("karpenter.k8s.aws", "EC2NodeClass", name) if isinstance(name, str) else None
+    found = index.tree.find(*pool.node_class) if pool.node_class else None
     return key in str(dig(found.body, "spec", "userData")) if found else False

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.kubernetes.toleration import untolerated
 from gpuc.lint.checks.references.overlays import types_of
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
-from gpuc.objects.node_pools import Pool, tolerated
+from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_set import dig
+from gpuc.objects.selectors import tolerations
 
 KEPT_OFF = fault(
     "REF015",
@@ -27,13 +29,14 @@ _WITHOUT: Final = "nvidia.com/gpu.deploy.operands"
 def flaws(index: Index) -> Iterator[Flaw]:
     """Taints that the only ClusterPolicy of a tree does not tolerate, the first one of each pool."""
     policies = index.tree.of("nvidia.com", "ClusterPolicy")
-    tolerations = dig(policies[0].body, *_TOLERATIONS) if len(policies) == 1 else None
-    if not isinstance(tolerations, list):
+    raw = dig(policies[0].body, *_TOLERATIONS) if len(policies) == 1 else None
+    if not isinstance(raw, list):
         return
+    taken = tolerations(raw)
     for pool in index.nodes.pools:
-        closed = [taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, tolerations)]
-        if closed and _serves_gpus(pool):
-            message = f"nodes of NodePool {pool.name} have the taint {closed[0]}, which nothing here tolerates"
+        taint = untolerated(pool.taints, taken)
+        if taint and _serves_gpus(pool):
+            message = f"nodes of NodePool {pool.name} have the taint {taint}, which nothing here tolerates"
             yield Flaw(KEPT_OFF, policies[0], _TOLERATIONS, message)
 
 
@@ -41,6 +44,5 @@ def _serves_gpus(pool: Pool) -> bool:
     """Whether the pool's nodes have GPUs that the operator serves."""
     from gpuc.catalog import load
 
-    labels = dig(pool.manifest.body, "spec", "template", "metadata", "labels")
     instances = [load().instances.get(name) for name in types_of(pool)]
-    return dig(labels, _WITHOUT) != "false" and any(instance is not None and instance.gpu for instance in instances)
+    return pool.labels.get(_WITHOUT) != "false" and any(instance is not None and instance.gpu for instance in instances)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 
 from gpuc.diagnostics.finding import Severity, fault
@@ -90,15 +91,23 @@ def _objects(source: Source, delivery: Delivery, project: Manifest) -> Iterator[
     """What a source's folders hold and the project does not permit, each kind of each namespace once."""
     told: set[tuple[str, str]] = set()
     asked: set[tuple[str, str, str]] = set()
+    destination = dig(source.application.body, "spec", "destination")
+    permits_namespace = cache(lambda namespace: _is_permitted(project, destination, namespace))
     for folder in delivery.held(source):
         for manifest in delivery.objects[folder]:
             key = (manifest.api, manifest.kind, manifest.namespace)
             if key not in asked:
                 asked.add(key)
-                yield from _kind(manifest, source.application, project, told)
+                yield from _kind(manifest, source.application, project, told, permits_namespace)
 
 
-def _kind(manifest: Manifest, application: Manifest, project: Manifest, told: set[tuple[str, str]]) -> Iterator[Flaw]:
+def _kind(
+    manifest: Manifest,
+    application: Manifest,
+    project: Manifest,
+    told: set[tuple[str, str]],
+    permits_namespace: Callable[[str], bool],
+) -> Iterator[Flaw]:
     kind = (group(manifest), manifest.kind)
     spec = dig(project.body, "spec")
     is_scoped = bool(manifest.namespace)
@@ -113,9 +122,7 @@ def _kind(manifest: Manifest, application: Manifest, project: Manifest, told: se
         told.add(kind)
         message = f"AppProject {project.name}, of Application {application.name}, does not permit a {manifest.kind}"
         yield Flaw(KIND_NOT_PERMITTED, manifest, ("kind",), message)
-    elif manifest.namespace and not _is_permitted(
-        project, dig(application.body, "spec", "destination"), manifest.namespace
-    ):
+    elif manifest.namespace and not permits_namespace(manifest.namespace):
         message = f"AppProject {project.name}, of Application {application.name}, does not permit this namespace"
         yield Flaw(KIND_NOT_PERMITTED, manifest, ("metadata", "namespace"), message)
 

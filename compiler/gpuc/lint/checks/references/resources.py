@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import write
 from gpuc.lint.checks.references.devices import meant
+from gpuc.lint.checks.references.overlays import types_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
-from gpuc.objects.node_pools import NODE_POOL, Pool, normal
+from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.objects.paths import pattern, places
-from gpuc.objects.spelling import write
+from gpuc.trace.machine import instance_labels
 
 NOT_COVERED = fault(
     "REF050",
@@ -161,7 +162,7 @@ def _nodes_covered(index: Index) -> Iterator[Flaw]:
         return
     by_flavor: dict[str, list[Pool]] = {}
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
-        labels = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
+        labels = dig(flavor.body, "spec", "nodeLabels")
         by_flavor[flavor.name] = index.nodes.matching(labels) if labels else []
     for queue in index.tree.of("kueue.x-k8s.io", "ClusterQueue"):
         covered = _covered(queue)
@@ -178,27 +179,14 @@ def _nodes_covered(index: Index) -> Iterator[Flaw]:
 def _given(index: Index) -> dict[str, list[str]]:
     """Extended resources and huge pages that overlays give to nodes, by pool."""
     found: dict[str, list[str]] = {}
-    for overlay in index.tree.of("karpenter.sh", "NodeOverlay"):
-        names = [name for name in _capacity(overlay) if "/" in name or name.startswith("hugepages-")]
-        for pool in _overlaid(overlay, index) if names else ():
-            found.setdefault(pool.name, []).extend(names)
-    return found
-
-
-def _overlaid(overlay: Manifest, index: Index) -> list[Pool]:
-    wanted = [each for _, each in items(dig(overlay.body, "spec", "requirements")) if isinstance(each, dict)]
-    pools: Any = index.nodes.pools
-    for each in wanted:
-        values = dig(each, "values")
-        if dig(each, "key") == NODE_POOL and dig(each, "operator") == "In" and isinstance(values, list):
-            by_name = index.nodes.values.get(NODE_POOL, {})
-            pools = [pool for value in values if isinstance(value, str) for pool in by_name.get(value, ())]
-    return [pool for pool in pools if all(_fits(pool, each) for each in wanted)]
-
-
-def _fits(pool: Pool, requirement: Any) -> bool:
-    key, operator, values = (dig(requirement, part) for part in ("key", "operator", "values"))
-    return isinstance(key, str) and normal(key) in pool.spans and pool.fits(key, operator, values)
+    for pool in index.nodes.pools:
+        for name in types_of(pool) or [""]:
+            for overlay in index.overlays.of(pool, name, instance_labels(name) if name else {}):
+                names = _capacity(overlay.manifest) if overlay.is_sure else ()
+                found.setdefault(pool.name, []).extend(
+                    name for name in names if "/" in name or name.startswith("hugepages-")
+                )
+    return {name: list(dict.fromkeys(names)) for name, names in found.items()}
 
 
 def _quotas_covered(index: Index, covered: dict[str, set[str]]) -> Iterator[Flaw]:

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import instead, missing, misspelt, write
+from gpuc.kubernetes.selector import Selector, matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
-from gpuc.objects.namespace_labels import ALWAYS, NAME, matches
-from gpuc.objects.object_set import dig, group, items, pairs
+from gpuc.objects.namespace_labels import ALWAYS
+from gpuc.objects.object_set import NAMESPACE_NAME, dig, group, items, labels
 from gpuc.objects.paths import pattern, places
 from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
-from gpuc.objects.spelling import instead, missing, misspelt, write
+from gpuc.objects.selectors import equal_labels, selector, wanted_labels
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 NO_NAMESPACE = fault(
@@ -77,8 +79,8 @@ def flaws(index: Index) -> Iterator[Flaw]:
         for manifest in index.tree.manifests:
             for kind, where in NAMESPACE_SELECTORS:
                 if _is(manifest, kind):
-                    for path, selector in places(manifest.body, pattern(where)):
-                        yield from _namespaces(manifest, path, selector, index)
+                    for path, raw in places(manifest.body, pattern(where)):
+                        yield from _namespaces(manifest, path, raw, index)
         yield from _queues(index)
     yield from _pods(index)
     yield from _monitors(index)
@@ -89,11 +91,11 @@ def _is(manifest: Manifest, kind: str) -> bool:
     return group(manifest) == api_group and name in ("*", manifest.kind)
 
 
-def _namespaces(manifest: Manifest, path: Path, selector: Any, index: Index) -> Iterator[Flaw]:
+def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Iterator[Flaw]:
     known = index.namespaces
-    if not isinstance(selector, dict) or not selector or known.selected(selector):
+    if not isinstance(raw, dict) or not raw or known.index.select(selector(raw)):
         return
-    for place, key, values in _wanted(selector, path):
+    for place, key, values in wanted_labels(raw, path):
         there = known.values(key)
         if any(value in there for value in values):
             continue
@@ -103,43 +105,37 @@ def _namespaces(manifest: Manifest, path: Path, selector: Any, index: Index) -> 
             yield Flaw(NO_NAMESPACE, manifest, place, message, write(near) if is_key else "", is_key)
             continue
         near = misspelt(values[0], there) if len(values) == 1 else ""
-        if near or (key != NAME and (there or index.tree.is_whole)):  # others may make namespaces with a name
+        if near or (key != NAMESPACE_NAME and (there or index.tree.is_whole)):  # others may make namespaces with a name
             found = NO_NAMESPACE if index.tree.is_whole or near else NOT_IN_THESE_FILES
             message = f'no namespace has {key}: "{" or ".join(values)}"{instead(there, near)}'
             yield Flaw(found, manifest, place, message, write(near))
-
-
-def _wanted(selector: Any, path: Path) -> Iterator[tuple[Path, str, list[str]]]:
-    """Place, key and values of everything that a selector asks labels to have."""
-    for key, value in pairs(dig(selector, "matchLabels")):
-        yield (*path, "matchLabels", key), key, [str(value)]
-    for number, each in items(dig(selector, "matchExpressions")):
-        values = [value for _, value in items(dig(each, "values")) if isinstance(value, str)]
-        if dig(each, "operator") == "In" and isinstance(key := dig(each, "key"), str) and values:
-            yield (*path, "matchExpressions", number, "values"), key, values
 
 
 def _queues(index: Index) -> Iterator[Flaw]:
     for local in index.tree.of("kueue.x-k8s.io", "LocalQueue"):
         name = dig(local.body, "spec", "clusterQueue")
         queue = index.tree.find("kueue.x-k8s.io", "ClusterQueue", name) if isinstance(name, str) else None
-        labels = index.tree.namespaces.get(local.namespace)
-        if queue is None or labels is None:
+        own = index.tree.namespaces.get(local.namespace)
+        if queue is None or own is None:
             continue
-        selector = dig(queue.body, "spec", "namespaceSelector")
+        raw = dig(queue.body, "spec", "namespaceSelector")
         reason = "has no namespaceSelector, and so takes work from no namespace"
-        if isinstance(selector, dict):
-            if matches(selector, labels):
+        if isinstance(raw, dict):
+            if matches(selector(raw), own):
                 continue
             reason = f"does not select namespace {local.namespace}"
         yield Flaw(CLOSED_QUEUE, local, ("spec", "clusterQueue"), f"ClusterQueue {name} {reason}")
+
+
+Wanted = tuple[Path, str, list[str]]
+"""Place, key and allowed values of a label."""
 
 
 class _There(NamedTuple):
     """What a selector looks among."""
 
     what: str
-    labels: list[dict[str, Any]]
+    labels: list[dict[str, str]]
     closed: frozenset[str] = frozenset()
     """Labels of controllers whose values all follow from the objects; others of theirs are not judged."""
     is_whole: bool = False
@@ -147,9 +143,9 @@ class _There(NamedTuple):
 
 
 def _pods(index: Index) -> Iterator[Flaw]:
-    by_namespace: dict[str, list[dict[str, Any]]] = {}
+    by_namespace: dict[str, list[dict[str, str]]] = {}
     for each in index.pods:
-        by_namespace.setdefault(each.manifest.namespace, []).append(each.given | each.labels)
+        by_namespace.setdefault(each.manifest.namespace, []).append(each.labels)
     kinds: dict[str, set[tuple[str, str]]] = {}
     for manifest in index.tree.manifests:
         kinds.setdefault(manifest.namespace, set()).add((group(manifest), manifest.kind))
@@ -159,9 +155,12 @@ def _pods(index: Index) -> Iterator[Flaw]:
             is_shared = home in ALWAYS - {"default"} and not index.tree.is_whole
             there = by_namespace.get(home, []) if not is_shared else []  # programs of others run there
             among = _There("pods", there, _closed(kinds[home]), index.tree.is_whole)
-            for path, selector in places(manifest.body, pattern(where)):
-                shaped = {"matchLabels": selector} if kind == "Service" else selector
-                yield from _labelled(manifest, path, shaped, among, shift=1 if kind == "Service" else 0)
+            for path, raw in places(manifest.body, pattern(where)):
+                if kind == "Service":
+                    wanted = [((*path, key), key, [value]) for key, value in labels(raw).items()]
+                    yield from _labelled(manifest, wanted, equal_labels(raw), among)
+                else:
+                    yield from _labelled(manifest, list(wanted_labels(raw, path)), selector(raw), among)
 
 
 def _closed(kinds: set[tuple[str, str]]) -> frozenset[str]:
@@ -178,18 +177,14 @@ def _kind(text: str) -> tuple[str, str]:
     return api_group, kind
 
 
-def _labelled(manifest: Manifest, path: Path, selector: Any, there: _There, shift: int = 0) -> Iterator[Flaw]:
-    """The flaw of a selector none of whose wanted values is there, while its keys are.
-
-    Args:
-        shift: how many steps less the places have than the selector's own shape says.
-    """
-    wanted = [each for each in _wanted(selector, path) if each[1] in there.closed or not each[1].startswith(_ADDED)]
-    if not wanted or any(matches(selector, labels) for labels in there.labels):
+def _labelled(manifest: Manifest, asked: list[Wanted], selected: Selector, there: _There) -> Iterator[Flaw]:
+    """The flaw of a selector none of whose wanted values is there, while its keys are."""
+    wanted = [each for each in asked if each[1] in there.closed or not each[1].startswith(_ADDED)]
+    if not wanted or any(matches(selected, own) for own in there.labels):
         return
-    values = {key: {str(labels[key]) for labels in there.labels if key in labels} for _, key, _ in wanted}
+    values = {key: {own[key] for own in there.labels if key in own} for _, key, _ in wanted}
     if not all(known or (there.is_whole and key in there.closed) for key, known in values.items()):
-        yield from _nearly(manifest, path, wanted, there, shift)
+        yield from _nearly(manifest, wanted, there)
         return
     for place, key, seen in wanted:
         if not values[key] & set(seen):
@@ -197,26 +192,22 @@ def _labelled(manifest: Manifest, path: Path, selector: Any, there: _There, shif
             if key in there.closed and not (near or there.is_whole):
                 continue  # people make Jobs by hand, whose names stand in no file
             message = f'no {there.what} here have {key}: "{" or ".join(seen)}"{instead(values[key], near)}'
-            where = (*path, key) if shift else place
-            yield Flaw(NO_PODS, manifest, where, message, write(near))
+            yield Flaw(NO_PODS, manifest, place, message, write(near))
 
 
-def _nearly(
-    manifest: Manifest, path: Path, wanted: list[tuple[Path, str, list[str]]], there: _There, shift: int
-) -> Iterator[Flaw]:
+def _nearly(manifest: Manifest, wanted: list[Wanted], there: _There) -> Iterator[Flaw]:
     """Keys that nothing has, where something has the wanted value by nearly that key."""
-    keys = {key for labels in there.labels for key in labels}
+    keys = {key for own in there.labels for key in own}
     for place, key, seen in wanted:
         near = misspelt(key, keys) if key not in keys else ""
-        if near and any(labels.get(near) in seen for labels in there.labels):
+        if near and any(own.get(near) in seen for own in there.labels):
             is_key = place[-1] == key
-            where = (*path, key) if shift else place
             message = f'no {there.what} here have the label "{key}"{instead((), near)}'
-            yield Flaw(NO_PODS, manifest, where, message, write(near) if is_key else "", is_key)
+            yield Flaw(NO_PODS, manifest, place, message, write(near) if is_key else "", is_key)
 
 
 def _monitors(index: Index) -> Iterator[Flaw]:
-    services = [(each.namespace, each.labels) for each in index.tree.of("", "Service")]
+    services = [(each.namespace, labels(each.labels)) for each in index.tree.of("", "Service")]
     templates = [(each.manifest.namespace, each.labels) for each in index.pods]
     for kind, what, known in (("ServiceMonitor", "services", services), ("PodMonitor", "pods", templates)):
         for monitor in index.tree.of("monitoring.coreos.com", kind):
@@ -224,8 +215,9 @@ def _monitors(index: Index) -> Iterator[Flaw]:
             names = {name for _, name in items(dig(chosen, "matchNames")) if isinstance(name, str)}
             names = names or {monitor.namespace}
             is_any = dig(chosen, "any") is True
-            there = _There(what, [labels for namespace, labels in known if is_any or namespace in names])
-            yield from _labelled(monitor, ("spec", "selector"), dig(monitor.body, "spec", "selector"), there)
+            there = _There(what, [own for namespace, own in known if is_any or namespace in names])
+            raw = dig(monitor.body, "spec", "selector")
+            yield from _labelled(monitor, list(wanted_labels(raw, ("spec", "selector"))), selector(raw), there)
             yield from _match_names(monitor, chosen, index)
 
 

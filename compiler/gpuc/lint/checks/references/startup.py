@@ -8,14 +8,16 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import misspelt, write
+from gpuc.kubernetes.node_pool import normal
 from gpuc.kubernetes.startup_agents import AGENTS, agent_of
+from gpuc.kubernetes.toleration import Taint, tolerated
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
-from gpuc.objects.node_pools import Pool, Taint, normal, tolerated
-from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.objects.node_pools import Pool
+from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.paths import pattern, places
 from gpuc.objects.pods import Pods
-from gpuc.objects.spelling import misspelt, write
 
 STARTUP_TAINT_STAYS = fault(
     "REF025",
@@ -54,7 +56,7 @@ class Remover:
     def __init__(self, pods: Pods, tree: ObjectSet) -> None:
         self._pods = pods
         self._tree = tree
-        self._by_key = [each for _, each in items(dig(pods.spec, "tolerations")) if dig(each, "key")]
+        self._by_key = [own for own in pods.tolerations if own.key]
 
     def removes(self, taint: Taint, pool: Pool) -> bool:
         """Whether they may be what a taint of a pool's nodes waits for.
@@ -68,9 +70,9 @@ class Remover:
         """Whether a DaemonSet can have pods on a pool's nodes; others act from anywhere."""
         if self._pods.manifest.kind != "DaemonSet":
             return True
-        wanted = pairs(dig(self._pods.spec, "nodeSelector"))
-        known = ((pool.spans.get(normal(key)), value) for key, value in wanted if isinstance(value, str))
-        return all(span is None or span.has(value) for span, value in known)
+        wanted = labels(dig(self._pods.spec, "nodeSelector")).items()
+        known = ((pool.offer.get(normal(key)), value) for key, value in wanted)
+        return all(domain is None or domain.holds(value) for domain, value in known)
 
     def _speaks_of(self, taint: Taint) -> bool:
         """Whether the key is in the text, with no other effect than the taint's."""
@@ -94,7 +96,7 @@ def flaws(index: Index) -> Iterator[Flaw]:
     if index.tree.is_whole and index.nodes.pools:
         for each in index.pods:
             yield from _idle(each, index)
-    if not any(pool.startup for pool in index.nodes.pools):
+    if not any(pool.startup_taints for pool in index.nodes.pools):
         return
     removers = [Remover(each, index.tree) for each in index.pods]
     for pool in index.nodes.pools:
@@ -102,7 +104,7 @@ def flaws(index: Index) -> Iterator[Flaw]:
 
 
 def _staying(pool: Pool, index: Index, removers: list[Remover]) -> Iterator[Flaw]:
-    for taint in pool.startup:
+    for taint in pool.startup_taints:
         if agent_of(taint.key) or _is_ruled(taint, index.tree):
             continue
         near = misspelt(taint.key, AGENTS)
@@ -115,12 +117,12 @@ def _staying(pool: Pool, index: Index, removers: list[Remover]) -> Iterator[Flaw
 
 def _idle(pods: Pods, index: Index) -> Iterator[Flaw]:
     """Pools whose nodes a DaemonSet selects and frees of a taint that none of them starts with."""
-    labels = dict(pairs(dig(pods.spec, "nodeSelector")))
-    if pods.manifest.kind != "DaemonSet" or not any(key in index.nodes.values for key in labels):
+    wanted = labels(dig(pods.spec, "nodeSelector"))
+    if pods.manifest.kind != "DaemonSet" or not any(key in index.nodes.values for key in wanted):
         return
-    pools = index.nodes.matching(labels)
+    pools = index.nodes.matching(wanted)
     for key in _taken(pods):
-        if not any(taint.key == key for pool in pools for taint in (*pool.startup, *pool.taints)):
+        if not any(taint.key == key for pool in pools for taint in (*pool.startup_taints, *pool.taints)):
             for pool in pools:
                 message = f"{pods.manifest} takes the taint {key} off nodes of NodePool {pool.name}, which lacks it"
                 yield Flaw(IDLE_REMOVER, pool.manifest, STARTUP_TAINTS, message)

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.spelling import misspelt, write
+from gpuc.kubernetes.toleration import Taint, Toleration, tolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
-from gpuc.objects.node_pools import Pool, Taint, taints, tolerated
+from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.pods import Pods
-from gpuc.objects.spelling import misspelt, write
+from gpuc.objects.selectors import taints, tolerations
 
 FLAVOR_KEPT_OFF = fault(
     "REF022",
@@ -58,13 +60,13 @@ def flaws(index: Index) -> Iterator[Flaw]:
     if not index.nodes.pools:
         return
     devices = frozenset() if index.tree.is_whole else _metered(index.tree)
-    by_work = [list(_of_work(each)) for each in index.pods] if not index.tree.is_whole else []
+    brought = [] if index.tree.is_whole else [toleration for each in index.pods for toleration in _of_work(each)]
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
-        labels = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
+        labels = dig(flavor.body, "spec", "nodeLabels")
         if labels and (pools := index.nodes.matching(labels)):
-            yield from _flavor(flavor, pools, by_work, devices)
+            yield from _flavor(flavor, pools, brought, devices)
             yield from _phantoms(flavor, pools)
-    keys = {taint.key for pool in index.nodes.pools for taint in (*pool.taints, *pool.startup)}
+    keys = {taint.key for pool in index.nodes.pools for taint in (*pool.taints, *pool.startup_taints)}
     for each in index.pods:
         told = list(_pods(each, index))
         yield from told or _nearly(each, keys)
@@ -79,15 +81,16 @@ def _metered(tree: ObjectSet) -> frozenset[str]:
     )
 
 
-def _flavor(flavor: Manifest, pools: list[Pool], brought: Iterable[Any], devices: frozenset[str]) -> Iterator[Flaw]:
+def _flavor(
+    flavor: Manifest, pools: list[Pool], brought: Iterable[Toleration], devices: frozenset[str]
+) -> Iterator[Flaw]:
     spec = dig(flavor.body, "spec")
-    tolerations = dig(spec, "tolerations")
+    taken = (*tolerations(dig(spec, "tolerations")), *brought)
     named = {(taint.key, taint.value, taint.effect) for taint in taints(dig(spec, "nodeTaints"))}
     closed: list[tuple[Pool, Taint]] = []
     for pool in pools:
-        unmet = [each for each in pool.taints if each.keeps_off and not tolerated(each, tolerations)]
+        unmet = [each for each in pool.taints if each.keeps_off and not tolerated(each, taken)]
         unmet = [each for each in unmet if (each.key, each.value, each.effect) not in named]
-        unmet = [each for each in unmet if not any(tolerated(each, own) for own in brought)]
         if not unmet:
             return
         closed += [(pool, each) for each in unmet]
@@ -97,22 +100,20 @@ def _flavor(flavor: Manifest, pools: list[Pool], brought: Iterable[Any], devices
             message = (
                 f"nodes of NodePool {pool.name} have the taint {taint}, which the flavor neither tolerates nor names"
             )
-            path, near = _meant(tolerations, taint)
+            path, near = _meant(dig(spec, "tolerations"), taint)
             is_given = taint.key in devices and taint.effect == "NoSchedule" and not near
             found = LEFT_TO_ADMISSION if is_given else FLAVOR_KEPT_OFF
             yield Flaw(found, flavor, ("spec", *path), message, near)
 
 
-def _of_work(each: Pods) -> Iterator[Any]:
+def _of_work(each: Pods) -> list[Toleration]:
     """Tolerations of keys that pods bring themselves, agents of nodes left out."""
-    for _, toleration in items(dig(each.spec, "tolerations")):
-        if dig(toleration, "key") and each.manifest.kind != "DaemonSet":
-            yield toleration
+    return [own for own in each.tolerations if own.key and each.manifest.kind != "DaemonSet"]
 
 
-def _meant(tolerations: Any, taint: Taint) -> tuple[Path, str]:
+def _meant(raw: Any, taint: Taint) -> tuple[Path, str]:
     """Where in a flavor a toleration was meant for a taint, and what it has to say there."""
-    for number, each in items(tolerations):
+    for number, each in items(raw):
         key = dig(each, "key")
         if key == taint.key:
             part = "value" if dig(each, "effect") in (None, "", taint.effect) else "effect"
@@ -123,7 +124,7 @@ def _meant(tolerations: Any, taint: Taint) -> tuple[Path, str]:
 
 
 def _phantoms(flavor: Manifest, pools: list[Pool]) -> Iterator[Flaw]:
-    there = [taint for pool in pools for taint in (*pool.taints, *pool.startup)]
+    there = [taint for pool in pools for taint in (*pool.taints, *pool.startup_taints)]
     real = {(taint.key, taint.value, taint.effect) for taint in there}
     names = ", ".join(pool.name for pool in pools[:3])
     for taint in taints(dig(flavor.body, "spec", "nodeTaints")):
@@ -139,7 +140,7 @@ def _pods(each: Pods, index: Index) -> Iterator[Flaw]:
     pools = index.nodes.matching(labels) if named else []
     if not pools or _is_queued(each):
         return
-    own = dig(each.spec, "tolerations")
+    own = each.tolerations
     closed = [[taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, own)] for pool in pools]
     asked = {name for _, name in each.resources()}
     if all(closed) and not (not index.tree.is_whole and all(taint.key in asked for taint in closed[0])):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.spelling import misspelt, write
+from gpuc.kubernetes.node_pool import normal
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
-from gpuc.objects.node_pools import WELL_KNOWN, normal
 from gpuc.objects.object_set import dig, items
-from gpuc.objects.spelling import misspelt, write
 
 NEARLY_A_LABEL = fault(
     "REF034",
@@ -22,11 +22,11 @@ NEARLY_A_LABEL = fault(
 
 def flaws(index: Index) -> Iterator[Flaw]:
     """Levels that no pool has, where one has nearly the same."""
-    known = set(index.nodes.keys)
+    known = index.nodes.keys
     for topology in index.tree.of("kueue.x-k8s.io", "Topology"):
         for number, level in items(dig(topology.body, "spec", "levels")):
             key = dig(level, "nodeLabel")
-            if not isinstance(key, str) or normal(key) in known or normal(key) in WELL_KNOWN:
+            if not isinstance(key, str) or normal(key) in known:
                 continue
             if near := misspelt(key, known):
                 message = f'no node pool gives "{key}", did you mean "{near}"'

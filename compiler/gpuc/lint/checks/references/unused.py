@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gpuc.diagnostics.finding import Fault, Severity, fault
 from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
-from gpuc.objects.object_set import dig, group, items, pairs
+from gpuc.objects.object_set import dig, group, items
 from gpuc.objects.symbol_table import Kind, kind_of
 from gpuc.verify.references.names import uses
 
@@ -104,7 +104,7 @@ def _pools(index: Index) -> Iterator[Flaw]:
         return
     selected: set[str] = set()
     for flavor in flavors:
-        labels = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
+        labels = dig(flavor.body, "spec", "nodeLabels")
         if not labels:
             return  # a flavor without labels takes any node
         selected |= {pool.name for pool in index.nodes.matching(labels)}

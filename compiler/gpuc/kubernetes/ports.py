@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from gpuc.isolation.selector import Refused
-from gpuc.objects.object_set import items
+from gpuc.kubernetes.refused import Refused
 
 PROTOCOLS = ("TCP", "UDP", "SCTP")
 _PORT_MAX = 65535
@@ -27,25 +26,16 @@ Ports = tuple[Span, ...]
 ALL: Ports = tuple(Span(protocol) for protocol in PROTOCOLS)
 
 
-def read_ports(raw: Any) -> Ports:
-    """The ports of a rule; none or an empty list are all ports of all protocols.
+def span(protocol: Any = "TCP", port: Any = None, end: Any = None) -> Span:
+    """A port of a rule, by its protocol, its number or name, and the last number of a range; all ports without one.
 
     Source: k8s.io/api v0.35 networking/v1, NetworkPolicyPort
 
     Raises:
         Refused: for ports that the API server does not take.
     """
-    if not isinstance(raw, list | None):
-        raise Refused
-    return tuple(_span(port) for _, port in items(raw)) or ALL
-
-
-def _span(raw: Any) -> Span:
-    if not isinstance(raw, dict):
-        raise Refused
-    protocol, port, end = raw.get("protocol", "TCP"), raw.get("port"), raw.get("endPort")
     if protocol not in PROTOCOLS:
-        raise Refused
+        raise Refused(f"protocol {protocol}")
     if port is None and end is None:
         return Span(protocol)
     if isinstance(port, str) and end is None and any(sign.isalpha() for sign in port):
@@ -53,13 +43,13 @@ def _span(raw: Any) -> Span:
     low = _number(port)
     high = low if end is None else _number(end)
     if high < low:
-        raise Refused
+        raise Refused(f"endPort {high} below {low}")
     return Span(protocol, low, high)
 
 
 def _number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _PORT_MAX:
-        raise Refused
+        raise Refused(f"port {value}")
     return value
 
 
@@ -73,7 +63,7 @@ def opens(ports: Ports, protocol: str, number: int, named: Mapping[tuple[str, st
 
 
 def meet(some: Ports, others: Ports) -> Ports:
-    """The ports that both may be. A name may stand for any number: whoever runs the called pod gives them out."""
+    """The ports that both may be. A name may stand for any number: the owner of the called pod chooses it."""
     if some == ALL:
         return others
     if others == ALL:
@@ -87,18 +77,18 @@ def meet(some: Ports, others: Ports) -> Ports:
     return tuple(dict.fromkeys(met))
 
 
-def told(ports: Iterable[Span]) -> str:
+def described(ports: Iterable[Span]) -> str:
     """Ports as people write them: "TCP 80, 8000-8100, UDP 53"."""
     spans = sorted(set(ports), key=lambda span: (PROTOCOLS.index(span.protocol), span.low, span.high, span.name))
     if set(ALL) <= set(spans):
         return "all ports"
-    told_of: dict[str, list[str]] = {}
+    by_protocol: dict[str, list[str]] = {}
     for span in spans:
-        told_of.setdefault(span.protocol, []).append(_told(span))
-    return ", ".join(f"{protocol} {', '.join(each)}" for protocol, each in told_of.items())
+        by_protocol.setdefault(span.protocol, []).append(_numbers(span))
+    return ", ".join(f"{protocol} {', '.join(texts)}" for protocol, texts in by_protocol.items())
 
 
-def _told(span: Span) -> str:
+def _numbers(span: Span) -> str:
     numbers = str(span.low) if span.low == span.high else f"{span.low}-{span.high}"
     if (span.low, span.high) == (1, _PORT_MAX):
         return f"ports named {span.name}" if span.name else "all ports"

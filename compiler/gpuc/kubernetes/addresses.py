@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
-from typing import Any
 
-from gpuc.isolation.selector import Refused
-from gpuc.objects.object_set import items
+from gpuc.kubernetes.refused import Refused
 
 Range = tuple[int, int, int]
 """IP version, first and last address as numbers."""
@@ -18,28 +16,22 @@ Ranges = tuple[Range, ...]
 @lru_cache(maxsize=4096)
 def _range(cidr: str) -> Range:
     if not cidr.rpartition("/")[2].isdecimal() or "/" not in cidr:
-        raise Refused
+        raise Refused(cidr)
     try:
         network = ip_network(cidr, strict=False)
     except ValueError:
-        raise Refused from None
+        raise Refused(cidr) from None
     return network.version, int(network.network_address), int(network.broadcast_address)
 
 
-def read_block(raw: Any) -> Ranges:
+def block(cidr: str, holes: Iterable[str] = ()) -> Ranges:
     """The addresses of an ipBlock: its cidr without its exceptions.
 
     Raises:
-        Refused: for a block that the API server does not take.
+        Refused: for a text that is no range.
     """
-    if not isinstance(raw, dict) or not isinstance(raw.get("cidr"), str):
-        raise Refused
-    if not isinstance(raw.get("except"), list | None):
-        raise Refused
-    left: Ranges = (_range(raw["cidr"]),)
-    for _, hole in items(raw.get("except")):
-        if not isinstance(hole, str):
-            raise Refused
+    left: Ranges = (_range(cidr),)
+    for hole in holes:
         left = without(left, _range(hole))
     return left
 
@@ -57,14 +49,14 @@ def without(ranges: Ranges, hole: Range) -> Ranges:
     """Ranges less the addresses of another."""
     version, first, last = hole
     left: list[Range] = []
-    for each in ranges:
-        if each[0] != version or each[1] > last or each[2] < first:
-            left.append(each)
+    for known in ranges:
+        if known[0] != version or known[1] > last or known[2] < first:
+            left.append(known)
             continue
-        if each[1] < first:
-            left.append((version, each[1], first - 1))
-        if each[2] > last:
-            left.append((version, last + 1, each[2]))
+        if known[1] < first:
+            left.append((version, known[1], first - 1))
+        if known[2] > last:
+            left.append((version, last + 1, known[2]))
     return tuple(left)
 
 
@@ -81,7 +73,7 @@ def contains(ranges: Ranges, address: str) -> bool:
 
 
 _USUAL = read_ranges(("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"))
-"""Where pods have their addresses when nobody says where: RFC 1918 and RFC 6598."""
+"""Where pods have their addresses where no range is given: RFC 1918 and RFC 6598."""
 
 
 def holds_pods(ranges: Ranges, pods: Ranges | None) -> bool:
@@ -92,7 +84,7 @@ def holds_pods(ranges: Ranges, pods: Ranges | None) -> bool:
     """
     if pods is not None:
         return meets(ranges, pods)
-    return all(any(each[0] == usual[0] and each[1] <= usual[1] and usual[2] <= each[2] for each in ranges)
+    return all(any(known[0] == usual[0] and known[1] <= usual[1] and usual[2] <= known[2] for known in ranges)
                for usual in _USUAL)  # fmt: skip
 
 

@@ -1,4 +1,7 @@
-"""Whether one pod reaches another: NetworkPolicies evaluated for pods whose labels and addresses are known."""
+"""NetworkPolicies: what one is, and whether one pod reaches another whose labels and addresses are known.
+
+Source: k8s.io/api v0.35 networking/v1; kubernetes.io/docs/concepts/services-networking/network-policies
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,46 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gpuc.isolation.addresses import contains
-from gpuc.isolation.policy import Peer, Policy
-from gpuc.isolation.ports import opens
-from gpuc.isolation.selector import matches
+from gpuc.kubernetes.addresses import Ranges, contains
+from gpuc.kubernetes.ports import Ports, opens
+from gpuc.kubernetes.selector import Selector, matches
+
+INGRESS, EGRESS = "ingress", "egress"
+Path = tuple[str | int, ...]
+
+
+class Peer(NamedTuple):
+    """The pods or addresses that a rule is for."""
+
+    path: Path
+    """Its place in its policy."""
+    pods: Selector = ()
+    """Of pods of the selected namespaces."""
+    namespaces: Selector | None = None
+    """None for the policy's own namespace."""
+    block: Ranges | None = None
+    """Where not None: addresses, and the selectors mean nothing."""
+
+
+class Rule(NamedTuple):
+    """What is allowed: these peers on these ports."""
+
+    path: Path
+    """Its place in its policy."""
+    peers: tuple[Peer, ...]
+    """Empty for everybody."""
+    ports: Ports
+
+
+@dataclass(frozen=True)
+class NetworkPolicy:
+    """One NetworkPolicy, defaults filled in."""
+
+    namespace: str
+    pods: Selector
+    """The pods of its namespace that it isolates."""
+    rules: Mapping[str, tuple[Rule, ...]]
+    """By direction; one that the policy does not isolate is missing."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +64,16 @@ class Pod:
 
 
 class World(NamedTuple):
-    """Policies, and the namespaces that they stand in."""
+    """Policies, and the labels of namespaces."""
 
-    policies: Sequence[Policy]
+    policies: Sequence[NetworkPolicy]
     namespaces: Mapping[str, Mapping[str, str]]
     """Labels of each namespace by its name."""
 
     def allows(self, caller: Pod, called: Pod, protocol: str, port: int) -> bool:
         """Whether a connection between two pods is let out and let in; the port is that of the called pod."""
-        return self._lets("egress", caller, called, called, protocol, port) and self._lets(
-            "ingress", called, caller, called, protocol, port
+        return self._lets(EGRESS, caller, called, called, protocol, port) and self._lets(
+            INGRESS, called, caller, called, protocol, port
         )
 
     def _lets(self, direction: str, pod: Pod, other: Pod, called: Pod, protocol: str, port: int) -> bool:

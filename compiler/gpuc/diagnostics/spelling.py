@@ -1,4 +1,4 @@
-"""Whether a name is another one misspelt, and how a message tells what there is."""
+"""Which known name a wrong one means, and how messages say so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEAST_NAME = 3
 _LONG_WORD = 8
 """Letters from which a word with two slips is still the same word: "kube" and "kueue" are two."""
 _MOST_SLIPS = 2
-_MOST_TOLD = 6
+_MOST_SHOWN = 6
 _MOST_COMPARED = 5000
 
 
@@ -36,6 +36,21 @@ def misspelt(name: str, known: Iterable[str]) -> str:
     return best[0] if len(set(best)) == 1 else ""
 
 
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name that is most like one that is wrong for certain; empty where none is like it."""
+    from difflib import get_close_matches  # only where something is wrong
+
+    folded = {other.casefold(): other for other in known}
+    close = get_close_matches(name.casefold(), folded, n=1)
+    return folded[close[0]] if close else ""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The words " (did you mean X?)" for the known name that is most like one that is wrong; empty without one."""
+    near = nearest(name, sorted(known))
+    return f" (did you mean {near}?)" if near else ""
+
+
 def missing(what: str, name: str, known: Collection[str], near: str = "") -> str:
     """That nothing has a name, and what there is."""
     return f'{what} "{name}" does not exist{instead(known, near)}'
@@ -47,7 +62,7 @@ def instead(known: Collection[str], near: str = "") -> str:
         return f', did you mean "{near}"'
     if not known:
         return ""
-    shown = sorted(known)[:_MOST_TOLD]
+    shown = sorted(known)[:_MOST_SHOWN]
     more = f" and {len(known) - len(shown)} more" if len(known) > len(shown) else ""
     return f"; there are {', '.join(shown)}{more}"
 
@@ -84,7 +99,7 @@ def _word_slips(left: str, right: str) -> int | None:
 
 
 def _distance(left: str, right: str, most: int) -> int:
-    """Insertions, deletions, replacements and swaps of neighbours; anything above the most is told as more."""
+    """Insertions, deletions, replacements and swaps of neighbours; more than the most is the most and one."""
     before: list[int] = []
     row = list(range(len(right) + 1))
     for i, a in enumerate(left, 1):

@@ -1,0 +1,34 @@
+"""Forms of names, label keys and label values.
+
+Source: k8s.io/apimachinery v0.35 pkg/api/validate/content: dns.go, kube.go, path.go
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_NAME, MAX_LABEL = 253, 63
+"""Characters of a DNS subdomain, and of a DNS label."""
+LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+"""A DNS label (RFC 1123): names of namespaces."""
+LABEL_1035 = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")
+"""A DNS label that starts with a letter (RFC 1035): names of Services."""
+SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+"""A DNS subdomain (RFC 1123): names of most objects."""
+PATH_SEGMENT = re.compile(r"(?!\.{1,2}$)[^/%]+")
+"""A segment of a path: names of roles and their bindings."""
+_KEY_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+
+
+def is_label_key(key: str) -> bool:
+    """Whether a text is a qualified name: an optional DNS subdomain and a slash, then up to 63 characters."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and not (len(prefix) <= MAX_NAME and SUBDOMAIN.fullmatch(prefix)):
+        return False
+    return _KEY_NAME.fullmatch(name) is not None
+
+
+def is_label_value(value: str) -> bool:
+    """Whether a text may be the value of a label; the empty one may."""
+    return _LABEL_VALUE.fullmatch(value) is not None

@@ -1,0 +1,83 @@
+"""What nodes a Karpenter NodePool can start: the labels that they have, and the requirements of pods that they meet.
+
+Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go, pkg/scheduling/requirements.go (Compatible, Intersects);
+aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from gpuc.kubernetes.selector import PRESENT, Domain, Requirement
+
+NODE_POOL: Final = "karpenter.sh/nodepool"
+INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
+CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
+_ALIASES = {
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+}
+WELL_KNOWN: Final[Mapping[str, frozenset[str]]] = {
+    CAPACITY_TYPE: frozenset(("spot", "on-demand", "reserved")),
+    "kubernetes.io/arch": frozenset(("amd64", "arm64")),
+    "kubernetes.io/os": frozenset(("linux", "windows")),
+    NODE_POOL: frozenset(),
+    INSTANCE_TYPE: frozenset(),
+    "node.kubernetes.io/windows-build": frozenset(),
+    "topology.k8s.aws/zone-id": frozenset(),
+    "topology.kubernetes.io/region": frozenset(),
+    "topology.kubernetes.io/zone": frozenset(),
+}
+"""Labels that nodes have although no pool names them, and their values where those are known."""
+OF_OFFERINGS: Final = frozenset((CAPACITY_TYPE, "topology.k8s.aws/zone-id", "topology.kubernetes.io/zone"))
+"""Labels in which nodes of one instance type differ."""
+_PROVIDERS = ("karpenter.k8s.aws/", "karpenter.azure.com/", "karpenter.k8s.gcp/", "eks.amazonaws.com/")
+HOSTNAME: Final = "kubernetes.io/hostname"
+_AFTER_BOOT = ("nvidia.com/", "feature.node.kubernetes.io/", "topology.k8s.aws/", HOSTNAME)
+"""Beginnings of labels that nodes get once they run: nodes that exist may have them, none is started for them."""
+Offer = Mapping[str, Domain]
+"""The values that each label of a pool's nodes can have, by normal key."""
+
+
+def normal(key: str) -> str:
+    """The key that Karpenter takes an old one for."""
+    return _ALIASES.get(key, key)
+
+
+def is_well_known(key: str) -> bool:
+    """Whether nodes have a label, by its normal key, although no pool names it."""
+    return key in WELL_KNOWN or key.startswith(_PROVIDERS)
+
+
+def offer(requirements: Iterable[Requirement]) -> Offer:
+    """What requirements leave of each label: those of a pool, and its labels as requirements."""
+    found: dict[str, Domain] = {}
+    for wanted, domain in requirements:
+        key = normal(wanted)
+        found[key] = found[key].meet(domain) if key in found else domain
+    return found
+
+
+def meets(own: Offer, wanted: Requirement, *, is_static: bool = False) -> bool:
+    """Whether a node can meet a requirement of a pod.
+
+    Args:
+        is_static: whether the nodes exist before any pod: then labels count that nodes get once they run.
+    """
+    key = normal(wanted.key)
+    known = own.get(key)
+    if known is None and is_well_known(key):
+        values = WELL_KNOWN.get(key)
+        known = Domain(False, values, False) if values else PRESENT
+    if known is None:
+        return (is_static and key.startswith(_AFTER_BOOT)) or _is_negative(wanted.domain)
+    return known.meet(wanted.domain).has_values or (_is_negative(known) and _is_negative(wanted.domain))
+
+
+def _is_negative(domain: Domain) -> bool:
+    """Whether Karpenter takes it for NotIn or DoesNotExist, which a missing label meets."""
+    return bool(domain.values) == domain.is_complement

@@ -1,0 +1,40 @@
+"""Where the template of a pod is in objects of each kind.
+
+Source: k8s.io/api v0.35 (core, apps, batch); the CRDs of jobset v0.12, training-operator v1.9, lws v0.9, kuberay v1.6,
+argo-rollouts v1.8 and knative serving v1
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_TEMPLATE = ("spec.template",)
+_REPLICAS = {
+    "JAXJob": "jax", "MPIJob": "mpi", "PaddleJob": "paddle", "PyTorchJob": "pytorch", "TFJob": "tf", "XGBoostJob": "xgb"
+}  # fmt: skip
+TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
+    **{f"apps/{kind}": _TEMPLATE for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")},
+    "argoproj.io/Rollout": _TEMPLATE,
+    "batch/Job": _TEMPLATE,
+    "batch/CronJob": ("spec.jobTemplate.spec.template",),
+    "jobset.x-k8s.io/JobSet": ("spec.replicatedJobs[].template.spec.template",),
+    **{f"kubeflow.org/{kind}": (f"spec.{name}ReplicaSpecs.*.template",) for kind, name in _REPLICAS.items()},
+    "leaderworkerset.x-k8s.io/LeaderWorkerSet": (
+        "spec.leaderWorkerTemplate.leaderTemplate",
+        "spec.leaderWorkerTemplate.workerTemplate",
+    ),
+    **{
+        f"ray.io/{kind}": (f"{cluster}.headGroupSpec.template", f"{cluster}.workerGroupSpecs[].template")
+        for kind, cluster in (
+            ("RayCluster", "spec"), ("RayJob", "spec.rayClusterSpec"), ("RayService", "spec.rayClusterConfig"),
+        )
+    },
+    "serving.knative.dev/Service": _TEMPLATE,
+    "Pod": ("",),
+    "PodTemplate": ("template",),
+    "ReplicationController": _TEMPLATE,
+}  # fmt: skip
+"""Kinds, as group/Kind, to the places of what has the metadata and spec of their pods.
+
+"[]" is every item of a list, "*" every value of a map.
+"""

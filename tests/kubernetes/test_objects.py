@@ -1,0 +1,120 @@
+"""Objects are read into these values once, and malformed parts as the API server takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpuc.kubernetes.pod_template import TEMPLATES
+from gpuc.kubernetes.selector import NOTHING, equals, matches, requirement
+from gpuc.kubernetes.toleration import Taint, Toleration, untolerated
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.node_pools import Nodes, Overlays
+from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.paths import EACH, EVERY, pattern
+from gpuc.objects.pods import pods_of
+from gpuc.objects.selectors import equal_labels, node_terms, selector, taints, tolerations
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        None,
+        [],
+        "a",
+        {"matchLabels": []},
+        {"matchLabels": {"a": True}},
+        {"matchLabels": {"a": "no value!"}},
+        {"matchExpressions": {}},
+        {"matchExpressions": ["a"]},
+        {"matchExpressions": [{"key": "a", "operator": "in", "values": ["x"]}]},
+        {"matchExpressions": [{"key": "a", "operator": "In", "values": [1]}]},
+        {"matchExpressions": [{"key": "a", "operator": "In"}]},
+        {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["x"]}]},
+        {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["1"]}]},
+    ],
+)
+def test_a_selector_that_is_refused_selects_nothing(raw: Any) -> None:
+    assert selector(raw) == NOTHING
+
+
+def test_a_selector_joins_its_labels_and_expressions() -> None:
+    raw = {"matchLabels": {"a": "x"}, "matchExpressions": [{"key": "b", "operator": "NotIn", "values": ["y"]}]}
+    assert selector(raw) == (equals("a", "x"), requirement("b", "NotIn", ("y",)))
+    assert selector({}) == () == selector({"matchLabels": None})
+    assert equal_labels({"a": "no value!", "b": 1}) == (equals("a", "no value!"),)
+
+
+def test_a_term_of_node_affinity_that_is_empty_or_wrong_selects_nothing() -> None:
+    good = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
+    wrong = {"matchExpressions": [{"key": "a", "operator": "Gte", "values": ["1"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [good, {}, wrong]}}
+    terms = node_terms({"nodeSelector": {"b": "x"}, "affinity": {"nodeAffinity": required}})
+    assert [matches(term, {"a": "1", "b": "x"}) for term in terms] == [True, False, False]
+    assert node_terms({"nodeSelector": {"b": "x"}}) == ((equals("b", "x"),),)
+    assert node_terms(None) == ((),)
+
+
+def test_tolerations_and_taints_of_a_wrong_shape_are_left_out() -> None:
+    assert tolerations([{"key": "a", "operator": "Exists"}, {"key": 1}, {"value": True}, "a"]) == (
+        Toleration("a", "Exists"),
+    )
+    found = taints([{"key": "a"}, {"key": "b", "effect": "PreferNoSchedule"}, {"key": "c", "effect": "NoSchedule"}])
+    assert found == (Taint("b", "", "PreferNoSchedule", 1), Taint("c", "", "NoSchedule", 2))
+    assert untolerated(found, ()) == found[1]
+
+
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_pods_of_every_kind_are_found(kind: str) -> None:
+    template: dict[str, Any] = {"metadata": {"labels": {"a": "x"}}, "spec": {"containers": []}}
+    api_group, _, name = kind.rpartition("/")
+    for where in TEMPLATES[kind]:
+        body: Any = template
+        for step in reversed(pattern(where)):
+            body = [body] if step == EACH else {"any" if step == EVERY else step: body}
+        found = list(pods_of(Manifest("a.yaml", (), f"{api_group}/v1" if api_group else "v1", name, "n", body)))
+        assert [pods.spec for pods in found] == [template["spec"]]
+        assert found[0].terms == ((),)
+
+
+def _object(kind: str, name: str, spec: dict[str, Any]) -> Manifest:
+    return Manifest("a.yaml", (), "karpenter.sh/v1", kind, name, {"spec": spec})
+
+
+def _pool(name: str, labels: dict[str, str], *requirements: dict[str, Any], **spec: Any) -> Manifest:
+    template = {"metadata": {"labels": labels}, "spec": {"requirements": list(requirements)}}
+    return _object("NodePool", name, {"template": template, **spec})
+
+
+def test_pools_are_found_by_what_their_nodes_can_have() -> None:
+    types = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["p5.48xlarge"]}
+    open_ = {"key": "example.com/rack", "operator": "Exists"}
+    tree = ObjectSet(
+        [_pool("a", {"t": "x"}, types), _pool("b", {"t": "y"}, open_), _pool("c", {}, replicas=2)], is_whole=True
+    )
+    nodes = Nodes(tree)
+
+    def names(wanted: dict[str, str]) -> list[str]:
+        return [pool.name for pool in nodes.matching(wanted)]
+
+    assert names({"t": "x"}) == ["a"]
+    assert names({"example.com/rack": "r1"}) == ["b"]
+    assert names({"beta.kubernetes.io/instance-type": "g6.xlarge"}) == ["b", "c"]
+    assert names({"karpenter.sh/capacity-type": "spott"}) == []
+    assert names({"nvidia.com/gpu.product": "H100"}) == ["c"]
+    assert names({"karpenter.sh/nodepool": "b", "t": "x"}) == []
+    assert [pool.name for pool in nodes.meeting((requirement("t", "NotIn", ("x",)),))] == ["b", "c"]
+
+
+def test_overlays_are_ordered_and_those_that_are_refused_left_out() -> None:
+    def overlay(name: str, operator: str, **spec: Any) -> Manifest:
+        row = {"key": "karpenter.sh/nodepool", "operator": operator, "values": ["a"]}
+        return _object("NodeOverlay", name, {"requirements": [row], "capacity": {"example.com/x": "1"}, **spec})
+
+    tree = ObjectSet(
+        [_pool("a", {}), overlay("o1", "In"), overlay("o2", "In"), overlay("o3", "In", weight=2), overlay("o4", "Is")],
+        is_whole=True,
+    )
+    pool = Nodes(tree).pools[0]
+    assert [given.value.name for given in Overlays(tree).of(pool, "p5.48xlarge", {})] == ["o3", "o2", "o1"]
