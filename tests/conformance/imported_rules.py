@@ -15,11 +15,11 @@ from typing import Any
 from gpuc.diagnostics.finding import Path as Place
 from gpuc.lint.crds.definitions import imports
 from gpuc.lint.crds.rules import BROKEN_RULE
-from gpuc.lint.crds.schemas import own_flaws
+from gpuc.lint.crds.schemas import crd_findings
 from gpuc.lint.load.files import files_below
 from gpuc.lint.load.objects import Reading
 from gpuc.lint.load.text import read
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.rehearse.client import ApiError, Client, holds
 from gpuc.rehearse.plane.etcd import start_etcd
 from gpuc.rehearse.plane.kubernetes import start_api_server
@@ -142,26 +142,28 @@ def _document(api: str, kind: str, maker: Maker, spot: Spot, namespaced: bool) -
 def _compare(client: Client, tables: Path, document: Object, tally: Tally) -> None:
     reading, unjudged = Reading(), Counter[str]()
     reading.add("object.yaml", json.dumps(document))
-    flaws = list(own_flaws(tables, reading.manifests, unjudged))
+    findings = list(crd_findings(tables, reading.manifests, unjudged))
     code, causes = _verdict(client, document)
     tally.objects += 1
-    others = [each for each in flaws if each.fault is not BROKEN_RULE]
+    others = [each for each in findings if each.rule is not BROKEN_RULE]
     if code < 300:
-        tally.counts["taken alike" if not flaws else "found, and taken by the server"] += 1
-        tally.wrong += [_told("the server takes it", document, [each.message for each in flaws])] if flaws else []
+        tally.counts["taken alike" if not findings else "found, and taken by the server"] += 1
+        tally.wrong += [_told("the server takes it", document, [each.message for each in findings])] if findings else []
     elif others:
         tally.counts["refused alike by their schema"] += 1
     else:
-        _match(document, flaws, causes, unjudged, tally)
+        _match(document, findings, causes, unjudged, tally)
 
 
-def _match(document: Object, flaws: list[Flaw], causes: list[Object], unjudged: Counter[str], tally: Tally) -> None:
+def _match(
+    document: Object, findings: list[ObjectFinding], causes: list[Object], unjudged: Counter[str], tally: Tally
+) -> None:
     """Compares rule for rule what both refuse; causes that no rule explains are refusals by something else."""
     left, lacking = list(causes), []
-    for flaw in flaws:
-        same = next((each for each in left if _is_same(flaw, each)), None)
+    for finding in findings:
+        same = next((each for each in left if _is_same(finding, each)), None)
         if same is None:
-            lacking.append(flaw.message)
+            lacking.append(finding.message)
         else:
             left.remove(same)
     if unjudged:
@@ -172,16 +174,16 @@ def _match(document: Object, flaws: list[Flaw], causes: list[Object], unjudged: 
         tally.wrong.append(_told("different reasons", document, [*lacking, "server:", *server]))
     else:
         tally.counts["refused alike"] += 1
-        tally.counts["rules refused alike"] += len(flaws)
+        tally.counts["rules refused alike"] += len(findings)
 
 
-def _is_same(flaw: Flaw, cause: Object) -> bool:
-    if _field(flaw.path) != str(cause.get("field", "")).replace("[", ".").replace("]", ""):
+def _is_same(finding: ObjectFinding, cause: Object) -> bool:
+    if _field(finding.path) != str(cause.get("field", "")).replace("[", ".").replace("]", ""):
         return False
     message = str(cause["message"])
     if _EVALUATING in message:
-        return flaw.message.startswith(message.rpartition(_EVALUATING)[2])
-    return message.endswith(flaw.message)
+        return finding.message.startswith(message.rpartition(_EVALUATING)[2])
+    return message.endswith(finding.message)
 
 
 def _field(path: Place) -> str:

@@ -20,7 +20,7 @@ LONGEST_BYTES = 4096
 
 def _spec() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc", "ruamel"]):
-        from gpuc.diagnostics.finding import Stop
+        from gpuc.diagnostics.finding import StageError
         from gpuc.source.document import compose
         from gpuc.source.encoding import text_of
     place = Path(tempfile.mkdtemp()) / "f.yaml"
@@ -30,7 +30,7 @@ def _spec() -> Callable[[bytes], None]:
         try:
             text, _ = text_of(place, "specs/f.yaml")
             compose.__wrapped__(text, "specs/f.yaml")
-        except Stop:
+        except StageError:
             return
 
     return target
@@ -38,11 +38,11 @@ def _spec() -> Callable[[bytes], None]:
 
 def _lint() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
-        from gpuc.lint.checks import flaws as flaws_among
+        from gpuc.lint.checks import findings as findings_among
         from gpuc.lint.load.objects import Reading
         from gpuc.lint.load.places import Places
         from gpuc.objects.object_set import ObjectSet
-        from gpuc.verify.schema import schema_flaws
+        from gpuc.verify.schema import schema_findings
 
     def target(data: bytes) -> None:
         try:
@@ -53,11 +53,11 @@ def _lint() -> Callable[[bytes], None]:
         places.add("f.yaml", text)
         reading.add("f.yaml", text)
         reading.settle()
-        flaws = schema_flaws(reading.manifests, "1.35", as_written=True)
-        for flaw in [*flaws, *flaws_among(ObjectSet(reading.manifests, is_whole=False))]:
-            index, *prefix = flaw.manifest.origin
+        findings = schema_findings(reading.manifests, "1.35", as_written=True)
+        for finding in [*findings, *findings_among(ObjectSet(reading.manifests, is_complete=False))]:
+            index, *prefix = finding.manifest.origin
             assert isinstance(index, int)
-            places.line(places.mark("f.yaml", index, (*prefix, *flaw.path), on_key=flaw.on_key))
+            places.line(places.mark("f.yaml", index, (*prefix, *finding.path), on_key=finding.on_key))
 
     return target
 
@@ -66,7 +66,7 @@ def _trace() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
         from gpuc.lint.load.objects import Reading
         from gpuc.objects.object_set import ObjectSet
-        from gpuc.trace import PodSet, Site, Work, walk, work_of
+        from gpuc.trace import ClusterIndex, PodSet, Work, trace_work, work_of
         from gpuc.trace.limits import container_limits
         from gpuc.trace.report import Traced, render
         from gpuc.trace.work import requests
@@ -75,7 +75,7 @@ def _trace() -> Callable[[bytes], None]:
         reading = Reading()
         reading.add("f.yaml", data.decode(errors="ignore"))
         reading.settle()
-        site = Site(ObjectSet(reading.manifests, is_whole=len(data) % 2 == 0))
+        site = ClusterIndex(ObjectSet(reading.manifests, is_complete=len(data) % 2 == 0))
         several = [work for each in reading.manifests if (work := work_of(each)) is not None]
         asked = {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "8", "cpu": "1"}}}]}
         queues = site.tree.of("kueue.x-k8s.io", "LocalQueue")[:3]
@@ -83,7 +83,7 @@ def _trace() -> Callable[[bytes], None]:
         for work in several:
             limits = container_limits(site, work.namespace)
             pods = {each.name: requests(each.pod, limits) for each in work.pod_sets}
-            traced = [Traced(work, walk(site, work), pods)]
+            traced = [Traced(work, trace_work(site, work), pods)]
             for form in ("text", "json"):
                 render(form, traced, lambda manifest, path: None)
 
@@ -104,7 +104,7 @@ def _isolation() -> Callable[[bytes], None]:
     def target(data: bytes) -> None:
         reading = Reading()
         reading.add("f.yaml", data.decode(errors="ignore"))
-        tree = ObjectSet(reading.manifests, is_whole=False)
+        tree = ObjectSet(reading.manifests, is_complete=False)
         reach = Reach(read_policies(tree.of(GROUP, "NetworkPolicy")), separate_tenancy(tree))
         proof = Proof("f.yaml", reach, verdicts(reach), assumptions(tree, reach), 0.0)
         text(proof)

@@ -19,8 +19,8 @@ def manifests(text: str) -> list[Manifest]:
     return reading.manifests
 
 
-def tree(text: str, *, is_whole: bool = True) -> ObjectSet:
-    return ObjectSet(manifests(text), is_whole=is_whole)
+def tree(text: str, *, is_complete: bool = True) -> ObjectSet:
+    return ObjectSet(manifests(text), is_complete=is_complete)
 
 
 @cache
@@ -29,7 +29,7 @@ def synced(example: str) -> tuple[Manifest, ...]:
 
 
 def whole(objects: Sequence[Manifest]) -> ObjectSet:
-    return ObjectSet(objects, is_whole=True)
+    return ObjectSet(objects, is_complete=True)
 
 
 def namespace(name: str, tenant: str, level: str = "restricted") -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.isolation.access import flaws
+from gpuc.isolation.access import findings
 from gpuc.isolation.access.builtin import BUILTIN, Grant
 from gpuc.isolation.access.powers import POWERS, held
 from gpuc.lint.checks import shared_members
@@ -37,7 +37,7 @@ OWN = [
     ("RBA009", "*", "*", "*"),
     ("RBA009", "*", "networkpolicies", "delete"),
 ]
-"""Fault, API group, resource and verb: too much in a tenant's own namespace."""
+"""Rule, API group, resource and verb: too much in a tenant's own namespace."""
 CLUSTER = [
     ("RBA003", "kueue.x-k8s.io", "clusterqueues", "patch"),
     ("RBA003", "kueue.x-k8s.io", "workloadpriorityclasses", "create"),
@@ -66,11 +66,11 @@ FINE = [
 
 
 def ids(objects: Sequence[Manifest], *, kind: str = "", name: str = "") -> set[str]:
-    """Faults at objects of a kind and a name."""
+    """Rules at objects of a kind and a name."""
     return {
-        flaw.fault.id
-        for flaw in flaws(whole(objects))
-        if kind in ("", flaw.manifest.kind) and name in ("", flaw.manifest.name)
+        finding.rule.id
+        for finding in findings(whole(objects))
+        if kind in ("", finding.manifest.kind) and name in ("", finding.manifest.name)
     }
 
 
@@ -102,7 +102,7 @@ def subject_of(objects: Sequence[Manifest]) -> dict[str, str]:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_examples_grant_nothing_too_much(example: str) -> None:
-    assert list(flaws(whole(synced(example)))) == []
+    assert list(findings(whole(synced(example)))) == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -110,8 +110,8 @@ def test_the_examples_grant_nothing_too_much(example: str) -> None:
 def test_every_power_is_reported_at_the_rule(example: str, fault: str, group: str, resource: str, verb: str) -> None:
     objects = synced(example)
     for role in roles(objects):
-        found = list(flaws(whole(with_rule(objects, role, group, resource, verb))))
-        places = {(each.fault.id, each.manifest.namespace, each.manifest.name, each.path) for each in found}
+        found = list(findings(whole(with_rule(objects, role, group, resource, verb))))
+        places = {(each.rule.id, each.manifest.namespace, each.manifest.name, each.path) for each in found}
         assert places == {(fault, role.namespace, role.name, ("rules", len(role.body["rules"])))}
 
 
@@ -138,8 +138,8 @@ def test_powers_over_the_cluster_are_reported_at_the_binding(
 ) -> None:
     objects = synced("prod-use1")
     more = cluster_wide(subject or subject_of(objects), group, resource, verb)
-    found = list(flaws(whole([*objects, *more])))
-    assert [(each.fault.id, each.manifest.kind, each.path) for each in found] == [
+    found = list(findings(whole([*objects, *more])))
+    assert [(each.rule.id, each.manifest.kind, each.path) for each in found] == [
         (fault, "ClusterRoleBinding", ("subjects", 0))
     ]
 
@@ -166,7 +166,7 @@ def test_built_in_roles_are_known(role: str, faults: set[str]) -> None:
         body = {**binding.body, "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}}
         broken = [replace(each, body=body) if each is binding else each for each in objects]
         assert ids(broken, kind="RoleBinding", name=binding.name) == faults
-        assert {each.path for each in flaws(whole(broken))} <= {("roleRef", "name")}
+        assert {each.path for each in findings(whole(broken))} <= {("roleRef", "name")}
 
 
 def test_what_aggregates_to_a_built_in_role_counts() -> None:
@@ -217,7 +217,7 @@ def test_a_group_of_two_tenants_is_told_at_both() -> None:
     mine = next(each for each in objects if each.kind == "RoleBinding" and each.namespace == "embeddings")
     subjects = [*mine.body["subjects"], {"apiGroup": RBAC, "kind": "Group", "name": "oidc:research"}]
     broken = [replace(each, body={**each.body, "subjects": subjects}) if each is mine else each for each in objects]
-    found = [(each.fault.id, each.manifest.namespace, each.path) for each in shared_members.flaws(whole(broken))]
+    found = [(each.rule.id, each.manifest.namespace, each.path) for each in shared_members.findings(whole(broken))]
     assert ("RBA010", "embeddings", ("subjects", 1, "name")) in found
     assert {each[0] for each in found} == {"RBA010"}
     assert len(found) == 2
@@ -236,8 +236,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: devs}]
 """
     )
-    assert list(flaws(tree(text, is_whole=False))) == []
-    assert {each.fault.id for each in flaws(tree(text.replace("team", "gpuc.dev/tenant"), is_whole=False))} == {
+    assert list(findings(tree(text, is_complete=False))) == []
+    assert {each.rule.id for each in findings(tree(text.replace("team", "gpuc.dev/tenant"), is_complete=False))} == {
         "RBA002",
         "RBA005",
     }
@@ -263,9 +263,9 @@ def test_no_value_at_any_place_stops_the_judge(value: str) -> None:
             one = f"---\napiVersion: {RBAC}/v1\nkind: ClusterRole\nmetadata: {{name: r, labels: {value}}}\n{role}\n"
             other = binding[1:-1].replace(", subjects", "\nsubjects")
             other = f"---\napiVersion: {RBAC}/v1\nkind: RoleBinding\nmetadata: {{name: b, namespace: blue}}\n{other}\n"
-            for is_whole in (True, False):
-                made = tree(text + (one + other).replace("VALUE", value), is_whole=is_whole)
-                assert unsound(flaws(made), made.manifests) == []
+            for is_complete in (True, False):
+                made = tree(text + (one + other).replace("VALUE", value), is_complete=is_complete)
+                assert unsound(findings(made), made.manifests) == []
 
 
 def test_the_built_in_roles_are_those_of_kubernetes(shared: Path) -> None:
@@ -292,9 +292,9 @@ def test_the_built_in_roles_are_those_of_kubernetes(shared: Path) -> None:
 
 
 def powers(grants: Sequence[Grant]) -> set[tuple[str, str, str, str]]:
-    """Fault, API group, resource and verb of everything that some rules grant too much anywhere."""
+    """Rule, API group, resource and verb of everything that some rules grant too much anywhere."""
     return {
-        (each.power.fault.id, each.group, each.resource, verb)
+        (each.power.rule.id, each.group, each.resource, verb)
         for grant in grants
         for each in held(grant)
         for verb in each.verbs

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.isolation import flaws
+from gpuc.isolation import findings
 from gpuc.isolation.assumptions import Basis, assumptions
 from gpuc.isolation.proof import Gate, Reach
 from gpuc.isolation.tenancy import labelled_tenancy
@@ -92,7 +92,7 @@ def tenant_of(objects: tuple[Manifest, ...], namespace: str) -> str:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_is_isolated(example: str) -> None:
-    assert list(flaws(whole(synced(example)))) == []
+    assert list(findings(whole(synced(example)))) == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -105,10 +105,10 @@ def test_every_widened_rule_is_reported_at_its_policy(example: str) -> None:
         if tenant_of(objects, policy.namespace) == other:
             other = next(tenant for tenant in ("research", "retrieval", "foundation") if tenant_known(objects, tenant))
         for what, broken in widenings(policy, other):
-            found = list(flaws(whole((*objects[:position], broken, *objects[position + 1 :]))))
-            assert {flaw.manifest.name for flaw in found} == {policy.name}, what
-            assert {flaw.manifest.namespace for flaw in found} == {policy.namespace}, what
-            assert {flaw.fault.id for flaw in found} <= {"ISO001", "ISO002"}, what
+            found = list(findings(whole((*objects[:position], broken, *objects[position + 1 :]))))
+            assert {finding.manifest.name for finding in found} == {policy.name}, what
+            assert {finding.manifest.namespace for finding in found} == {policy.namespace}, what
+            assert {finding.rule.id for finding in found} <= {"ISO001", "ISO002"}, what
             tried += 1
     print(f"{example}: {tried} widened rules")
     assert tried > 150
@@ -133,16 +133,16 @@ def test_two_ends_that_open_are_an_error_that_names_both_rules(example: str) -> 
                 id(caller): changed(caller, lambda spec, rule=rule_out: spec["egress"].append(rule)),
                 id(called): changed(called, lambda spec, rule=rule_in: spec["ingress"].append(rule)),
             }
-            found = list(flaws(whole([broken.get(id(each), each) for each in objects])))
-            errors = [flaw for flaw in found if flaw.fault.id == "ISO001"]
-            assert {(flaw.manifest.namespace, flaw.path) for flaw in errors} == {
+            found = list(findings(whole([broken.get(id(each), each) for each in objects])))
+            errors = [finding for finding in found if finding.rule.id == "ISO001"]
+            assert {(finding.manifest.namespace, finding.path) for finding in errors} == {
                 (caller.namespace, ("spec", "egress", 1, "to", 0)),
                 (called.namespace, ("spec", "ingress", 1, "from", 0)),
             }
-            for flaw in errors:
-                other = called if flaw.manifest.namespace == caller.namespace else caller
-                assert f"NetworkPolicy {other.namespace}/allow-tenant ({other.file}: spec." in flaw.message
-                assert "on TCP 8080;" in flaw.message
+            for finding in errors:
+                other = called if finding.manifest.namespace == caller.namespace else caller
+                assert f"NetworkPolicy {other.namespace}/allow-tenant ({other.file}: spec." in finding.message
+                assert "on TCP 8080;" in finding.message
 
 
 def shared_tenants(objects: tuple[Manifest, ...]) -> list[Manifest]:
@@ -157,13 +157,13 @@ def test_a_namespace_without_policies_is_reported_at_the_namespace(example: str)
     objects = synced(example)
     for space in shared_tenants(objects):
         kept = [each for each in objects if (each.kind, each.namespace) != ("NetworkPolicy", space.name)]
-        found = list(flaws(whole(kept)))
-        assert {(flaw.manifest.kind, flaw.manifest.name) for flaw in found} == {("Namespace", space.name)}
+        found = list(findings(whole(kept)))
+        assert {(finding.manifest.kind, finding.manifest.name) for finding in found} == {("Namespace", space.name)}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_dropped_policies_are_reported_exactly_where_pods_are_open(example: str) -> None:
-    """Each choice of at most two policies of a namespace is kept: what they still isolate is no flaw."""
+    """Each choice of at most two policies of a namespace is kept: what they still isolate is no finding."""
     objects, opened = synced(example), 0
     by_space: dict[str, list[Manifest]] = {}
     for each in objects:
@@ -174,9 +174,9 @@ def test_dropped_policies_are_reported_exactly_where_pods_are_open(example: str)
         others = [each for each in objects if (each.kind, each.namespace) != ("NetworkPolicy", space)]
         for left in (left for count in range(3) for left in combinations(policies, count)):
             types = {name for each in left for name in each.body["spec"]["policyTypes"]}
-            found = list(flaws(whole([*others, *left])))
+            found = list(findings(whole([*others, *left])))
             assert bool(found) == (types != {"Ingress", "Egress"}), [each.name for each in left]
-            assert {(flaw.manifest.kind, flaw.manifest.name) for flaw in found} <= {("Namespace", space)}
+            assert {(finding.manifest.kind, finding.manifest.name) for finding in found} <= {("Namespace", space)}
             opened += bool(found)
     assert opened > 5
 
@@ -190,9 +190,9 @@ def test_a_denial_that_selects_some_pods_isolates_no_others(example: str) -> Non
             if (each.kind, each.namespace) == ("NetworkPolicy", space) else each
             for each in objects
         ]  # fmt: skip
-        found = list(flaws(whole(broken)))
-        assert {(flaw.manifest.kind, flaw.manifest.name) for flaw in found} == {("Namespace", space)}
-        assert all("selects pods with other labels" in flaw.message for flaw in found)
+        found = list(findings(whole(broken)))
+        assert {(finding.manifest.kind, finding.manifest.name) for finding in found} == {("Namespace", space)}
+        assert all("selects pods with other labels" in finding.message for finding in found)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -211,8 +211,8 @@ def test_a_changed_tenant_label_is_reported_at_the_namespace(example: str, label
         elif label:
             labels["gpuc.dev/tenant"] = label
         broken = [replace(each, labels=labels) if each is space else each for each in objects]
-        at = [flaw for flaw in flaws(whole(broken)) if flaw.manifest.name == space.name]
-        assert "ISO004" in {flaw.fault.id for flaw in at}
+        at = [finding for finding in findings(whole(broken)) if finding.manifest.name == space.name]
+        assert "ISO004" in {finding.rule.id for finding in at}
 
 
 def test_a_privileged_namespace_needs_a_constraint() -> None:
@@ -229,20 +229,20 @@ def test_a_privileged_namespace_needs_a_constraint() -> None:
         broken = [each for each in objects if each is not fence]
         if change is not None:
             broken.append(replace(fence, body={"spec": {**fence.body["spec"], **change}}))
-        found = [(flaw.fault.id, flaw.manifest.name) for flaw in flaws(whole(broken))]
+        found = [(finding.rule.id, finding.manifest.name) for finding in findings(whole(broken))]
         assert found == [("ISO003", "research-train"), ("ISO003", "search-train")]
 
 
 @pytest.mark.parametrize("action", ["warn", "dryrun"])
 def test_a_constraint_that_refuses_nothing_breaks_the_proof(action: str) -> None:
-    """No flaw, for a policy is rolled out in stages; but what the proof rests on is false until it denies."""
+    """No finding, for a policy is rolled out in stages; but what the proof rests on is false until it denies."""
     objects = [
         replace(each, body={"spec": {**each.body["spec"], "enforcementAction": action}})
         if each.kind == "GpucHostNetwork" else each
         for each in synced("prod-use1")
     ]  # fmt: skip
     made = whole(objects)
-    assert list(flaws(made)) == []
+    assert list(findings(made)) == []
     reach = Reach(read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made))
     broken = [each.because for each in assumptions(made, reach) if each.basis is Basis.BROKEN]
     assert broken == ["neither Pod Security nor a constraint refuses it in research-train, search-train"]

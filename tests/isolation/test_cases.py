@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuc.isolation import flaws
+from gpuc.isolation import findings
 from gpuc.isolation.assumptions import Basis, assumptions
 from gpuc.isolation.matrix import State, verdicts
 from gpuc.isolation.proof import Reach
@@ -31,10 +31,10 @@ def between(made: ObjectSet, pods: str = "") -> dict[tuple[str, str], tuple[str,
     return {(one.caller, one.called): (one.state.value, described(one.ports)) for one in verdicts(reach)}
 
 
-def ids(text: str, *, is_whole: bool = True) -> list[tuple[str, str, str]]:
-    """Fault, kind and namespace or name of each flaw."""
-    found = flaws(tree(text, is_whole=is_whole))
-    return [(each.fault.id, each.manifest.kind, each.manifest.namespace or each.manifest.name) for each in found]
+def ids(text: str, *, is_complete: bool = True) -> list[tuple[str, str, str]]:
+    """Rule, kind and namespace or name of each finding."""
+    found = findings(tree(text, is_complete=is_complete))
+    return [(each.rule.id, each.manifest.kind, each.manifest.namespace or each.manifest.name) for each in found]
 
 
 def test_without_any_policy_nothing_is_promised() -> None:
@@ -123,11 +123,11 @@ def test_an_exception_is_declared_by_a_reason_and_a_name() -> None:
 
 def test_of_files_only_rules_that_stand_there_count() -> None:
     """A missing denial may stand in another file; two rules that let pods through stay open whatever stands there."""
-    assert ids(TWO + policy("blue", DENY), is_whole=False) == []
+    assert ids(TWO + policy("blue", DENY), is_complete=False) == []
     inward = "{podSelector: {}, ingress: [{from: [{namespaceSelector: {}}]}]}"
     text = TWO + policy("red", inward, "in") + policy("blue", TO_RED, "out")
-    assert [each[0] for each in ids(text, is_whole=False)] == ["ISO001", "ISO001"]
-    assert ids(text.replace("gpuc.dev/tenant", "team"), is_whole=False) == []
+    assert [each[0] for each in ids(text, is_complete=False)] == ["ISO001", "ISO001"]
+    assert ids(text.replace("gpuc.dev/tenant", "team"), is_complete=False) == []
 
 
 def test_a_policy_that_the_api_server_refuses_isolates_nothing() -> None:
@@ -178,10 +178,10 @@ def test_no_value_at_any_place_stops_the_judge(value: str) -> None:
         "spec: {match: [{excludedNamespaces: VALUE, processes: VALUE}, VALUE]}\n"
     )
     for spec in specs:
-        for is_whole in (True, False):
+        for is_complete in (True, False):
             text = TWO + spaces + constraint.replace("VALUE", value) + policy("blue", spec.replace("VALUE", value))
-            made = tree(text, is_whole=is_whole)
-            list(flaws(made))
+            made = tree(text, is_complete=is_complete)
+            list(findings(made))
             for tenancy in (labelled_tenancy(made), separate_tenancy(made)):
                 reach = Reach(read_policies(made.of(GROUP, "NetworkPolicy")), tenancy)
                 assert assumptions(made, reach)
@@ -202,11 +202,11 @@ def test_foreign_namespaces_are_tenants_but_for_those_of_the_platform() -> None:
         f"---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n"
         for name in ("shop", "kube-system", "argocd")
     )
-    made = tree(text + policy("shop", DENY) + policy("bank", DENY), is_whole=False)
+    made = tree(text + policy("shop", DENY) + policy("bank", DENY), is_complete=False)
     tenancy = separate_tenancy(made)
     assert tenancy.names == ("bank", "shop")
     assert tenancy.unlabelled == ("bank",)
-    assert list(flaws(made)) == []
+    assert list(findings(made)) == []
 
 
 def test_a_hundred_tenants_are_proven() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gpuc.isolation.dns_egress import flaws
+from gpuc.isolation.dns_egress import findings
 from gpuc.lint.load.objects import Reading
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import place
+from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import EXAMPLES, ROOT
@@ -20,21 +20,24 @@ from tests.conftest import EXAMPLES, ROOT
 Told = list[tuple[str, str]]
 
 
-def told(manifests: tuple[Manifest, ...], *, is_whole: bool) -> Told:
-    return [(str(flaw.manifest), place(flaw.path)) for flaw in flaws(ObjectSet(manifests, is_whole=is_whole))]
+def told(manifests: tuple[Manifest, ...], *, is_complete: bool) -> Told:
+    return [
+        (str(finding.manifest), place(finding.path))
+        for finding in findings(ObjectSet(manifests, is_complete=is_complete))
+    ]
 
 
 def lint(text: str) -> Told:
     reading = Reading()
     reading.add("tree.yaml", text)
     assert not reading.findings
-    return told(tuple(reading.manifests), is_whole=False)
+    return told(tuple(reading.manifests), is_complete=False)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-@pytest.mark.parametrize("is_whole", [True, False])
-def test_our_own_tenants_find_names(name: str, is_whole: bool) -> None:
-    assert told(compiled_spec(ROOT, f"specs/{name}.yaml").objects, is_whole=is_whole) == []
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_our_own_tenants_find_names(name: str, is_complete: bool) -> None:
+    assert told(compiled_spec(ROOT, f"specs/{name}.yaml").objects, is_complete=is_complete) == []
 
 
 def gone(spec: Any) -> None:
@@ -49,13 +52,13 @@ def misspelt_namespace(spec: Any) -> None:
     spec["egress"][0]["to"][0]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] = "kube-sytem"
 
 
-@pytest.mark.parametrize("is_whole", [True, False])
+@pytest.mark.parametrize("is_complete", [True, False])
 @pytest.mark.parametrize(
     ("change", "where"),
     [(gone, "ports"), (misspelt_pods, "to[0]"), (misspelt_namespace, "to[0]")],
 )  # fmt: skip
 def test_a_rule_that_leads_nowhere_is_told_at_its_peer(
-    change: Callable[[Any], None], where: str, is_whole: bool
+    change: Callable[[Any], None], where: str, is_complete: bool
 ) -> None:
     tree = compiled_spec(ROOT, "specs/prod-use1.yaml").objects
     key = ("NetworkPolicy", "research-lab", "allow-dns")
@@ -63,9 +66,9 @@ def test_a_rule_that_leads_nowhere_is_told_at_its_peer(
     body = deepcopy(broken.body)
     change(body["spec"])
     made = tuple(replace(each, body=body) if each is broken else each for each in tree)
-    assert told(made, is_whole=is_whole) == [("NetworkPolicy research-lab/allow-dns", f"spec.egress[0].{where}")]
+    assert told(made, is_complete=is_complete) == [("NetworkPolicy research-lab/allow-dns", f"spec.egress[0].{where}")]
     without = tuple(each for each in tree if each is not broken)
-    assert told(without, is_whole=is_whole) == [("NetworkPolicy research-lab/default-deny", "spec.policyTypes")]
+    assert told(without, is_complete=is_complete) == [("NetworkPolicy research-lab/default-deny", "spec.policyTypes")]
 
 
 WEB = """

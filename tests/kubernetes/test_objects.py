@@ -91,7 +91,7 @@ def test_pools_are_found_by_what_their_nodes_can_have() -> None:
     types = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["p5.48xlarge"]}
     open_ = {"key": "example.com/rack", "operator": "Exists"}
     tree = ObjectSet(
-        [_pool("a", {"t": "x"}, types), _pool("b", {"t": "y"}, open_), _pool("c", {}, replicas=2)], is_whole=True
+        [_pool("a", {"t": "x"}, types), _pool("b", {"t": "y"}, open_), _pool("c", {}, replicas=2)], is_complete=True
     )
     nodes = Nodes(tree)
 
@@ -114,7 +114,7 @@ def test_overlays_are_ordered_and_those_that_are_refused_left_out() -> None:
 
     tree = ObjectSet(
         [_pool("a", {}), overlay("o1", "In"), overlay("o2", "In"), overlay("o3", "In", weight=2), overlay("o4", "Is")],
-        is_whole=True,
+        is_complete=True,
     )
     pool = Nodes(tree).pools[0]
     assert [given.value.name for given in Overlays(tree).of(pool, "p5.48xlarge", {})] == ["o3", "o2", "o1"]

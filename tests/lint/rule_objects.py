@@ -12,7 +12,7 @@ from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 from gpuc.catalog.schemas.structural import Schema
-from gpuc.verify.mismatch import validator
+from gpuc.verify.schema_errors import validator
 
 Steps = tuple[str, ...]
 ANY = "*"

@@ -15,7 +15,7 @@ from gpuc.cli.crds_command import run_crds
 from gpuc.cli.main import main
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.crds.definitions import imports
-from gpuc.lint.crds.schemas import own_flaws, own_table
+from gpuc.lint.crds.schemas import crd_findings, own_table
 from gpuc.lint.load.objects import Reading
 from gpuc.lint.load.places import Places
 from tests.conftest import ROOT
@@ -44,11 +44,11 @@ def told(folder: Path, text: str, unjudged: Counter[str] | None = None) -> list[
     places.add("a.yaml", text)
     reading.add("a.yaml", text)
     found = []
-    for flaw in own_flaws(folder, reading.manifests, unjudged if unjudged is not None else Counter()):
-        index, *prefix = flaw.manifest.origin
+    for finding in crd_findings(folder, reading.manifests, unjudged if unjudged is not None else Counter()):
+        index, *prefix = finding.manifest.origin
         assert isinstance(index, int)
-        mark = places.mark("a.yaml", index, (*prefix, *flaw.path), on_key=flaw.on_key)
-        found.append((flaw.fault.id, mark.line, flaw.message))
+        mark = places.mark("a.yaml", index, (*prefix, *finding.path), on_key=finding.on_key)
+        found.append((finding.rule.id, mark.line, finding.message))
     return found
 
 

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpuc.cli.main import main
-from gpuc.lint.checks import flaws
+from gpuc.lint.checks import findings
 from gpuc.lint.load.objects import Reading
 from gpuc.objects.object_set import ObjectSet
-from gpuc.verify.schema import schema_flaws
+from gpuc.verify.schema import schema_findings
 from tests.conftest import EXAMPLES, ROOT
 
 POOL = """\
@@ -176,8 +176,8 @@ def test_no_strange_object_breaks_a_judge(objects: list[tuple[tuple[str, str], A
     reading = Reading()
     reading.add("f.json", "\n---\n".join(json.dumps(each, ensure_ascii=False) for each in documents))
     assert len(reading.manifests) == len(objects)
-    schema_flaws(reading.manifests, "1.35", as_written=True)
-    list(flaws(ObjectSet(reading.manifests, is_whole=False)))
+    schema_findings(reading.manifests, "1.35", as_written=True)
+    list(findings(ObjectSet(reading.manifests, is_complete=False)))
 
 
 def test_what_stands_twice_in_a_file_or_has_odd_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

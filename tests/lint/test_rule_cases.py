@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from gpuc.cli.crds_command import run_crds
-from gpuc.lint.crds.schemas import own_flaws
+from gpuc.lint.crds.schemas import crd_findings
 from gpuc.lint.load.objects import Reading
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from tests.conftest import ROOT
 from tests.lint.definitions import GROUP, TEXT, Case, definition, fields, rule
 from tests.lint.rule_cases import CASES, OF_ERRORS
@@ -30,12 +30,12 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "crds"
 
 
-def told(tables: Path, kind: str, value: Any) -> tuple[list[Flaw], Counter[str]]:
+def told(tables: Path, kind: str, value: Any) -> tuple[list[ObjectFinding], Counter[str]]:
     """What lint finds in an object, and what it cannot judge."""
     document = {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": "w"}, "it": value}
     reading, unjudged = Reading(), Counter[str]()
     reading.add("a.json", json.dumps(document))
-    return list(own_flaws(tables, reading.manifests, unjudged)), unjudged
+    return list(crd_findings(tables, reading.manifests, unjudged)), unjudged
 
 
 @pytest.mark.parametrize(("number", "case"), list(enumerate(CASES)), ids=[case.name for case in CASES])
@@ -44,12 +44,12 @@ def test_every_value_is_judged_as_a_server_does(tables: Path, number: int, case:
     for value in case.good:
         assert told(tables, kind, value) == ([], Counter()), value
     for value in case.bad:
-        flaws, unjudged = told(tables, kind, value)
-        assert {flaw.fault.id for flaw in flaws} == {"CRD001"}, value
+        findings, unjudged = told(tables, kind, value)
+        assert {finding.rule.id for finding in findings} == {"CRD001"}, value
         assert unjudged == {}, value
     for value, _ in case.unsure:
-        flaws, unjudged = told(tables, kind, value)
-        assert flaws == [], value
+        findings, unjudged = told(tables, kind, value)
+        assert findings == [], value
         assert unjudged, value
 
 
@@ -76,8 +76,8 @@ def test_findings_stand_where_the_server_puts_them(tables: Path) -> None:
     places = {"path and reason": ("it", "a.b"), "path of fields": ("it", "a", "b"), "item of a map list": ("it", 1)}
     for number, case in enumerate(CASES):
         if case.name in places:
-            flaws, _ = told(tables, f"Case{number}", case.bad[0])
-            assert [flaw.path for flaw in flaws] == [places[case.name]], case.name
+            findings, _ = told(tables, f"Case{number}", case.bad[0])
+            assert [finding.path for finding in findings] == [places[case.name]], case.name
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_findings_stand_where_the_server_puts_them(tables: Path) -> None:
 )
 def test_messages_are_those_of_the_server(tables: Path, name: str, message: str) -> None:
     number = next(index for index, case in enumerate(CASES) if case.name == name)
-    flaws, _ = told(tables, f"Case{number}", CASES[number].bad[0])
-    assert [flaw.message for flaw in flaws] == [message]
+    findings, _ = told(tables, f"Case{number}", CASES[number].bad[0])
+    assert [finding.message for finding in findings] == [message]
 
 
 @pytest.mark.parametrize("value", [2**70, -(2**70), float("inf"), float("nan"), "\ud800", [[]] * 3, {"": None}])
@@ -111,8 +111,8 @@ def test_a_text_of_a_format_that_is_not_read_is_said(tmp_path: Path) -> None:
     span = {**TEXT, "format": "duration", **rule("self != duration('1s')")}
     (tmp_path / "definition.json").write_text(json.dumps(definition(fields({"it": span}))))
     assert run_crds(["import", str(tmp_path / "definition.json"), "--into", str(tmp_path / "crds")]) == 0
-    flaws, unjudged = told(tmp_path / "crds", "Widget", "2 weeks")
-    assert flaws == []
+    findings, unjudged = told(tmp_path / "crds", "Widget", "2 weeks")
+    assert findings == []
     assert list(unjudged) == ['the rules of Widget w: the duration "2 weeks" is written in a way that is not read here']
 
 

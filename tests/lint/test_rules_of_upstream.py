@@ -14,7 +14,7 @@ import pytest
 from gpuc.cel.program import NotEvaluated, Value
 from gpuc.lint.crds import rules as crd_rules
 from gpuc.lint.crds.values import as_rules_see
-from gpuc.verify.mismatch import validator
+from gpuc.verify.schema_errors import validator
 from tests.lint.rule_objects import Maker, spots
 
 LEAST, MOST = 4, 24

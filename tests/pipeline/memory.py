@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Path, Stop
+from gpuc.diagnostics.finding import Finding, Path, StageError
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 from gpuc.pipeline.stages import compile_source
 from gpuc.source import Source, read
@@ -25,7 +25,7 @@ def compile_tree(name: str, tree: dict[str, Any]) -> tuple[list[Finding], list[A
     changed = replace(source(name), tree=tree, raw={})
     try:
         done = compile_source(changed, {})
-    except Stop as stop:
+    except StageError as stop:
         return list(stop.findings), []
     return list(done.findings), list(done.artifacts)
 

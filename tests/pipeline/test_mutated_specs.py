@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.diagnostics.finding import Path, Stop
+from gpuc.diagnostics.finding import Path, StageError
 from gpuc.lint import checks
 from gpuc.objects.object_set import emitted
 from gpuc.pipeline.stages import compile_source
@@ -84,14 +84,14 @@ def test_no_check_of_objects_finds_what_no_rule_says() -> None:
         mutated = replace(original, tree=mutate(original.tree, values, chance), raw={})
         try:
             done = compile_source(mutated, {})
-        except Stop:
+        except StageError:
             continue
         compiled += 1
         reported = {finding.id for finding in done.findings}
         more = [
-            flaw.finding()
-            for flaw in checks.flaws(emitted(done.artifacts))
-            if not {flaw.fault.id, SAME_CAUSE.get(flaw.fault.id)} & reported
+            finding.to_finding()
+            for finding in checks.findings(emitted(done.artifacts))
+            if not {finding.rule.id, SAME_CAUSE.get(finding.rule.id)} & reported
         ]
         assert more == [], number
     assert compiled > MUTATIONS // 4

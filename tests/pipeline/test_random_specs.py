@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpuc.manifest.output_file import sheets
+from gpuc.manifest.output_file import output_files
 from gpuc.synth.printer import Printer
 from tests.pipeline.memory import compile_tree
 from tests.pipeline.specs import Tree, specs
@@ -53,8 +53,8 @@ def test_random_specs_compile_to_the_same_bytes_twice(record_property) -> None:
         assert [finding for finding in findings if finding.is_error] == []
         assert artifacts
         again = compile_tree("prod-use1", tree)[1]
-        assert json.dumps([sheet.data for sheet in sheets(artifacts, "x").values()]) == json.dumps(
-            [sheet.data for sheet in sheets(again, "x").values()]
+        assert json.dumps([output_file.data for output_file in output_files(artifacts, "x").values()]) == json.dumps(
+            [output_file.data for output_file in output_files(again, "x").values()]
         )
         met.update({"cases", *features(tree)})
         if met["cases"] % 30 == 1:
@@ -86,5 +86,5 @@ def test_random_elements_may_leave(tree: Tree, data: st.DataObject) -> None:
 
 def printed(tree: Tree) -> dict[str, str]:
     with Printer() as printer:
-        printer.send(sheets(compile_tree("prod-use1", tree)[1], "specs/prod-use1.yaml").values())
+        printer.send(output_files(compile_tree("prod-use1", tree)[1], "specs/prod-use1.yaml").values())
         return printer.texts()

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from gpuc.diagnostics.finding import Stop
+from gpuc.diagnostics.finding import StageError
 from gpuc.emit.gatekeeper import gatekeeper
 from gpuc.emit.kueue import kueue
 from gpuc.emit.policy_facts import FACTS
@@ -226,7 +226,7 @@ validations: [{expression: variables.created, message: m}]
 def test_a_folder_that_cannot_be_understood_is_named(tmp_path: Path, text: str, complaint: str) -> None:
     (tmp_path / "policies/mine").mkdir(parents=True)
     (tmp_path / "policies/mine/policy.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         own_policies(tmp_path)
     (finding,) = stop.value.findings
     assert re.search(rf"policy mine: .*{complaint}", finding.message)
@@ -236,7 +236,7 @@ def test_a_folder_that_cannot_be_understood_is_named(tmp_path: Path, text: str, 
 def test_a_policy_folder_of_ours_that_is_a_link_elsewhere_is_refused_unread(tmp_path: Path) -> None:
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies/images").symlink_to(SOURCES / "images")
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         own_policies(tmp_path)
     (finding,) = stop.value.findings
     assert finding.message == "policies/images/policy.yaml: the file lies outside of policies/"
@@ -254,7 +254,7 @@ def test_a_folder_of_the_fleet_replaces_ours_unless_it_is_the_same(tmp_path: Pat
 def test_a_policy_file_of_the_fleet_that_is_none_is_a_finding(tmp_path: Path, text: str) -> None:
     (tmp_path / "policies/mine").mkdir(parents=True)
     (tmp_path / "policies/mine/policy.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         own_policies(tmp_path)
     assert all(finding.mark is not None for finding in stop.value.findings) and stop.value.findings
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from gpuc.diagnostics.finding import FAULTS, Fault, Severity
+from gpuc.diagnostics.finding import RULES, Rule, Severity
 from gpuc.diagnostics.report import explain
 from gpuc.diagnostics.usage import UsageError
 
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Fault("ZZZ001", Severity.WARNING, "Promises too much.", "Pods wait.", "https://example.com")
-    monkeypatch.setitem(FAULTS, "ZZZ001", made)
+    made = Rule("ZZZ001", Severity.WARNING, "Promises too much.", "Pods wait.", "https://example.com")
+    monkeypatch.setitem(RULES, "ZZZ001", made)
 
 
 @pytest.mark.parametrize("id", ["ZZZ001", "zzz-001", "Zzz001"])

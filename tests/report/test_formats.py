@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuc.diagnostics.finding import FAULTS, Fault, Finding, Mark, Severity
+from gpuc.diagnostics.finding import RULES, Finding, Mark, Rule, Severity
 from gpuc.diagnostics.report import FORMATS, render
 from gpuc.diagnostics.report.github import escape_data, escape_property
 from gpuc.diagnostics.report.result import Report
@@ -29,8 +29,8 @@ NOTE = Finding("ZZZ002", Severity.INFO, "left over", cluster="dev")
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Fault("ZZZ001", Severity.ERROR, "Promises too much.", "Pods wait.", "https://example.com/a doc")
-    monkeypatch.setitem(FAULTS, "ZZZ001", made)
+    made = Rule("ZZZ001", Severity.ERROR, "Promises too much.", "Pods wait.", "https://example.com/a doc")
+    monkeypatch.setitem(RULES, "ZZZ001", made)
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -15,7 +15,7 @@ from _pytest.mark import ParameterSet
 
 from gpuc import rules
 from gpuc.catalog import load
-from gpuc.diagnostics.finding import Finding, Stop
+from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.diagnostics.suppressions import accepted
 from gpuc.model import resolve
 from gpuc.source import Source, cluster_files, read
@@ -55,7 +55,7 @@ def judged(folder: Path, text: str) -> tuple[Source, list[Finding]]:
     source = read(folder, "specs/case.yaml")
     try:
         cluster = resolve(parse(source), source.file, load())
-    except Stop as stop:
+    except StageError as stop:
         return source, list(stop.findings)
     return source, accepted(rules.check(cluster), source.tree)
 
@@ -94,7 +94,7 @@ def test_every_rule_has_a_case_and_every_case_a_rule() -> None:
 def test_a_rule_is_named_told_and_shown(module: Path) -> None:
     """The function is called like its file; its docstring has a title and a reason; its case shows its id alone."""
     text = importlib.import_module(f"gpuc.rules.{module.parent.name}.{module.stem}")
-    fault = getattr(text, module.stem).fault
+    fault = getattr(text, module.stem).rule
     assert fault.title.endswith(".")
     assert fault.why.endswith(".")
     case = module.with_suffix(".yaml").read_text()

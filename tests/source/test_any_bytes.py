@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gpuc.diagnostics.finding import Stop
+from gpuc.diagnostics.finding import StageError
 from gpuc.source import read
 from gpuc.source.events import events
 
@@ -39,7 +39,7 @@ def reads_or_tells(root: pathlib.Path, data: bytes) -> bool:
     lines = data.count(b"\n") + data.count(b"\r") + 1
     try:
         source = read(root, "specs/a.yaml")
-    except Stop as stop:
+    except StageError as stop:
         marks = [finding.mark for finding in stop.findings]
         return bool(marks) and all(mark and 1 <= mark.line <= max(lines, 30) and mark.column >= 1 for mark in marks)
     return isinstance(source.tree, dict) and set(source.keys) < set(source.marks)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity, Stop
+from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError
 from gpuc.source import Source, cluster_files, read
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -27,7 +27,7 @@ def fleet(tmp_path: pathlib.Path, **files: str | bytes) -> pathlib.Path:
 
 
 def refused(root: pathlib.Path, file: str = "specs/a.yaml") -> tuple[Finding, ...]:
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         read(root, file)
     assert all(finding.mark for finding in stop.value.findings)
     return stop.value.findings

@@ -1,4 +1,4 @@
-"""Faults of shape: each at its line, with what was seen, what is allowed, and a fix where one is certain."""
+"""Rules of shape: each at its line, with what was seen, what is allowed, and a fix where one is certain."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.diagnostics.finding import Finding, Stop
+from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.source import read
 from gpuc.spec.parse import parse
 from tests.conftest import ROOT
@@ -25,7 +25,7 @@ def findings(root: Path, *edits: tuple[str, str]) -> list[Finding]:
     (root / "specs/base/eks.yaml").write_text(LAYER, encoding="utf-8")
     (root / "specs/prod-use1.yaml").write_text(text, encoding="utf-8")
     source = read(root, "specs/prod-use1.yaml")
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         parse(source)
     return [finding.__class__(**{**as_dict(finding), "mark": source.locate(finding.path, finding.on_key)})
             for finding in stop.value.findings]  # fmt: skip
@@ -97,7 +97,7 @@ def test_a_fault_in_a_layer_is_told_in_the_layer(tmp_path: Path) -> None:
     (tmp_path / "specs/base/eks.yaml").write_text(LAYER.replace("prune: confirm", "prune: always"), encoding="utf-8")
     (tmp_path / "specs/prod-use1.yaml").write_text(TEXT, encoding="utf-8")
     source = read(tmp_path, "specs/prod-use1.yaml")
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         parse(source)
     (finding,) = stop.value.findings
     mark = source.locate(finding.path)
@@ -112,7 +112,7 @@ def test_finding_13_a_destination_names_one_cluster(where: str, tmp_path: Path) 
     (tmp_path / "specs/base/eks.yaml").write_text(text, encoding="utf-8")
     (tmp_path / "specs/prod-use1.yaml").write_text(TEXT, encoding="utf-8")
     source = read(tmp_path, "specs/prod-use1.yaml")
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         parse(source)
     (finding,) = stop.value.findings
     mark = source.locate(finding.path, finding.on_key)

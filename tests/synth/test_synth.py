@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from gpuc.manifest.manifest import Artifact, Manifest, Text, Values
-from gpuc.manifest.output_file import sheets
+from gpuc.manifest.output_file import output_files
 from gpuc.synth import printer as synth
 from gpuc.synth.cdk8s import package_folder
-from gpuc.synth.printer import Printer, PrinterFailed
+from gpuc.synth.printer import Printer, PrinterError
 
 SPEC = "specs/prod-use1.yaml"
 HOSTILE = [
@@ -88,7 +88,7 @@ def printer() -> Iterator[Printer]:
 
 
 def printed(printer: Printer, *artifacts: Artifact) -> dict[str, str]:
-    printer.send(sheets(artifacts, SPEC).values())
+    printer.send(output_files(artifacts, SPEC).values())
     return printer.texts()
 
 
@@ -139,7 +139,7 @@ def test_what_is_not_refused_kubectl_reads_as_it_was(printer: Printer, tmp_path:
 def is_printed(printer: Printer, text: str) -> bool:
     try:
         printed(printer, Values("v.yaml", (), "c", {"a": text}))
-    except PrinterFailed as refusal:
+    except PrinterError as refusal:
         assert "misread" in str(refusal)
         return False
     return True
@@ -192,12 +192,12 @@ def test_the_header_names_the_spec_and_texts_stay_as_they_are(printer: Printer) 
 
 def test_a_file_is_not_emitted_twice() -> None:
     with pytest.raises(ValueError, match=r"v\.yaml is emitted twice"):
-        sheets([Values("v.yaml", (), "a", {}), Values("v.yaml", (), "b", {})], SPEC)
+        output_files([Values("v.yaml", (), "a", {}), Values("v.yaml", (), "b", {})], SPEC)
 
 
 def test_the_digest_of_a_sheet_follows_its_data() -> None:
     digests = {
-        sheets([config_map(**data)], spec)["a.yaml"].digest()
+        output_files([config_map(**data)], spec)["a.yaml"].digest()
         for data in ({"k": "1"}, {"k": "2"})
         for spec in ("specs/a.yaml", "specs/b.yaml")
     }
@@ -207,7 +207,7 @@ def test_the_digest_of_a_sheet_follows_its_data() -> None:
 def test_requests_and_answers_larger_than_any_pipe_do_not_wait_for_each_other(printer: Printer) -> None:
     clusters = [[config_map(file=f"{cluster}.yaml", k="x" * 3_000_000)] for cluster in range(3)]
     for cluster in clusters:
-        printer.send(sheets(cluster, SPEC).values())
+        printer.send(output_files(cluster, SPEC).values())
     for number, cluster in enumerate(clusters):
         texts = printer.texts()
         assert read_by_both_cheaply(texts[f"{number}.yaml"]) == cluster[0].document()
@@ -234,13 +234,13 @@ def read_by_both_cheaply(text: str) -> Any:
     ],
 )
 def test_what_would_be_altered_without_a_word_is_refused(printer: Printer, body: dict[str, Any], reason: str) -> None:
-    with pytest.raises(PrinterFailed) as failure:
+    with pytest.raises(PrinterError) as failure:
         printed(printer, Manifest("bad.yaml", (), "v1", "X", "a", body))
     assert reason in str(failure.value)
 
 
 def test_a_refusal_does_not_spoil_the_next_request(printer: Printer) -> None:
-    with pytest.raises(PrinterFailed):
+    with pytest.raises(PrinterError):
         printed(printer, Manifest("bad.yaml", (), "v1", "X", "a", {"a": None}))
     assert "name: a" in printed(printer, config_map())["a.yaml"]
 
@@ -272,7 +272,7 @@ def test_a_broken_node_is_one_line_and_no_wait(
     fake_node(tmp_path, script, monkeypatch)
     if "sleep" in script:
         monkeypatch.setattr(synth, "PATIENCE_SECONDS", 1)
-    with Printer.start() as printer, pytest.raises(PrinterFailed) as failure:
+    with Printer.start() as printer, pytest.raises(PrinterError) as failure:
         printed(printer, config_map(k="x" * size))
     assert reason in str(failure.value)
     assert "\n" not in str(failure.value)
@@ -281,7 +281,7 @@ def test_a_broken_node_is_one_line_and_no_wait(
 def test_after_a_broken_node_a_new_one_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_node(tmp_path, "exit 1", monkeypatch)
     with Printer() as printer:
-        with pytest.raises(PrinterFailed):
+        with pytest.raises(PrinterError):
             printed(printer, config_map("old"))
         monkeypatch.undo()
         assert "name: new" in printed(printer, config_map("new"))["a.yaml"]
@@ -292,10 +292,10 @@ def test_node_starts_where_the_standard_streams_are_closed() -> None:
 for stream in range(3):
     os.close(stream)
 from gpuc.manifest.manifest import Values
-from gpuc.manifest.output_file import sheets
+from gpuc.manifest.output_file import output_files
 from gpuc.synth.printer import Printer
 with Printer.start() as printer:
-    printer.send(sheets([Values("v.yaml", (), "c", {{"a": 1}})], "{SPEC}").values())
+    printer.send(output_files([Values("v.yaml", (), "c", {{"a": 1}})], "{SPEC}").values())
     os._exit(42 if printer.texts()["v.yaml"].endswith("a: 1\\n") else 1)
 """
     root = Path(synth.__file__).parents[1]
@@ -304,14 +304,14 @@ with Printer.start() as printer:
 
 def test_a_missing_node_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synth, "package_folder", lambda name: str(tmp_path))
-    with pytest.raises(PrinterFailed, match=r"Node cannot be started: .*No such file"):
+    with pytest.raises(PrinterError, match=r"Node cannot be started: .*No such file"):
         Printer.start()
 
 
 def test_node_inherits_nothing_but_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_node(tmp_path, f"env > {tmp_path}/env; echo '{{}}'; cat", monkeypatch)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    with Printer.start() as printer, pytest.raises(PrinterFailed):
+    with Printer.start() as printer, pytest.raises(PrinterError):
         printed(printer, config_map())
     names = {line.partition("=")[0] for line in (tmp_path / "env").read_text().splitlines()}
     assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"PATH"}
@@ -320,7 +320,7 @@ def test_node_inherits_nothing_but_the_path(tmp_path: Path, monkeypatch: pytest.
 def test_abandoning_ends_node() -> None:
     printer = Printer.start()
     pid = printer._pid
-    printer.send(sheets([config_map(k="x" * 2_000_000)], SPEC).values())
+    printer.send(output_files([config_map(k="x" * 2_000_000)], SPEC).values())
     printer.abandon()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

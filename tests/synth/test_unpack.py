@@ -12,10 +12,10 @@ from gpuc.synth import cdk8s as unpack
 
 PRINT = """
 from gpuc.manifest.manifest import Manifest
-from gpuc.manifest.output_file import sheets
+from gpuc.manifest.output_file import output_files
 from gpuc.synth.printer import Printer
 with Printer.start() as printer:
-    printer.send(sheets([Manifest("a.yaml", (), "v1", "X", "a", {})], "specs/a.yaml").values())
+    printer.send(output_files([Manifest("a.yaml", (), "v1", "X", "a", {})], "specs/a.yaml").values())
     print("kind: X" in printer.texts()["a.yaml"], printer._temporary)
 """
 

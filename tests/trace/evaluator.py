@@ -9,15 +9,15 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.fabric import BLOCK_NODES
 from gpuc.rehearse.outcome import Outcome, Request
-from gpuc.trace import PodSet, Site, Walk, Work
+from gpuc.trace import ClusterIndex, PodSet, TraceResult, Work
 
 
-def site(spec: CompiledSpec) -> Site:
+def site(spec: CompiledSpec) -> ClusterIndex:
     """The objects of a spec as the evaluator looks things up in them."""
-    return Site(ObjectSet(spec.synced, is_whole=True), {LEVEL_LABELS["block"]: BLOCK_NODES})
+    return ClusterIndex(ObjectSet(spec.synced, is_complete=True), {LEVEL_LABELS["block"]: BLOCK_NODES})
 
 
-def work_for(known: Site, queue: str, request: Request) -> Work:
+def work_for(known: ClusterIndex, queue: str, request: Request) -> Work:
     """A request as a Job in the first namespace of a ClusterQueue."""
     quantities = texts(request.pod)
     container = {"name": "work", "resources": {"requests": quantities, "limits": quantities}}
@@ -27,7 +27,7 @@ def work_for(known: Site, queue: str, request: Request) -> Work:
     return Work((PodSet(pod, request.pods, notes=notes),), local.namespace, local.name)
 
 
-def contradiction(seen: Outcome, walked: Walk, *, on_nodes: bool) -> str:
+def contradiction(seen: Outcome, walked: TraceResult, *, on_nodes: bool) -> str:
     """Where a walk is not what real programs did in an empty cluster; empty where it is.
 
     Args:

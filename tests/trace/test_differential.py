@@ -12,7 +12,7 @@ from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.scenes import all_scenes
-from gpuc.trace import Site, Stage, Walk, walk
+from gpuc.trace import ClusterIndex, Stage, TraceResult, trace_work
 from tests.conformance.differential import Case, kept_cases, random_cases
 from tests.conformance.lane import compiled
 from tests.conftest import EXAMPLES, ROOT
@@ -36,7 +36,7 @@ def example(name: str) -> CompiledSpec:
     return compiled_spec(ROOT, f"specs/{name}.yaml")
 
 
-def difference(expected: Outcome, seen: Walk) -> str:
+def difference(expected: Outcome, seen: TraceResult) -> str:
     """What the two do not agree about; empty where they do."""
     if seen.verdict != expected.verdict or (expected.by and seen.by != expected.by):
         return f"{seen.verdict} by {seen.by}"
@@ -64,9 +64,9 @@ def difference(expected: Outcome, seen: Walk) -> str:
     return "; ".join(told)
 
 
-def disagreement(known: Site, spec: CompiledSpec, queue: ClusterQueue, request: Request) -> str:
+def disagreement(known: ClusterIndex, spec: CompiledSpec, queue: ClusterQueue, request: Request) -> str:
     expected = expect(spec.cluster, queue, request)
-    seen = walk(known, work_for(known, queue.name, request), policies=False)
+    seen = trace_work(known, work_for(known, queue.name, request), policies=False)
     told = difference(expected, seen)
     return f"{queue.name} {request}\n  expected {expected}\n  seen {told}" if told else ""
 
@@ -111,7 +111,7 @@ def test_every_scene_ends_as_it_was_rehearsed(name: str) -> None:
     for scene in all_scenes(spec.cluster, FAMILIES):
         if scene.takes is None:
             continue
-        seen = walk(known, work_for(known, scene.queue, scene.takes))
+        seen = trace_work(known, work_for(known, scene.queue, scene.takes))
         expected = "admitted" if scene.expected.verdict in ("complete", "bound") else scene.expected.verdict
         if (seen.verdict, seen.by) != (expected, scene.expected.by):
             found.append(f"{scene.family} {scene.name}: {scene.expected}\n  seen {seen.failure}")

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gpuc.lint.checks.scheduling.unreachable_queues import flaws
+from gpuc.lint.checks.scheduling.unreachable_queues import findings
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from tests.conftest import EXAMPLES, ROOT
@@ -44,20 +44,20 @@ def broken(name: str, kind: str, object_name: str, change: Change) -> list[Manif
     return found
 
 
-def judged(manifests: list[Manifest], *, is_whole: bool = True) -> list[Flaw]:
-    return list(flaws(ObjectSet(manifests, is_whole=is_whole)))
+def judged(manifests: list[Manifest], *, is_complete: bool = True) -> list[ObjectFinding]:
+    return list(findings(ObjectSet(manifests, is_complete=is_complete)))
 
 
-def ids(found: list[Flaw]) -> set[str]:
-    return {each.fault.id for each in found}
+def ids(found: list[ObjectFinding]) -> set[str]:
+    return {each.rule.id for each in found}
 
 
-@pytest.mark.parametrize("is_whole", [True, False])
+@pytest.mark.parametrize("is_complete", [True, False])
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_what_gpuc_emits_lets_all_of_its_own_work_through(name: str, is_whole: bool) -> None:
+def test_what_gpuc_emits_lets_all_of_its_own_work_through(name: str, is_complete: bool) -> None:
     manifests = whole(name)
     assert any(each.kind == "Job" for each in manifests)
-    assert judged(manifests, is_whole=is_whole) == []
+    assert judged(manifests, is_complete=is_complete) == []
 
 
 def no_quota(body: Any) -> None:
@@ -67,8 +67,8 @@ def no_quota(body: Any) -> None:
 
 def test_a_flavor_of_which_a_queue_can_have_nothing() -> None:
     found = judged(broken("prod-use1", "ClusterQueue", "research", no_quota))
-    (flaw,) = [each for each in found if each.fault.id == "SCD001"]
-    assert (flaw.manifest.name, flaw.path) == ("research", ("spec", "resourceGroups", 0, "flavors", 2))
+    (finding,) = [each for each in found if each.rule.id == "SCD001"]
+    assert (finding.manifest.name, finding.path) == ("research", ("spec", "resourceGroups", 0, "flavors", 2))
 
 
 def without_slices(body: Any) -> None:
@@ -77,9 +77,9 @@ def without_slices(body: Any) -> None:
 
 def test_quota_of_slices_that_no_overlay_announces() -> None:
     found = judged(broken("prod-use1", "NodeOverlay", "lab-h100-p5-48xlarge", without_slices))
-    (flaw,) = [each for each in found if each.fault.id == "SCD002"]
-    assert flaw.manifest.name == "research"
-    assert "nvidia.com/mig-3g.40gb" in flaw.message
+    (finding,) = [each for each in found if each.rule.id == "SCD002"]
+    assert finding.manifest.name == "research"
+    assert "nvidia.com/mig-3g.40gb" in finding.message
     assert "SCD006" in ids(found), "the template that asks for such a slice never starts"
 
 
@@ -95,9 +95,9 @@ def other_architecture(body: Any) -> None:
 @pytest.mark.parametrize(("change", "path"), [(no_cores, "limits"), (other_architecture, "template")])
 def test_a_pool_that_can_start_not_one_node(change: Change, path: str) -> None:
     found = judged(broken("prod-use1", "NodePool", "train-h100", change))
-    (flaw,) = [each for each in found if each.fault.id == "SCD003"]
-    assert flaw.manifest.name == "train-h100"
-    assert flaw.path[1] == path
+    (finding,) = [each for each in found if each.rule.id == "SCD003"]
+    assert finding.manifest.name == "train-h100"
+    assert finding.path[1] == path
 
 
 def dynamic(body: Any) -> None:
@@ -106,10 +106,10 @@ def dynamic(body: Any) -> None:
 
 def test_a_topology_whose_nodes_nothing_makes() -> None:
     found = judged(broken("train-usw2", "NodePool", "core-h200", dynamic))
-    assert {(each.fault.id, each.manifest.name) for each in found} == {
+    assert {(each.rule.id, each.manifest.name) for each in found} == {
         ("KUE005", "core-h200"), ("SCD006", "core-h200"),
     }  # fmt: skip
-    assert judged(broken("train-usw2", "NodePool", "core-h200", dynamic), is_whole=False) != found
+    assert judged(broken("train-usw2", "NodePool", "core-h200", dynamic), is_complete=False) != found
 
 
 def tight(body: Any) -> None:
@@ -118,7 +118,7 @@ def tight(body: Any) -> None:
 
 def test_a_namespace_that_takes_no_pod() -> None:
     found = judged(broken("prod-use1", "LimitRange", "gpuc", tight))
-    assert {each.manifest.kind for each in found if each.fault.id == "SCD005"} == {"LimitRange"}
+    assert {each.manifest.kind for each in found if each.rule.id == "SCD005"} == {"LimitRange"}
 
 
 def too_many_gpus(body: Any) -> None:
@@ -131,7 +131,7 @@ def another_pool(body: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "is_whole", "id_", "words"),
+    ("change", "is_complete", "id_", "words"),
     [
         (too_many_gpus, True, "SCD006", "instance type"),
         (too_many_gpus, False, "SCD007", "instance type"),
@@ -139,10 +139,10 @@ def another_pool(body: Any) -> None:
         (another_pool, False, "SCD007", "quota"),
     ],
 )
-def test_work_that_never_starts(change: Change, is_whole: bool, id_: str, words: str) -> None:
-    (flaw,) = judged(broken("prod-use1", "Job", "train-h100", change), is_whole=is_whole)
-    assert (flaw.fault.id, flaw.manifest.kind) == (id_, "Job")
-    assert flaw.message.startswith(words)
+def test_work_that_never_starts(change: Change, is_complete: bool, id_: str, words: str) -> None:
+    (finding,) = judged(broken("prod-use1", "Job", "train-h100", change), is_complete=is_complete)
+    assert (finding.rule.id, finding.manifest.kind) == (id_, "Job")
+    assert finding.message.startswith(words)
 
 
 def test_files_without_queues_are_nobodys_business_here() -> None:
@@ -177,8 +177,8 @@ def test_strange_values_at_any_place_break_nothing(name: str, kind: str) -> None
             at = at[step]
         at[path[-1]] = STRANGE[number % len(STRANGE)]
         changed = [replace(each, body=body) if each is first else each for each in whole(name)]
-        for is_whole in (True, False):
-            assert unsound(judged(changed, is_whole=is_whole), changed) == []
+        for is_complete in (True, False):
+            assert unsound(judged(changed, is_complete=is_complete), changed) == []
 
 
 def test_long_chains_and_circles_of_cohorts_end() -> None:

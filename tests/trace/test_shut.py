@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from tests.conftest import EXAMPLES
 from tests.lint.checks.sound import unsound
 from tests.trace.test_flaws import STRANGE, broken, judged, whole
 
 
-def about(found: list[Flaw]) -> list[Flaw]:
-    return [each for each in found if each.fault.id in ("SCD008", "SCD009")]
+def about(found: list[ObjectFinding]) -> list[ObjectFinding]:
+    return [each for each in found if each.rule.id in ("SCD008", "SCD009")]
 
 
-def changed(name: str, kind: str, constraint: str, change: Callable[[Any], None]) -> list[Flaw]:
+def changed(name: str, kind: str, constraint: str, change: Callable[[Any], None]) -> list[ObjectFinding]:
     """What is told of queues and policies where one constraint's parameters are changed."""
     objects = broken(name, kind, constraint, lambda body: change(body["spec"].setdefault("parameters", {})))
     return about(judged(objects))
@@ -33,7 +33,7 @@ def test_each_resource_that_a_queue_gives_has_to_be_allowed(name: str) -> None:
             name, constraint.kind, constraint.name, lambda given, gone=resource: given["resources"].remove(gone)
         )
         expected = "SCD008" if constraint.body["spec"].get("enforcementAction") == "deny" else "SCD009"
-        places = {(each.fault.id, each.manifest.name, each.path) for each in found}
+        places = {(each.rule.id, each.manifest.name, each.path) for each in found}
         assert places == {(expected, constraint.name, ("spec", "parameters", "resources"))}
         assert all(resource in each.message for each in found)
 
@@ -51,7 +51,7 @@ def test_the_pool_of_a_flavor_may_be_chosen() -> None:
     found = changed(
         "train-usw2", "GpucPoolSelector", "pool-selector-multimodal", lambda given: given["pools"].remove("core-b200")
     )
-    assert {(each.fault.id, each.path) for each in found} == {("SCD008", ("spec", "parameters", "pools"))}
+    assert {(each.rule.id, each.path) for each in found} == {("SCD008", ("spec", "parameters", "pools"))}
     assert all("of flavor core-b200," in each.message for each in found)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpuc.objects.flaw import place
-from gpuc.verify.mismatch import Fit, validator
+from gpuc.objects.object_finding import place
+from gpuc.verify.schema_errors import ErrorKind, validator
 
 _CANDIDATES = (
     "a", "A", "abort", "1", "0", "1Gi", "10s", "1m", "1h", "10m0s", "5%", "0 0 * * *", "a.b/c",
@@ -26,7 +26,7 @@ _WRONG_TYPES: dict[str, Any] = {
 class Mistake:
     """A document with one thing wrong, and what should be said of it."""
 
-    fit: Fit
+    kind: ErrorKind
     place: str
     document: Any
 
@@ -125,11 +125,11 @@ def _fields(schema: dict[str, Any], value: dict[str, Any], path: list[str | int]
         for name in list(schema.get("properties", {})):
             wrong = f"{name}x"
             value[wrong] = "a"
-            yield Mistake(Fit.UNKNOWN, place([*path, wrong]), root)
+            yield Mistake(ErrorKind.UNKNOWN, place([*path, wrong]), root)
             del value[wrong]
     for name in schema.get("required", ()):
         kept = value.pop(name)
-        yield Mistake(Fit.MISSING, place([*path, name]), root)
+        yield Mistake(ErrorKind.MISSING, place([*path, name]), root)
         value[name] = kept
 
 
@@ -140,7 +140,7 @@ def _swapped(
     kept = owner[key]
     for wrong in _wrong(schema):
         owner[key] = wrong
-        yield Mistake(Fit.VALUE, place([*path, key]), root)
+        yield Mistake(ErrorKind.VALUE, place([*path, key]), root)
     owner[key] = kept
 
 

@@ -30,7 +30,7 @@ def subject(file: str, text: str) -> Subject:
     assert not reading.findings
     charts = CHART.findall(text)
     values = tuple(Values(file, (index,), charts[0], data) for _, index, data in reading.values)
-    return Subject(ObjectSet(reading.manifests, is_whole=True), "1.35", dict.fromkeys(charts), values)
+    return Subject(ObjectSet(reading.manifests, is_complete=True), "1.35", dict.fromkeys(charts), values)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
@@ -39,11 +39,13 @@ def test_findings_are_at_their_marks(case: Path) -> None:
     places.add(case.name, text)
     found = set()
     checked = subject(case.name, text)
-    for flaw in constraints.flaws(checked.tree) if case.parent.name == "constraints" else verify.flaws(checked):
-        index, *prefix = flaw.manifest.origin
+    for finding in (
+        constraints.findings(checked.tree) if case.parent.name == "constraints" else verify.findings(checked)
+    ):
+        index, *prefix = finding.manifest.origin
         assert isinstance(index, int)
-        mark = places.mark(case.name, index, (*prefix, *flaw.path), on_key=flaw.on_key)
-        found.add((mark.line, flaw.fault.id))
+        mark = places.mark(case.name, index, (*prefix, *finding.path), on_key=finding.on_key)
+        found.add((mark.line, finding.rule.id))
     wanted = {(number, mark[1]) for number, line in enumerate(text.splitlines(), 1) if (mark := MARK.search(line))}
     assert found == wanted
     assert len({id_ for _, id_ in wanted}) == 1
@@ -51,13 +53,13 @@ def test_findings_are_at_their_marks(case: Path) -> None:
 
 def test_every_check_has_a_module_of_its_name_and_a_case() -> None:
     for check in verify.CHECKS.discover():
-        assert check.fault.title.endswith(".") and check.fault.why.endswith(".")
+        assert check.rule.title.endswith(".") and check.rule.why.endswith(".")
     modules = [file for file in FOLDER.glob("*/*.py") if not file.name.startswith("_")]
     for file in modules:
         module = importlib.import_module(f"gpuc.verify.{file.parent.name}.{file.stem}")
         checks = {name: value for name, value in vars(module).items() if isinstance(value, Check)}
         if file.stem in checks:
-            assert MARK.search(file.with_suffix(".yaml").read_text())[1] == checks[file.stem].fault.id  # type: ignore[index]
+            assert MARK.search(file.with_suffix(".yaml").read_text())[1] == checks[file.stem].rule.id  # type: ignore[index]
         else:
             assert not file.with_suffix(".yaml").exists()
     assert len(verify.CHECKS.discover()) == sum(file.with_suffix(".yaml").exists() for file in modules)

@@ -8,7 +8,7 @@ import pytest
 
 from gpuc.diagnostics.finding import Finding
 from gpuc.manifest.manifest import Manifest
-from gpuc.verify.schema import schema_flaws
+from gpuc.verify.schema import schema_findings
 from tests.verify.findings import verify_schemas
 
 ORIGIN = ("spec", "pools", "train-h100")
@@ -197,6 +197,6 @@ def test_objects_of_one_file_follow_one_another() -> None:
 def test_people_may_leave_out_what_the_api_server_adds() -> None:
     pool = node_pool()
     pool.body["spec"]["disruption"] = {"consolidateAfter": "5m", "budgets": [{"reasons": ["Drifted"]}]}
-    assert schema_flaws([pool], "1.35", as_written=True) == []
-    (flaw,) = schema_flaws([pool], "1.35")
-    assert flaw.path == ("spec", "disruption", "budgets", 0, "nodes")
+    assert schema_findings([pool], "1.35", as_written=True) == []
+    (finding,) = schema_findings([pool], "1.35")
+    assert finding.path == ("spec", "disruption", "budgets", 0, "nodes")

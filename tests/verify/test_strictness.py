@@ -17,13 +17,13 @@ from gpuc.catalog.schemas import (
 )
 from gpuc.diagnostics.finding import Finding
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import place
-from gpuc.verify.mismatch import Fit, mismatches, validator
+from gpuc.objects.object_finding import place
+from gpuc.verify.schema_errors import ErrorKind, schema_errors, validator
 from tests.verify.findings import verify_schemas
 
 from .samples import Sampler, mistakes
 
-IDS = {Fit.UNKNOWN: "SCH001", Fit.VALUE: "SCH002", Fit.MISSING: "SCH003"}
+IDS = {ErrorKind.UNKNOWN: "SCH001", ErrorKind.VALUE: "SCH002", ErrorKind.MISSING: "SCH003"}
 PARAMETERS = {
     "type": "object",
     "required": ["maxGpus"],
@@ -79,7 +79,7 @@ def test_every_mistake_in_an_object_is_refused_at_its_place(kubernetes: str, api
     for mistake in mistakes(schema, body, definitions, SEEN if api in BUILTIN else set()):
         found = refused(api, kind, mistake.document, kubernetes, known.namespaced)
         told = [(item.id, f": {mistake.place}: " in item.message) for item in found]
-        assert (IDS[mistake.fit], True) in told, (mistake.fit, mistake.place, [item.message for item in found])
+        assert (IDS[mistake.kind], True) in told, (mistake.kind, mistake.place, [item.message for item in found])
 
 
 @pytest.mark.parametrize("name", [*COMPONENTS, "K8sNativeValidation", "Configuration"])
@@ -91,10 +91,10 @@ def test_every_mistake_in_values_is_refused_at_its_place(name: str) -> None:
     document = sampler.full(schema)
     compiled = validator(schema)
     assert sampler.missed == []
-    assert list(mismatches(compiled, document, schema)) == []
+    assert list(schema_errors(compiled, document, schema)) == []
     count = 0
     for mistake in mistakes(schema, document, schema.get("$defs", {}), set()):
-        told = [(item.fit, place(item.path)) for item in mismatches(compiled, mistake.document, schema)]
-        assert (mistake.fit, mistake.place) in told
+        told = [(item.kind, place(item.path)) for item in schema_errors(compiled, mistake.document, schema)]
+        assert (mistake.kind, mistake.place) in told
         count += 1
     assert count > 0

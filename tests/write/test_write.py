@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.diagnostics.finding import Stop
+from gpuc.diagnostics.finding import StageError
 from gpuc.manifest.manifest import Manifest, Text
-from gpuc.manifest.output_file import sheets
+from gpuc.manifest.output_file import output_files
 from gpuc.write import filesystem as tree
 from gpuc.write import transaction as journal
 from gpuc.write import writer as write
@@ -39,8 +39,8 @@ def output(cluster: str = "prod", **bodies: str) -> Output:
         for name, text in texts.items()
         if text
     ]
-    made = sheets(artifacts, f"specs/{cluster}.yaml")
-    printed = {file: sheet.data for file, sheet in made.items()}
+    made = output_files(artifacts, f"specs/{cluster}.yaml")
+    printed = {file: output_file.data for file, output_file in made.items()}
     return Output(cluster, printed, render(made, printed, VERSIONS, lambda path: f"specs/{cluster}.yaml"))
 
 
@@ -57,7 +57,7 @@ def contents(root: Path) -> dict[str, bytes]:
     }
 
 
-def ids(stop: pytest.ExceptionInfo[Stop]) -> list[str]:
+def ids(stop: pytest.ExceptionInfo[StageError]) -> list[str]:
     return [finding.id for finding in stop.value.findings]
 
 
@@ -184,7 +184,7 @@ def test_a_full_or_read_only_disk_at_any_step_leaves_whole_files_and_one_finding
     for number in range(count_steps(prepared(tmp_path / "count"), NEW)):
         root = prepared(tmp_path / str(number))
         monkeypatch.setattr(tree, "before_change", at_step(number, refusal))
-        with pytest.raises(Stop) as stop:
+        with pytest.raises(StageError) as stop:
             write.write(root, [NEW])
         assert ids(stop) == ["WRT005"]
         assert os.strerror(error) in stop.value.findings[0].message
@@ -203,7 +203,7 @@ def test_a_file_cut_short_by_a_limit_is_never_put_in_place(tmp_path: Path) -> No
         resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8))
         try:
             write.write(root, [output(a="much more than eight bytes\n")])
-        except Stop as stop:
+        except StageError as stop:
             os._exit(0 if [one.id for one in stop.findings] == ["WRT005"] else 1)
 
     before = contents(root)
@@ -228,7 +228,7 @@ def test_two_writers_at_once_leave_the_tree_of_one(tmp_path: Path) -> None:
 def test_a_writer_that_waits_in_vain_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write, "WAIT_SECONDS", 0.1)
     with SafeDir(tmp_path) as held, held.alone("out", 0):
-        with pytest.raises(Stop) as stop:
+        with pytest.raises(StageError) as stop:
             write.write(tmp_path, [OLD])
         assert ids(stop) == ["WRT004"]
     write.write(tmp_path, [OLD])
@@ -237,7 +237,7 @@ def test_a_writer_that_waits_in_vain_says_so(tmp_path: Path, monkeypatch: pytest
 def test_a_foreign_file_in_the_way_is_a_finding_and_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / A).parent.mkdir(parents=True)
     (tmp_path / A).write_text("mine\n")
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         write.write(tmp_path, [OLD])
     assert ids(stop) == ["WRT001"]
     assert A in stop.value.findings[0].message
@@ -277,7 +277,7 @@ def test_what_someone_put_in_the_way_after_a_crash_is_not_overwritten(tmp_path: 
     (tmp_path / "out/prod/new/new.yaml").parent.mkdir(exist_ok=True)
     (tmp_path / "out/prod/new/new.yaml").write_text("mine")
     for wanted in (OLD, NEW):
-        with pytest.raises(Stop) as stop:
+        with pytest.raises(StageError) as stop:
             write.write(tmp_path, [wanted])
         assert ids(stop) == ["WRT001"]
         assert (tmp_path / "out/prod/new/new.yaml").read_text() == "mine"
@@ -310,7 +310,7 @@ def test_an_index_that_names_a_path_elsewhere_is_refused(tmp_path: Path, evil: s
     read["files"][evil] = {"data": "", "sha256": ""}
     index.write_text(json.dumps(read))
     before = contents(tmp_path)
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         write.write(tmp_path, [NEW])
     assert ids(stop) == ["WRT003"]
     assert contents(tmp_path) == before
@@ -320,7 +320,7 @@ def test_an_index_that_names_a_path_elsewhere_is_refused(tmp_path: Path, evil: s
 def test_a_damaged_index_is_refused(tmp_path: Path, text: str) -> None:
     write.write(tmp_path, [OLD])
     (tmp_path / lock_file("prod")).write_text(text)
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         write.write(tmp_path, [NEW])
     assert ids(stop) == ["WRT003"]
     assert (tmp_path / A).read_text() == OLD.texts[A]
@@ -345,7 +345,7 @@ def test_a_journal_that_is_not_ours_is_refused(tmp_path: Path, rows: object) -> 
     (tmp_path / journal.ASIDE).mkdir()
     (tmp_path / journal.JOURNAL).write_text(json.dumps(rows))
     before = contents(tmp_path)
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         write.write(tmp_path, [NEW])
     assert ids(stop) == ["WRT003"]
     assert contents(tmp_path) == before
@@ -368,7 +368,7 @@ def test_no_link_is_followed_wherever_it_stands(tmp_path: Path, link: str) -> No
     (root / link).parent.mkdir(exist_ok=True)
     (root / link).symlink_to(outside / "moved")
     before = contents(tmp_path)
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         write.write(root, [NEW])
     assert set(ids(stop)) == {"WRT002"}
     assert contents(tmp_path) == before
@@ -386,7 +386,7 @@ def test_a_link_that_appears_while_writing_is_not_followed(tmp_path: Path, monke
             (root / "out/prod/karpenter/pools").symlink_to(outside)
 
     monkeypatch.setattr(tree, "before_change", hook)
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         write.write(root, [NEW])
     assert ids(stop) == ["WRT002"]
     assert list(outside.iterdir()) == []
@@ -399,21 +399,21 @@ def test_what_is_no_plain_file_is_refused_without_waiting(tmp_path: Path, kind: 
         os.mkfifo(tmp_path / A)
     else:
         (tmp_path / A).mkdir()
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         write.write(tmp_path, [OLD])
     assert ids(stop) == ["WRT002"]
 
 
 def test_a_text_for_another_place_is_refused(tmp_path: Path) -> None:
     evil = Output("prod", {"out/dev/a.yaml": "x", "out/prod/../x": "x"}, OLD.index)
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         write.write(tmp_path, [evil])
     assert ids(stop) == ["WRT002", "WRT002"]
     assert contents(tmp_path) == {}
 
 
 def test_a_tree_that_does_not_exist_is_a_finding(tmp_path: Path) -> None:
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(StageError) as stop:
         write.write(tmp_path / "nowhere", [OLD])
     assert ids(stop) == ["WRT005"]
     assert [one.id for one in stale(tmp_path / "nowhere", [OLD])] == ["WRT006"]
@@ -459,7 +459,7 @@ def test_the_index_says_where_each_object_comes_from() -> None:
         Manifest("out/prod/t.yaml", ("spec", "tenants", "t", 0), "v1", kind, "t", {}, namespace)
         for kind, namespace in (("Namespace", ""), ("ConfigMap", "t"))
     ]
-    made = sheets(objects, "specs/prod.yaml")
+    made = output_files(objects, "specs/prod.yaml")
     index = render(made, {"out/prod/t.yaml": "text"}, VERSIONS, lambda path: "specs/base/eks.yaml")
     read = json.loads(index)
     origin = {"path": ["spec", "tenants", "t", 0], "spec": "specs/base/eks.yaml"}
@@ -473,7 +473,7 @@ def test_the_index_says_where_each_object_comes_from() -> None:
 
 def test_only_an_untouched_file_of_the_same_data_and_versions_needs_no_print(tmp_path: Path) -> None:
     write.write(tmp_path, [OLD])
-    made = sheets((Text(file, (), text) for file, text in OLD.texts.items()), "specs/prod.yaml")
+    made = output_files((Text(file, (), text) for file, text in OLD.texts.items()), "specs/prod.yaml")
     lock = parse((tmp_path / lock_file("prod")).read_bytes(), "prod")
     with SafeDir(tmp_path) as opened:
         assert unchanged(made.values(), lock, VERSIONS, opened.read) == OLD.texts

@@ -18,7 +18,7 @@ from gpuc.rehearse.argocd.report import render
 from gpuc.rehearse.argocd.result import SyncResult
 
 if TYPE_CHECKING:
-    from gpuc.diagnostics.report.output import OutputFile
+    from gpuc.diagnostics.report.output import ReportFile
     from gpuc.pipeline.stages import CompiledSpec
     from gpuc.rehearse.argocd.programs import ArgoPrograms
     from gpuc.rehearse.programs import Programs
@@ -39,7 +39,7 @@ def run_argocd(
     files: Sequence[str],
     programs: Programs,
     options: RehearsalOptions,
-    outputs: Sequence[OutputFile],
+    outputs: Sequence[ReportFile],
     progress: Progress,
 ) -> int:
     """Runs Argo CD over specs, writes the reports, and returns the exit code.

@@ -123,7 +123,7 @@ def _is_tree(word: str) -> bool:
 
 def _of_specs(specs: list[str], label: str | None) -> Iterator[Proof]:
     from gpuc.cli.specs import find_root, select
-    from gpuc.diagnostics.finding import Stop
+    from gpuc.diagnostics.finding import StageError
     from gpuc.pipeline.stages import compiled_spec
     from gpuc.source import cluster_files
 
@@ -131,9 +131,9 @@ def _of_specs(specs: list[str], label: str | None) -> Iterator[Proof]:
     for file in select(root, Path.cwd(), specs) or cluster_files(root):
         try:
             spec = compiled_spec(root, file)
-        except Stop as stop:
+        except StageError as stop:
             raise UsageError(f"{file} has {len(stop.findings)} findings; `gpuc check` tells them") from None
-        tree = ObjectSet(spec.synced, is_whole=True)
+        tree = ObjectSet(spec.synced, is_complete=True)
         proof = _proof(spec.cluster.name, tree, labelled_tenancy(tree, label or TENANT_LABEL), spec.cluster)
         yield replace(proof, locate=_locator(spec))
 
@@ -147,7 +147,7 @@ def _of_files(paths: list[str], label: str | None, pods: Ranges | None) -> Proof
     gathered = gather(paths)
     for sentence in gathered.told:
         complain(sentence)
-    tree = ObjectSet(gathered.manifests, is_whole=False)
+    tree = ObjectSet(gathered.manifests, is_complete=False)
     proof = _proof(", ".join(paths), tree, _tenancy(tree, label, paths), pods=pods)
     return replace(proof, assumptions=[*_readable(gathered), *proof.assumptions], locate=gathered.locate)
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from gpuc.catalog.schemas import builtin_kinds, builtin_versions, table
 from gpuc.cli.options import LintOptions
-from gpuc.diagnostics.finding import Finding, Mark, Severity, fault
+from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
 from gpuc.diagnostics.report import render
 from gpuc.diagnostics.report.console import put
 from gpuc.diagnostics.report.result import Report
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
-from gpuc.lint.checks import flaws as flaws_among
+from gpuc.lint.checks import findings as findings_among
 from gpuc.lint.load.charts import (
     CONFIGURATION,
     Judged,
@@ -34,11 +34,11 @@ from gpuc.lint.load.kustomize import has_patches
 from gpuc.lint.load.objects import NO_OBJECT, Reading
 from gpuc.lint.load.places import Places
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw, place
+from gpuc.objects.object_finding import ObjectFinding, place
 from gpuc.objects.object_set import ObjectSet, dig, pairs
-from gpuc.verify.schema import NOT_CANONICAL, UNKNOWN_KIND, schema_flaws
+from gpuc.verify.schema import NOT_CANONICAL, UNKNOWN_KIND, schema_findings
 
-NOT_TEXT = fault(
+NOT_TEXT = declare_rule(
     "LNT005",
     Severity.ERROR,
     "A file cannot be read.",
@@ -105,7 +105,7 @@ def run_lint(words: list[str]) -> int:
         objects += len(reading.manifests)
         charts = _charts(reading, options, places, left)
         findings += [*reading.findings, *charts.findings, *_nameless(reading, options, places, left)]
-        findings += [_finding(flaw, places) for flaw in _flaws(reading, options, charts.values, left)]
+        findings += [_finding(finding, places) for finding in _object_findings(reading, options, charts.values, left)]
         left.others += reading.others
     report = Report(
         tuple(findings),
@@ -187,27 +187,29 @@ def _configurations(reading: Reading) -> Iterator[Part]:
                     yield Part(manifest.file, index, (*prefix, "data", key), text)
 
 
-def _flaws(reading: Reading, options: LintOptions, values: Mapping[str, Any], left: Left) -> list[Flaw]:
+def _object_findings(
+    reading: Reading, options: LintOptions, values: Mapping[str, Any], left: Left
+) -> list[ObjectFinding]:
     """What the judges find; kinds without a schema are counted, and so is what a tool fills in later."""
-    found: list[Flaw] = list(reading.flaws)
+    found: list[ObjectFinding] = list(reading.object_findings)
     others = reading.manifests
     if options.crds is not None:
-        from gpuc.lint.crds.schemas import own_flaws
+        from gpuc.lint.crds.schemas import crd_findings
 
         own = [each for each in others if _is_own(each, options.crds)]
         others = [each for each in others if not _is_own(each, options.crds)]
-        found += own_flaws(options.crds, own, left.others)
-    for flaw in schema_flaws(others, options.kubernetes, as_written=True):
-        if flaw.fault is UNKNOWN_KIND:
-            if flaw.manifest.kind == "Event":
+        found += crd_findings(options.crds, own, left.others)
+    for finding in schema_findings(others, options.kubernetes, as_written=True):
+        if finding.rule is UNKNOWN_KIND:
+            if finding.manifest.kind == "Event":
                 continue  # dumps have them; they record what happened and configure nothing
-            left.kinds[f"{flaw.manifest.api} {flaw.manifest.kind}"] += 1
-        elif flaw.fault is not NOT_CANONICAL:  # how Kubernetes would print a quantity is nobody's mistake
-            found.append(flaw)
-    found += flaws_among(ObjectSet(reading.manifests, is_whole=False, values=values))
-    if has_patches(reading.tools) and (shaky := [each for each in found if each.fault.id in _PATCHED_IN]):
+            left.kinds[f"{finding.manifest.api} {finding.manifest.kind}"] += 1
+        elif finding.rule is not NOT_CANONICAL:  # how Kubernetes would print a quantity is nobody's mistake
+            found.append(finding)
+    found += findings_among(ObjectSet(reading.manifests, is_complete=False, values=values))
+    if has_patches(reading.tools) and (shaky := [each for each in found if each.rule.id in _PATCHED_IN]):
         left.others["what patches of Kustomize may add: lint what `kubectl kustomize` prints"] += len(shaky)
-        found = [each for each in found if each.fault.id not in _PATCHED_IN]
+        found = [each for each in found if each.rule.id not in _PATCHED_IN]
     open_places = [each for each in found if is_filled_later(dig(each.manifest.document(), *each.path))]
     if open_places:
         left.others["values that a tool fills in later, such as ${NAME}: lint what it prints"] += len(open_places)
@@ -226,17 +228,17 @@ def _has_own(crds: Path, api: str, kind: str) -> bool:
 
 
 _LONGEST = 600
-"""So many characters are told of one flaw: values may be as long as files."""
+"""So many characters are told of one finding: values may be as long as files."""
 
 
-def _finding(flaw: Flaw, places: Places) -> Finding:
-    manifest = flaw.manifest
+def _finding(finding: ObjectFinding, places: Places) -> Finding:
+    manifest = finding.manifest
     index, *prefix = manifest.origin
     assert isinstance(index, int), "the origin of a read object begins with the index of its document"
-    mark = places.mark(manifest.file, index, (*prefix, *flaw.path), on_key=flaw.on_key)
-    message = flaw.message if len(flaw.message) <= _LONGEST else f"{flaw.message[:_LONGEST]}..."
-    parts = (str(manifest), place(flaw.path), message)
-    return flaw.fault.at((), ": ".join(filter(None, parts)), fix=flaw.fix, mark=mark)
+    mark = places.mark(manifest.file, index, (*prefix, *finding.path), on_key=finding.on_key)
+    message = finding.message if len(finding.message) <= _LONGEST else f"{finding.message[:_LONGEST]}..."
+    parts = (str(manifest), place(finding.path), message)
+    return finding.rule.at((), ": ".join(filter(None, parts)), fix=finding.fix, mark=mark)
 
 
 def _nameless(reading: Reading, options: LintOptions, places: Places, left: Left) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from gpuc.diagnostics.usage import SUMMARIES, UsageError
 
 if TYPE_CHECKING:
     from gpuc.cli.options import Options
-    from gpuc.diagnostics.report.output import OutputFile
+    from gpuc.diagnostics.report.output import ReportFile
     from gpuc.pipeline.pipeline import Outcome
 
 
@@ -108,7 +108,7 @@ def _run(command: str, words: list[str]) -> int:
     options: Options = parser_of(command).parse(words, Options())
     root = find_root(Path.cwd())
     files = select(root, Path.cwd(), options.specs)
-    outputs: list[OutputFile] = []
+    outputs: list[ReportFile] = []
     try:
         _prepare(outputs, options)
         outcome = _outcome(command, root, files, options)
@@ -122,16 +122,16 @@ def _run(command: str, words: list[str]) -> int:
     return int(any(finding.severity.value in counting for finding in outcome.findings))
 
 
-def _prepare(outputs: list[OutputFile], options: Options) -> None:
+def _prepare(outputs: list[ReportFile], options: Options) -> None:
     """Opens every file of --output, so that one that cannot be written is told before the work."""
     if not options.output:
         return
-    from gpuc.diagnostics.report.output import OutputFile
+    from gpuc.diagnostics.report.output import ReportFile
 
     for form, file in options.output:
         if any(os.path.realpath(file) == str(other.target) for other in outputs):
             raise UsageError(f"two reports cannot go to one file: {file}")
-        outputs.append(OutputFile(form, file))
+        outputs.append(ReportFile(form, file))
 
 
 def _outcome(command: str, root: Path, files: list[str] | None, options: Options) -> Outcome:
@@ -156,7 +156,7 @@ def _make(folder: Path) -> None:
         raise UsageError(f"nothing can be written into {folder}: {error.strerror}") from None
 
 
-def _report(outcome: Outcome, root: Path, options: Options, outputs: list[OutputFile], seconds: float) -> None:
+def _report(outcome: Outcome, root: Path, options: Options, outputs: list[ReportFile], seconds: float) -> None:
     from dataclasses import replace
 
     from gpuc.cli.specs import repository_prefix

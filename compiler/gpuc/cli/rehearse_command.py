@@ -24,7 +24,7 @@ from gpuc.rehearse.result import Result, tried, troubles
 from gpuc.rehearse.scenes import Scene
 
 if TYPE_CHECKING:
-    from gpuc.diagnostics.report.output import OutputFile
+    from gpuc.diagnostics.report.output import ReportFile
     from gpuc.rehearse.apply import Applied
     from gpuc.rehearse.plane import ControlPlane
     from gpuc.rehearse.programs import Programs
@@ -199,11 +199,11 @@ def _programs() -> Programs:
         raise UsageError(str(error)) from None
 
 
-def _open(options: RehearsalOptions) -> list[OutputFile]:
+def _open(options: RehearsalOptions) -> list[ReportFile]:
     """Opens every file of --output, so that one that cannot be written is told before the work."""
-    from gpuc.diagnostics.report.output import OutputFile
+    from gpuc.diagnostics.report.output import ReportFile
 
-    return [OutputFile(form, file) for form, file in options.output]
+    return [ReportFile(form, file) for form, file in options.output]
 
 
 @contextmanager

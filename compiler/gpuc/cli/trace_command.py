@@ -9,7 +9,7 @@ from pathlib import Path as File
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpuc.diagnostics.finding import Mark, Path, Stop
+from gpuc.diagnostics.finding import Mark, Path, StageError
 from gpuc.diagnostics.report.console import complain, put
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.spelling import did_you_mean
@@ -18,7 +18,7 @@ from gpuc.kubernetes.amounts import Amounts
 from gpuc.lint.load.gather import gather
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig
-from gpuc.trace import PodSet, Site, Work, walk, work_of
+from gpuc.trace import ClusterIndex, PodSet, Work, trace_work, work_of
 from gpuc.trace.limits import container_limits
 from gpuc.trace.report import Traced, render
 from gpuc.trace.work import requests
@@ -107,19 +107,19 @@ def run_trace(words: list[str]) -> int:
         raise UsageError("nothing to trace: name a queue by --queue, or a file with work by -f")
     try:
         objects = _objects(options.where)
-    except Stop:
+    except StageError:
         _tell_errors(options.where)
         return 1
     for sentence in objects.missing:
         complain(sentence)
-    site = Site(ObjectSet(objects.manifests, is_whole=objects.is_whole, values=objects.values))
+    site = ClusterIndex(ObjectSet(objects.manifests, is_complete=objects.is_complete, values=objects.values))
     works, lost = _works_of_file(site, options) if options.file else ([_described(site, options)], [])
-    traced = [Traced(work, walk(site, work), _asked(site, work), note) for work, note in works]
+    traced = [Traced(work, trace_work(site, work), _asked(site, work), note) for work, note in works]
     put(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
     return int(bool(objects.missing or lost) or any(each.walk.failure is not None for each in traced))
 
 
-def _asked(site: Site, work: Work) -> dict[str, Amounts]:
+def _asked(site: ClusterIndex, work: Work) -> dict[str, Amounts]:
     limits = container_limits(site, work.namespace)
     return {pods.name: requests(pods.pod, limits) for pods in work.pod_sets}
 
@@ -128,7 +128,7 @@ class Objects(NamedTuple):
     """What the work is walked through."""
 
     manifests: list[Manifest]
-    is_whole: bool
+    is_complete: bool
     """Whether they are all of a cluster."""
     locate: Locate
     missing: tuple[str, ...] = ()
@@ -186,7 +186,7 @@ def _tell_errors(where: list[str]) -> None:
     put(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
 
 
-def _works_of_file(site: Site, options: TraceOptions) -> tuple[list[tuple[Work, str]], list[str]]:
+def _works_of_file(site: ClusterIndex, options: TraceOptions) -> tuple[list[tuple[Work, str]], list[str]]:
     """The workloads of a file, each with its place, and what of the file could not be read."""
     gathered = gather([options.file])
     lost = list(gathered.told)
@@ -206,7 +206,7 @@ def _without_work(file: str, manifests: list[Manifest]) -> str:
     return f"no work whose pods gpuc knows in {file}: there is {kinds}; it knows {_KINDS}"
 
 
-def _named(site: Site, options: TraceOptions, work: Work, mark: Mark | None) -> tuple[Work, str]:
+def _named(site: ClusterIndex, options: TraceOptions, work: Work, mark: Mark | None) -> tuple[Work, str]:
     """Some work under what the options say instead of its own words; where it stands, and what is taken for granted."""
     queue = options.queue or work.queue
     namespace = options.namespace or work.namespace or _first_namespace(site, queue)
@@ -216,7 +216,7 @@ def _named(site: Site, options: TraceOptions, work: Work, mark: Mark | None) -> 
     return work._replace(queue=queue, namespace=namespace, priority=priority), note
 
 
-def _described(site: Site, options: TraceOptions) -> tuple[Work, str]:
+def _described(site: ClusterIndex, options: TraceOptions) -> tuple[Work, str]:
     known = sorted({each.name for each in site.tree.of(*_QUEUE)})
     if options.queue not in known:
         there = f"there are {', '.join(known)}" if known else f"there is none in {', '.join(options.where)}"
@@ -249,7 +249,7 @@ def _require_quantities(asked: dict[str, str]) -> None:
             raise UsageError(f"{name}: {error}") from None
 
 
-def _labels(site: Site, pool: str) -> dict[str, Any]:
+def _labels(site: ClusterIndex, pool: str) -> dict[str, Any]:
     """The node labels of a flavor, as a pod selects it."""
     flavor = site.flavor(pool)
     if flavor is None:
@@ -259,5 +259,5 @@ def _labels(site: Site, pool: str) -> dict[str, Any]:
     return dict(labels) if isinstance(labels, dict) else {}
 
 
-def _first_namespace(site: Site, queue: str) -> str:
+def _first_namespace(site: ClusterIndex, queue: str) -> str:
     return next((each.namespace for each in site.tree.of(*_QUEUE) if each.name == queue), "")

@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Generic, TypeVar
 
-from gpuc.diagnostics.finding import Fault, Severity, fault
+from gpuc.diagnostics.finding import Rule, Severity, declare_rule
 
 Subject = TypeVar("Subject")
 Found = TypeVar("Found")
@@ -22,9 +22,9 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Check(Generic[Subject, Found]):
-    """A fault, and the function that finds it in a subject."""
+    """A rule, and the function that finds it in a subject."""
 
-    fault: Fault
+    rule: Rule
     find: Callable[[Subject], Iterator[Found]]
 
 
@@ -42,7 +42,7 @@ class Checks(Generic[Subject, Found]):
 
         def register(find: Callable[[Subject], Iterator[Found]]) -> Check[Subject, Found]:
             title, _, why = (find.__doc__ or "").strip().partition("\n")
-            made = Check(fault(id, severity, title, " ".join(why.split()), source), find)
+            made = Check(declare_rule(id, severity, title, " ".join(why.split()), source), find)
             self._checks.append(made)
             return made
 
@@ -54,7 +54,7 @@ class Checks(Generic[Subject, Found]):
         for topic in sorted(entry.name for entry in os.scandir(folder) if entry.is_dir()):
             if topic.isidentifier() and not topic.startswith("_"):
                 list(modules(f"{self._package}.{topic}"))
-        return sorted(self._checks, key=lambda check: check.fault.id)
+        return sorted(self._checks, key=lambda check: check.rule.id)
 
 
 def modules(package: str) -> Iterator[ModuleType]:

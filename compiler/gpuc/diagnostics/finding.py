@@ -56,7 +56,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Rule:
     """A kind of mistake: what `gpuc explain` prints, and the maker of its findings."""
 
     id: str
@@ -73,29 +73,29 @@ class Fault:
         return Finding(self.id, self.severity, message, path, mark, fix, on_key)
 
 
-FAULTS: dict[str, Fault] = {}
+RULES: dict[str, Rule] = {}
 """Every fault that was declared by an imported module, by id."""
 
 
-def fault(id: str, severity: Severity, title: str, why: str = "", source: str = "") -> Fault:  # noqa: A002
+def declare_rule(id: str, severity: Severity, title: str, why: str = "", source: str = "") -> Rule:  # noqa: A002
     """Declares a fault.
 
     Raises:
         ValueError: when another fault has the id already.
     """
-    if id in FAULTS:
+    if id in RULES:
         raise ValueError(f"{id} is declared twice")
-    made = Fault(id, severity, title, why, source)
-    FAULTS[id] = made
+    made = Rule(id, severity, title, why, source)
+    RULES[id] = made
     return made
 
 
-class Stop(Exception):
+class StageError(Exception):
     """A stage found errors: all that it could see, after which nothing further runs."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = tuple(findings)
         super().__init__(f"{len(self.findings)} findings")
 
-    def __reduce__(self) -> tuple[type[Stop], tuple[tuple[Finding, ...]]]:
-        return Stop, (self.findings,)
+    def __reduce__(self) -> tuple[type[StageError], tuple[tuple[Finding, ...]]]:
+        return StageError, (self.findings,)

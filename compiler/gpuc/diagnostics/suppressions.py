@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Path, Severity, fault
+from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 
-UNUSED = fault(
+UNUSED = declare_rule(
     "ACC001", Severity.WARNING, "An acceptance has no effect.",
     "The finding that it accepted is gone or elsewhere; left there, it would hide the next one.",
 )  # fmt: skip

@@ -11,10 +11,10 @@ from gpuc.model import Cluster, Namespace, Tenant
 _READ = ("get", "list", "watch")
 _WRITE = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
-Rule = tuple[str, tuple[str, ...], tuple[str, ...]]
+PolicyRule = tuple[str, tuple[str, ...], tuple[str, ...]]
 """API group, resources, verbs."""
 
-VIEW: tuple[Rule, ...] = (
+VIEW: tuple[PolicyRule, ...] = (
     ("", ("configmaps", "events", "limitranges", "persistentvolumeclaims", "pods", "pods/log", "pods/status",
           "resourcequotas", "serviceaccounts", "services"), _READ),
     ("apps", ("deployments", "replicasets", "statefulsets"), _READ),
@@ -29,7 +29,7 @@ VIEW: tuple[Rule, ...] = (
 )  # fmt: skip
 """What everybody reads; no secrets."""
 
-EDIT: tuple[Rule, ...] = (
+EDIT: tuple[PolicyRule, ...] = (
     ("", ("configmaps", "persistentvolumeclaims", "pods", "secrets", "services"), _WRITE),
     ("", ("pods/attach", "pods/exec", "pods/portforward"), ("create", "get")),
     ("apps", ("deployments", "deployments/scale", "statefulsets", "statefulsets/scale"), _WRITE),
@@ -39,7 +39,7 @@ EDIT: tuple[Rule, ...] = (
 )
 """What runs work, beside the queued kinds of jobs."""
 
-ADMIN: tuple[Rule, ...] = (
+ADMIN: tuple[PolicyRule, ...] = (
     ("", ("serviceaccounts",), _WRITE),
     ("", ("serviceaccounts/token",), ("create",)),
 )
@@ -75,7 +75,7 @@ def _rules(cluster: Cluster, role: str) -> list[Body]:
     ]
 
 
-def _jobs(cluster: Cluster, verbs: tuple[str, ...]) -> Iterator[Rule]:
+def _jobs(cluster: Cluster, verbs: tuple[str, ...]) -> Iterator[PolicyRule]:
     """The rule of each kind of job; Kueue's name of a kind is its API group and its singular."""
     for framework in sorted(cluster.spec.kueue.frameworks):
         group, singular = framework.split("/")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.isolation.fences import HOST_NETWORK, STAGES, Fences, pod_security
 from gpuc.isolation.proof import Gate, Opening, Reach
 from gpuc.isolation.summarize import few
@@ -13,12 +13,12 @@ from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw, place
 from gpuc.objects.network_policies import GROUP, read_policies
+from gpuc.objects.object_finding import ObjectFinding, place
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.selectors import wanted_labels
 
-OPEN_PAIR = fault(
+OPEN_PAIR = declare_rule(
     "ISO001",
     Severity.ERROR,
     "Pods of one tenant reach pods of another.",
@@ -26,21 +26,21 @@ OPEN_PAIR = fault(
     "ingress rule lets it in, or none isolates the called. Pods' labels are their tenant's choice and fence nobody.",
     source="k8s.io/api v0.35 networking/v1; kubernetes.io/docs/concepts/services-networking/network-policies",
 )
-OPEN_SIDE = fault(
+OPEN_SIDE = declare_rule(
     "ISO002",
     Severity.WARNING,
     "A namespace is open to other tenants, and only their own policies stand between.",
     "Both ends have to allow a connection. Where one end allows it, one mistake at the other end opens the pair.",
     source="kubernetes.io/docs/concepts/services-networking/network-policies",
 )
-HOST_NETWORK_OPEN = fault(
+HOST_NETWORK_OPEN = declare_rule(
     "ISO003",
     Severity.WARNING,
     "Pods of an isolated tenant may leave the pod network.",
     "NetworkPolicies hold on the pod network only: a pod on the host's network reaches every pod of the cluster.",
     source="kubernetes.io/docs/concepts/services-networking/network-policies, hostNetwork pods",
 )
-FOREIGN_NAMESPACE = fault(
+FOREIGN_NAMESPACE = declare_rule(
     "ISO004",
     Severity.ERROR,
     "A namespace's NetworkPolicies name another tenant than its label does.",
@@ -49,21 +49,21 @@ FOREIGN_NAMESPACE = fault(
 )
 
 
-def flaws(tree: ObjectSet) -> Iterator[Flaw]:
+def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
     """What opens a tenant to another. Tenants are told by the label gpuc.dev/tenant of their namespaces."""
     tenancy = labelled_tenancy(tree)
-    if tree.is_whole:
+    if tree.is_complete:
         yield from _foreign_namespaces(tree)
     if not tenancy.tenants:
         return
-    reach = Reach(read_policies(tree.of(GROUP, "NetworkPolicy")), tenancy, counts_absence=tree.is_whole)
+    reach = Reach(read_policies(tree.of(GROUP, "NetworkPolicy")), tenancy, counts_absence=tree.is_complete)
     yield from _open_gates(tree, reach)
-    if tree.is_whole:
+    if tree.is_complete:
         yield from _host_networks(tree, tenancy, reach.isolated[INGRESS] | reach.isolated[EGRESS])
 
 
-def _open_gates(tree: ObjectSet, reach: Reach) -> Iterator[Flaw]:
-    """One flaw per rule, or per namespace that nothing isolates, with all that come through it."""
+def _open_gates(tree: ObjectSet, reach: Reach) -> Iterator[ObjectFinding]:
+    """One finding per rule, or per namespace that nothing isolates, with all that come through it."""
     through: dict[Gate, list[Opening]] = defaultdict(list)
     for opening in reach.openings:
         if not opening.is_declared:
@@ -82,7 +82,7 @@ def _open_gates(tree: ObjectSet, reach: Reach) -> Iterator[Flaw]:
 
 def _of_gate(
     tree: ObjectSet, tenancy: Tenancy, gate: Gate, others: list[str], openings: list[Opening]
-) -> Iterator[Flaw]:
+) -> Iterator[ObjectFinding]:
     manifest = gate.policy.manifest if gate.policy else tree.find("", "Namespace", gate.namespace)
     if manifest is None or (gate.is_declared and not openings):
         return
@@ -93,14 +93,14 @@ def _of_gate(
         ports = described(span for opening in openings for span in opening.ports)
         who = f"pods of {reached} reach pods of it" if is_inward else f"pods of it reach pods of {reached}"
         other_end = f"the other end is open by {few(ends)}"
-        yield Flaw(OPEN_PAIR, manifest, gate.path, f"{_subject(gate)} {who} on {ports}; {other_end}")
+        yield ObjectFinding(OPEN_PAIR, manifest, gate.path, f"{_subject(gate)} {who} on {ports}; {other_end}")
         return
     tenants = few({tenancy.tenants[name] for name in others})
     verb = "lets in" if is_inward else "lets out to"
     message = (
         f"{_subject(gate)} {verb} pods of tenants {tenants} on {described(gate.ports)}; only their policies refuse"
     )
-    yield Flaw(OPEN_SIDE, manifest, gate.path, message)
+    yield ObjectFinding(OPEN_SIDE, manifest, gate.path, message)
 
 
 def _subject(gate: Gate) -> str:
@@ -119,7 +119,7 @@ def _told(gate: Gate) -> str:
     return f"{manifest} ({manifest.file}: {place(gate.path)})"
 
 
-def _host_networks(tree: ObjectSet, tenancy: Tenancy, isolated: frozenset[str]) -> Iterator[Flaw]:
+def _host_networks(tree: ObjectSet, tenancy: Tenancy, isolated: frozenset[str]) -> Iterator[ObjectFinding]:
     """A constraint that only warns yet is on its way to deny: how far a policy is, its spec decides."""
     fences = Fences(tree)
     for manifest in tree.of("", "Namespace"):
@@ -128,10 +128,10 @@ def _host_networks(tree: ObjectSet, tenancy: Tenancy, isolated: frozenset[str]) 
             continue
         if fences.judging(HOST_NETWORK, "", "Pod", manifest.name, labels, STAGES) is None:
             message = "Pod Security enforces nothing here, and no constraint judges hostNetwork"
-            yield Flaw(HOST_NETWORK_OPEN, manifest, ("metadata", "labels"), message)
+            yield ObjectFinding(HOST_NETWORK_OPEN, manifest, ("metadata", "labels"), message)
 
 
-def _foreign_namespaces(tree: ObjectSet) -> Iterator[Flaw]:
+def _foreign_namespaces(tree: ObjectSet) -> Iterator[ObjectFinding]:
     """Namespaces whose own policies open them to tenants, but never to the tenant that their label names."""
     named: dict[str, set[str]] = defaultdict(set)
     for policy in tree.of(GROUP, "NetworkPolicy"):
@@ -142,7 +142,7 @@ def _foreign_namespaces(tree: ObjectSet) -> Iterator[Flaw]:
             path: Path = ("metadata", "labels", TENANT_LABEL) if own is not None else ("metadata", "labels")
             labelled = f"labelled for {own}" if own is not None else "without that label"
             message = f"its policies open it to namespaces of {TENANT_LABEL} {few(tenants)}, but it is {labelled}"
-            yield Flaw(FOREIGN_NAMESPACE, manifest, path, message)
+            yield ObjectFinding(FOREIGN_NAMESPACE, manifest, path, message)
 
 
 def _tenants_named(policy: Manifest) -> set[str]:

@@ -8,7 +8,7 @@ from enum import Enum
 from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
 
-from gpuc.isolation.access import excesses
+from gpuc.isolation.access import excess_permissions
 from gpuc.isolation.access.powers import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD
 from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.fences import HOST_NETWORK, SECONDARY_NETWORKS, Fences, pod_security
@@ -68,8 +68,8 @@ def _rights(tree: ObjectSet, reach: Reach) -> Assumption:
     counted = (NETWORK, NAMESPACES, ROLES, WILDCARD, ADMISSION)
     loose = {
         f"{each.bound.subject} by {each.bound.binding} ({each.bound.binding.file})"
-        for each in excesses(tree, reach.tenancy, access)
-        if each.fault in counted
+        for each in excess_permissions(tree, reach.tenancy, access)
+        if each.rule in counted
     }
     if loose:
         return Assumption(what, Basis.BROKEN, f"they may: {few(loose)}")
@@ -88,7 +88,7 @@ def _host_network(tree: ObjectSet, reach: Reach, fences: Fences) -> Assumption:
     fenced = {name: fences.judging(HOST_NETWORK, "", "Pod", name, spaces[name]) for name in bare}
     open_spaces = [name for name, constraint in fenced.items() if constraint is None]
     if open_spaces:
-        basis = Basis.BROKEN if tree.is_whole else Basis.ASSUMED
+        basis = Basis.BROKEN if tree.is_complete else Basis.ASSUMED
         return Assumption(what, basis, f"neither Pod Security nor a constraint refuses it in {few(open_spaces)}")
     by_level = f"Pod Security refuses it in {len(level) - len(bare)} namespaces" if len(level) > len(bare) else ""
     constraints = few({str(one) for one in fenced.values()})

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.isolation.dns_servers import CACHE, HOME, LABELS, PORT, PROTOCOLS, Servers
 from gpuc.isolation.summarize import few
 from gpuc.isolation.tenancy import TENANT_LABEL
-from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Rule
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS, TrafficRule
 from gpuc.kubernetes.ports import ALL
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.network_policies import GROUP, OTHER_KINDS, Policy, read_policies
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.objects.pods import Pods, pods
 
-NO_DNS = fault(
+NO_DNS = declare_rule(
     "ISO005",
     Severity.WARNING,
     "Pods are isolated, and no policy lets them reach the cluster's DNS.",
@@ -31,8 +31,8 @@ NO_DNS = fault(
 Place = tuple[Manifest, Path]
 
 
-def flaws(tree: ObjectSet) -> Iterator[Flaw]:
-    """One flaw per namespace whose pods find no names, at the rule that was to let them or at what isolates them."""
+def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
+    """One finding per namespace whose pods find no names, at the rule that was to let them or at what isolates them."""
     if any(each.kind in OTHER_KINDS.get(group(each), ()) for each in tree.manifests) or _makes_policies(tree):
         return
     standing: dict[str, list[Policy]] = defaultdict(list)
@@ -42,14 +42,14 @@ def flaws(tree: ObjectSet) -> Iterator[Flaw]:
     shut_out: dict[int, tuple[Policy, list[str]]] = {}
     for namespace, working in _working(tree).items():
         outward = [policy for policy in standing.get(namespace, ()) if EGRESS in policy.rules]
-        flaw = next((each for labels in working if (each := judge.outward(namespace, labels, outward))), None)
-        if flaw is not None:
-            yield flaw
+        finding = next((each for labels in working if (each := judge.outward(namespace, labels, outward))), None)
+        if finding is not None:
+            yield finding
         elif (gate := judge.shutting(namespace, standing.get(HOME, []))) is not None:
             shut_out.setdefault(id(gate), (gate, []))[1].append(namespace)
     for gate, namespaces in shut_out.values():
         text = f"it isolates the servers of the cluster's DNS, and no policy lets pods of {few(namespaces)} in"
-        yield Flaw(NO_DNS, gate.manifest, ("spec", "podSelector"), f"{text} on port {PORT}")
+        yield ObjectFinding(NO_DNS, gate.manifest, ("spec", "podSelector"), f"{text} on port {PORT}")
 
 
 def _working(tree: ObjectSet) -> dict[str, list[Mapping[str, str]]]:
@@ -86,13 +86,13 @@ class _Judge:
     tree: ObjectSet
     servers: Servers
 
-    def outward(self, namespace: str, labels: Mapping[str, str], policies: Sequence[Policy]) -> Flaw | None:
+    def outward(self, namespace: str, labels: Mapping[str, str], policies: Sequence[Policy]) -> ObjectFinding | None:
         """What is wrong for a pod with these labels; None where it reaches the DNS, or nothing isolates it.
 
         Of a part of a cluster, pods may have labels that do not stand there: any policy of the namespace counts.
         """
         isolating = [policy for policy in policies if matches(policy.pods, labels)]
-        counted = isolating if self.tree.is_whole else policies
+        counted = isolating if self.tree.is_complete else policies
         if not isolating or not self._may_call(namespace, counted):
             return None
         rules = [(policy, rule) for policy in counted for rule in policy.rules[EGRESS]]
@@ -108,18 +108,18 @@ class _Judge:
         left = "" if missing else f"; they are left with a cache at {CACHE}, where their node has one"
         isolated = f"{plain[0]} isolates pods of namespace {namespace}"
         reached = f"no policy lets them reach the cluster's DNS, pods k8s-app: kube-dns of {HOME}, on {ports}"
-        return Flaw(NO_DNS, manifest, path, f"{isolated}, and {reached}{left}")
+        return ObjectFinding(NO_DNS, manifest, path, f"{isolated}, and {reached}{left}")
 
     def _may_call(self, namespace: str, policies: Sequence[Policy]) -> bool:
         """Whether pods are to call anybody at all: a sandbox, or a server that is only called, needs no names."""
-        is_used = self.tree.is_whole or namespace in self._queued
+        is_used = self.tree.is_complete or namespace in self._queued
         return is_used or any(policy.rules[EGRESS] for policy in policies)
 
     @cached_property
     def _queued(self) -> frozenset[str]:
         return frozenset(each.namespace for each in self.tree.of("kueue.x-k8s.io", "LocalQueue"))
 
-    def _astray(self, rules: Sequence[tuple[Policy, Rule]]) -> Place | None:
+    def _astray(self, rules: Sequence[tuple[Policy, TrafficRule]]) -> Place | None:
         """A peer of a rule for port 53 that is pods, and none of the DNS."""
         for policy, rule in rules:
             for peer in rule.peers if _speaks_of_dns(rule) else ():
@@ -127,7 +127,7 @@ class _Judge:
                     return policy.manifest, peer.path
         return None
 
-    def _lacking(self, rules: Sequence[tuple[Policy, Rule]]) -> Place | None:
+    def _lacking(self, rules: Sequence[tuple[Policy, TrafficRule]]) -> Place | None:
         """A rule for port 53 that lacks a protocol, or whose addresses are nobody's who answers here."""
         for policy, rule in rules:
             if _speaks_of_dns(rule):
@@ -154,5 +154,5 @@ def _isolating(policies: Sequence[Policy]) -> Place:
     return manifest, ("spec", key)
 
 
-def _speaks_of_dns(rule: Rule) -> bool:
+def _speaks_of_dns(rule: TrafficRule) -> bool:
     return rule.ports != ALL and any(span.low == span.high == PORT or "dns" in span.name for span in rule.ports)

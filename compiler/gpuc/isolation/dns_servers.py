@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpuc.kubernetes.addresses import contains, holds_pods, may_hold_pods
-from gpuc.kubernetes.network_policy import Peer, Rule
+from gpuc.kubernetes.network_policy import Peer, TrafficRule
 from gpuc.kubernetes.ports import opens
 from gpuc.kubernetes.selector import Selector, matches, requirement, satisfiable
 from gpuc.objects.namespace_labels import Namespaces
@@ -40,30 +40,30 @@ class Servers:
 
     tree: ObjectSet
 
-    def on_port(self, rule: Rule, protocol: str) -> bool:
+    def on_port(self, rule: TrafficRule, protocol: str) -> bool:
         """Whether a rule is for the port of the servers."""
-        is_other = not self.tree.is_whole and opens(rule.ports, protocol, _OTHER_PORT, {})
+        is_other = not self.tree.is_complete and opens(rule.ports, protocol, _OTHER_PORT, {})
         return is_other or opens(rule.ports, protocol, PORT, _NAMED)
 
-    def in_rule(self, rule: Rule, home: str) -> bool:
+    def in_rule(self, rule: TrafficRule, home: str) -> bool:
         """Whether a rule of a namespace's policy is for the servers, among others."""
         return not rule.peers or any(self.in_peer(peer, home) for peer in rule.peers)
 
-    def cache_in_rule(self, rule: Rule) -> bool:
+    def cache_in_rule(self, rule: TrafficRule) -> bool:
         """Whether a rule is for a cache on the node."""
         return any(peer.block is not None and contains(peer.block, CACHE) for peer in rule.peers)
 
     def in_peer(self, peer: Peer, home: str) -> bool:
         """Whether a peer takes the servers in; where pods have their addresses is not known."""
         if peer.block is not None:
-            return holds_pods(peer.block, None) or (not self.tree.is_whole and may_hold_pods(peer.block))
+            return holds_pods(peer.block, None) or (not self.tree.is_complete and may_hold_pods(peer.block))
         if peer.namespaces is None:
             return home == HOME
-        if not self.tree.is_whole and _names_dns(peer):
+        if not self.tree.is_complete and _names_dns(peer):
             return True
         if not self._is_home(peer.namespaces):
             return False
-        return matches(peer.pods, LABELS) if self.tree.is_whole else satisfiable((*peer.pods, _USUAL), ())
+        return matches(peer.pods, LABELS) if self.tree.is_complete else satisfiable((*peer.pods, _USUAL), ())
 
     def takes_callers(self, peer: Peer, namespace: str) -> bool:
         """Whether a peer of a policy of kube-system takes in pods of another namespace."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from gpuc.diagnostics.finding import Path
 from gpuc.isolation.tenancy import Tenancy
 from gpuc.kubernetes.addresses import Ranges, holds_pods
-from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, Rule
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, Ports, meet
 from gpuc.kubernetes.selector import LabelIndex, Selector, satisfiable
 from gpuc.objects.network_policies import Policy
@@ -124,7 +124,7 @@ class Reach:
                         found[other].append(gate)
         return {other: tuple(gates) for other, gates in found.items()}
 
-    def _of_rule(self, direction: str, policy: Policy, rule: Rule) -> Iterator[tuple[Gate, Sequence[str]]]:
+    def _of_rule(self, direction: str, policy: Policy, rule: TrafficRule) -> Iterator[tuple[Gate, Sequence[str]]]:
         """The gates of a rule, each with the namespaces of other tenants that it is for."""
         home, owners = policy.namespace, self.tenancy.tenants
         if not rule.peers:

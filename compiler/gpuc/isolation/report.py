@@ -14,7 +14,7 @@ from gpuc.isolation.matrix import State, Verdict
 from gpuc.isolation.proof import Gate, Opening, Reach
 from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import place
+from gpuc.objects.object_finding import place
 
 _WIDTH_MAX = 100
 """Columns of a matrix that a terminal still shows; a wider one has numbers for the tenants, then signs."""

@@ -30,7 +30,7 @@ class Peer(NamedTuple):
     """Where not None: addresses, and the selectors mean nothing."""
 
 
-class Rule(NamedTuple):
+class TrafficRule(NamedTuple):
     """What is allowed: these peers on these ports."""
 
     path: Path
@@ -47,7 +47,7 @@ class NetworkPolicy:
     namespace: str
     pods: Selector
     """The pods of its namespace that it isolates."""
-    rules: Mapping[str, tuple[Rule, ...]]
+    rules: Mapping[str, tuple[TrafficRule, ...]]
     """By direction; one that the policy does not isolate is missing."""
 
 

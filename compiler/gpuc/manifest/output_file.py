@@ -15,7 +15,7 @@ COMMENTS = {".yaml": "# {}\n", ".yml": "# {}\n", ".md": "<!-- {} -->\n\n"}
 
 
 @dataclass(slots=True)
-class Sheet:
+class OutputFile:
     """What stands in one file: objects that follow one another, or one values document, or a text."""
 
     file: str
@@ -39,20 +39,22 @@ class Sheet:
         return hashlib.sha256(json.dumps([self.header, self.form, self.data]).encode()).hexdigest()
 
 
-def sheets(artifacts: Iterable[Artifact], spec: str) -> dict[str, Sheet]:
-    """The sheets of what was emitted from a spec file, by file, in the order they were emitted.
+def output_files(artifacts: Iterable[Artifact], spec: str) -> dict[str, OutputFile]:
+    """The output_files of what was emitted from a spec file, by file, in the order they were emitted.
 
     Raises:
         ValueError: when a file holds values or a text and something else.
     """
-    found: dict[str, Sheet] = {}
+    found: dict[str, OutputFile] = {}
     for artifact in artifacts:
-        sheet = found.get(artifact.file)
-        if sheet is None:
-            sheet = found[artifact.file] = Sheet(artifact.file, _header(artifact.file, spec), _form(artifact))
-        elif not isinstance(artifact, Manifest) or sheet.form != "objects":
+        output_file = found.get(artifact.file)
+        if output_file is None:
+            output_file = found[artifact.file] = OutputFile(
+                artifact.file, _header(artifact.file, spec), _form(artifact)
+            )
+        elif not isinstance(artifact, Manifest) or output_file.form != "objects":
             raise ValueError(f"{artifact.file} is emitted twice")
-        sheet.artifacts.append(artifact)
+        output_file.artifacts.append(artifact)
     return found
 
 

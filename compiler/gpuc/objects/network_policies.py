@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.addresses import block
-from gpuc.kubernetes.network_policy import EGRESS, INGRESS, NetworkPolicy, Peer, Rule
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS, NetworkPolicy, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, span
 from gpuc.kubernetes.refused import Refused
 from gpuc.manifest.manifest import Manifest
@@ -58,7 +58,7 @@ def _policy(manifest: Manifest) -> Policy:
     return Policy(manifest.namespace, read_selector(spec.get("podSelector", {})), isolated, manifest)
 
 
-def _rules(spec: dict[str, Any], direction: str, peers: str) -> tuple[Rule, ...]:
+def _rules(spec: dict[str, Any], direction: str, peers: str) -> tuple[TrafficRule, ...]:
     rules = []
     for index, raw in enumerate(_list(spec, direction)):
         path: Path = ("spec", direction, index)
@@ -67,7 +67,7 @@ def _rules(spec: dict[str, Any], direction: str, peers: str) -> tuple[Rule, ...]
             span(port.get("protocol", "TCP"), port.get("port"), port.get("endPort"))
             for port in map(_map, _list(raw, "ports"))
         )
-        rules.append(Rule(path, read, ports or ALL))
+        rules.append(TrafficRule(path, read, ports or ALL))
     return tuple(rules)
 
 

@@ -161,7 +161,7 @@ class Nodes(PoolIndex[Pool]):
 
     def __init__(self, tree: ObjectSet) -> None:
         super().__init__(Pool(manifest) for manifest in tree.of(KARPENTER, "NodePool"))
-        self.are_all = tree.is_whole or not any((group(each), each.kind) in _OTHER_NODES for each in tree.manifests)
+        self.are_all = tree.is_complete or not any((group(each), each.kind) in _OTHER_NODES for each in tree.manifests)
         """Whether nothing else in the tree makes nodes."""
 
 

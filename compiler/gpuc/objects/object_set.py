@@ -21,7 +21,7 @@ class ObjectSet:
         self,
         manifests: Iterable[Manifest],
         *,
-        is_whole: bool,
+        is_complete: bool,
         values: Mapping[str, Any] | None = None,
         value_files: Iterable[str] | None = None,
         documents: Mapping[str, Any] | None = None,
@@ -33,9 +33,9 @@ class ObjectSet:
         """All files of values beside the objects; None where nobody says which there are."""
         self.documents: Mapping[str, Any] = documents or {}
         """Documents of texts that are YAML themselves, by the text, as far as somebody knows them already."""
-        self.is_whole = is_whole
+        self.is_complete = is_complete
         """Whether this is all that a cluster is given: what is not here is nowhere. Of files that somebody keeps, other
-        parts may live elsewhere; there only what contradicts the tree itself is a flaw."""
+        parts may live elsewhere; there only what contradicts the tree itself is a finding."""
 
     @cached_property
     def _by_kind(self) -> dict[tuple[str, str], list[Manifest]]:
@@ -57,7 +57,7 @@ class ObjectSet:
         return self._by_key.get((api_group, kind, namespace, name))
 
     def has(self, api_group: str, kind: str) -> bool:
-        """Whether the tree has any object of a kind; of a part of a cluster it may have none, and that is no flaw."""
+        """Whether the set has an object of a kind. A part of a cluster may have none; that is not a finding."""
         return (api_group, kind) in self._by_kind
 
     @cached_property
@@ -72,7 +72,7 @@ def emitted(artifacts: Iterable[Artifact]) -> ObjectSet:
     values = [each for each in found if isinstance(each, Values)]
     return ObjectSet(
         (each for each in found if isinstance(each, Manifest)),
-        is_whole=True,
+        is_complete=True,
         values={each.component: each.body for each in values},
         value_files=[each.file for each in values],
         documents={text: document for each in values for text, document in each.embedded.items()},

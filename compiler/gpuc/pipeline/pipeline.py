@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity, Stop, fault
+from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
 from gpuc.diagnostics.output_error import OutputError
 from gpuc.pipeline.compile_cache import CompileCache
-from gpuc.pipeline.render_session import Printing, Send
+from gpuc.pipeline.render_session import RenderSession, Send
 
 if TYPE_CHECKING:
     from gpuc.source import Source
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 
-SAME_NAME = fault(
+SAME_NAME = declare_rule(
     "LAY101", Severity.ERROR, "Two clusters have one name.",
     "Both would write the same files below out/ and clusters/.",
 )  # fmt: skip
@@ -79,7 +79,7 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
     cache = CompileCache(root, files, into)
     if known := cache.lookup():
         return replace(_outcome(root, known.findings, known.files), unchanged=sum(known.files.values()))
-    with Printing.start(into, keep=True) as printing:
+    with RenderSession.start(into, keep=True) as printing:
         inputs = cache.inputs
         batch = _compile_all(root, files, into, progress, printing.send)
         if not batch.is_clean:
@@ -90,7 +90,7 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
         outputs = [printing.output(one.name, one.source, one.departures) for one in batch.compiled]
         try:
             plan = write(into, outputs, all_clusters=files is None)
-        except Stop as stop:
+        except StageError as stop:
             batch.findings += stop.findings
             return batch.outcome(root)
     cache.store(inputs, {output.cluster: output.index for output in outputs}, batch.findings)
@@ -103,7 +103,7 @@ def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool
     """Reports what a compile would report; with fresh also each file of out/ that is not what the specs compile to."""
     if not fresh:
         return _compile_all(root, files, into, progress, lambda name, artifacts, source: None).outcome(root)
-    with Printing.start(into, keep=False) as printing:
+    with RenderSession.start(into, keep=False) as printing:
         batch = _compile_all(root, files, into, progress, printing.send)
         if batch.is_clean:
             from gpuc.write.freshness import stale
@@ -120,7 +120,7 @@ def compile_cluster(root: Path, file: str, into: Path, send: Send) -> tuple[Comp
     What left the spec since the output below `into` was written is a removal.
 
     Raises:
-        Stop: when a stage finds errors; later stages then do not run.
+        StageError: when a stage finds errors; later stages then do not run.
         OutputError: when the output is wrong, and no line of the spec can mend it.
     """
     from gpuc.pipeline.removal import departures
@@ -133,8 +133,8 @@ def compile_cluster(root: Path, file: str, into: Path, send: Send) -> tuple[Comp
     name = Path(file).stem
     try:
         done = compile_source(source, own_policies(root), stored(into, name), lambda part: send(name, part, source))
-    except Stop as stop:
-        raise Stop(_located(stop.findings, source, name)) from None
+    except StageError as stop:
+        raise StageError(_located(stop.findings, source, name)) from None
     except OutputError as error:
         raise OutputError(_located(error.findings, source, name)) from None
     return Compiled(name, source, departures(done.cluster)), _located(done.findings, source, name)
@@ -153,7 +153,7 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
         progress(f"compiling {file}")
         try:
             one, found = compile_cluster(root, file, into, send)
-        except Stop as stop:
+        except StageError as stop:
             batch.findings += stop.findings
         except OutputError as error:
             batch.failures += error.findings

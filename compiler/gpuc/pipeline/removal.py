@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Path, Severity, fault
+from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest, write
 from gpuc.model import Cluster
 from gpuc.spec.cluster import Removed
 from gpuc.write.lockfile import Departures, Element, Lock
 
-UNPREPARED = fault(
+UNPREPARED = declare_rule(
     "REM001", Severity.ERROR, "A pool, tenant, namespace or queue left the spec before its work was stopped.",
     "The cluster keeps what no file describes: nodes start, quota is lent, and work is admitted until people delete "
     "the objects, or running work ends with them. A name in the spec's `removed` accepts that, with a reason.",
 )  # fmt: skip
-NEVER_THERE = fault(
+NEVER_THERE = declare_rule(
     "REM002", Severity.WARNING, "A removal has a reason, but the output never had the element.",
     "The name may be misspelled: the removal that it is for is not accepted.",
 )  # fmt: skip

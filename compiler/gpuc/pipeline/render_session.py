@@ -1,4 +1,4 @@
-"""What one run prints: the sheets of each cluster, and the texts that need not be printed again."""
+"""What one run prints: the output_files of each cluster, and the texts that need not be printed again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from gpuc.manifest.manifest import Artifact
-    from gpuc.manifest.output_file import Sheet
+    from gpuc.manifest.output_file import OutputFile
     from gpuc.source import Source
     from gpuc.write.lockfile import Departures, Lock, Versions
     from gpuc.write.writer import Output
@@ -28,12 +28,12 @@ class _Asked:
 
     index: Lock | None
     """The index that stands in the tree, where texts may be kept."""
-    sheets: dict[str, Sheet] = field(default_factory=dict)
+    output_files: dict[str, OutputFile] = field(default_factory=dict)
     kept: dict[str, str] = field(default_factory=dict)
     requests: int = 0
 
 
-class Printing:
+class RenderSession:
     """The printer, and what it was given; outputs are asked for in the order in which clusters were sent."""
 
     def __init__(self, printer: Printer, into: Path, keep: bool) -> None:
@@ -43,7 +43,7 @@ class Printing:
         self._asked: dict[str, _Asked] = {}
 
     @classmethod
-    def start(cls, into: Path, *, keep: bool) -> Printing:
+    def start(cls, into: Path, *, keep: bool) -> RenderSession:
         """A run whose Node starts now, while Python still imports.
 
         keep takes texts from the files below `into` where the index says that the same data printed them.
@@ -52,13 +52,13 @@ class Printing:
 
     def send(self, name: str, artifacts: Sequence[Artifact], source: Source) -> None:
         """Asks for the texts of artifacts of a cluster that cannot be kept; a file's artifacts come at once."""
-        from gpuc.manifest.output_file import sheets
+        from gpuc.manifest.output_file import output_files
 
         asked = self._asked.get(name) or self._begin(name)
-        made = sheets(artifacts, source.file)
+        made = output_files(artifacts, source.file)
         kept = self._unchanged(made, asked.index) if asked.index else {}
-        self._printer.send(sheet for file, sheet in made.items() if file not in kept)
-        asked.sheets |= made
+        self._printer.send(output_file for file, output_file in made.items() if file not in kept)
+        asked.output_files |= made
         asked.kept |= kept
         asked.requests += 1
 
@@ -71,8 +71,8 @@ class Printing:
         printed = dict(asked.kept)
         for _ in range(asked.requests):
             printed |= self._printer.texts()
-        texts = {file: printed[file] for file in asked.sheets}
-        index = render(asked.sheets, texts, _versions(), lambda path: source.locate(path).file, departures)
+        texts = {file: printed[file] for file in asked.output_files}
+        index = render(asked.output_files, texts, _versions(), lambda path: source.locate(path).file, departures)
         return Output(name, texts, index)
 
     def _begin(self, name: str) -> _Asked:
@@ -81,7 +81,7 @@ class Printing:
         asked = self._asked[name] = _Asked(stored(self._into, name) if self._keep else None)
         return asked
 
-    def _unchanged(self, made: dict[str, Sheet], index: Lock) -> dict[str, str]:
+    def _unchanged(self, made: dict[str, OutputFile], index: Lock) -> dict[str, str]:
         from gpuc.write.filesystem import RefusedError, SafeDir
         from gpuc.write.lockfile import unchanged
 
@@ -91,7 +91,7 @@ class Printing:
         except (OSError, RefusedError, ValueError):
             return {}
 
-    def __enter__(self) -> Printing:
+    def __enter__(self) -> RenderSession:
         return self
 
     def __exit__(

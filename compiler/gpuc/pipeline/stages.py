@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.catalog import load
-from gpuc.diagnostics.finding import Finding, Mark, Stop
+from gpuc.diagnostics.finding import Finding, Mark, StageError
 from gpuc.diagnostics.output_error import OutputError
 from gpuc.diagnostics.suppressions import accepted
 from gpuc.emit import emit_by_component
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 from gpuc.model import Cluster, resolve
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import emitted
 from gpuc.pipeline.removal import staying, unprepared
 from gpuc.policy.library import Policy
@@ -84,7 +84,7 @@ def compiled_spec(root: Path, file: str, *, as_staying: bool = False) -> Compile
         as_staying: whether what the spec marks as leaving is compiled as though it stayed.
 
     Raises:
-        Stop: when the spec has errors.
+        StageError: when the spec has errors.
         OutputError: when the output is wrong, and no line of the spec can mend it.
     """
     source = read(root, file)
@@ -106,7 +106,7 @@ def compile_source(
         send: takes what each emitter made, so that printing and verifying run side by side.
 
     Raises:
-        Stop: when a stage finds errors; later stages then do not run.
+        StageError: when a stage finds errors; later stages then do not run.
         OutputError: when the output is wrong, and no line of the spec can mend it.
     """
     cluster = resolve(parse(source), source.file, load(), policies)
@@ -114,35 +114,43 @@ def compile_source(
     reported = [*source.remarks, *check(cluster), *removals]
     findings = accepted(reported, source.tree)
     if any(finding.is_error for finding in findings):
-        raise Stop(findings)
+        raise StageError(findings)
     artifacts: list[Artifact] = []
     for part in emit_by_component(cluster):
         send(part)
         artifacts += part
-    flaws = verify(artifacts, cluster.spec.kubernetes, cluster.components)
-    ours = [flaw.finding() for flaw in flaws if _own_policy(flaw, policies) is None]
-    of_policies = _of_policies(flaws, artifacts, policies)
+    verified = verify(artifacts, cluster.spec.kubernetes, cluster.components)
+    ours = [finding.to_finding() for finding in verified if _own_policy(finding, policies) is None]
+    of_policies = _of_policies(verified, artifacts, policies)
     if any(finding.is_error and finding not in findings for finding in reported):
         of_policies += ours  # the spec accepts an error: what follows from it is no bug
     elif ours:
         raise OutputError(ours)
     findings = accepted([*reported, *of_policies], source.tree)
     if any(finding.is_error for finding in findings):
-        raise Stop(findings)
+        raise StageError(findings)
     return CompiledSpec(source, cluster, tuple(artifacts), tuple(findings))
 
 
-def _of_policies(flaws: Sequence[Flaw], artifacts: Sequence[Artifact], policies: Mapping[str, Policy]) -> list[Finding]:
+def _of_policies(
+    findings: Sequence[ObjectFinding], artifacts: Sequence[Artifact], policies: Mapping[str, Policy]
+) -> list[Finding]:
     """What is wrong with objects of the fleet's own policies, at the files of these."""
     if not policies:
         return []
-    named = ((flaw, _own_policy(flaw, policies)) for flaw in (*flaws, *constraints.flaws(emitted(artifacts))))
-    return [replace(flaw.finding(), mark=Mark(f"{FOLDER}/{name}/policy.yaml", 1, 1)) for flaw, name in named if name]
+    named = (
+        (finding, _own_policy(finding, policies)) for finding in (*findings, *constraints.findings(emitted(artifacts)))
+    )
+    return [
+        replace(finding.to_finding(), mark=Mark(f"{FOLDER}/{name}/policy.yaml", 1, 1))
+        for finding, name in named
+        if name
+    ]
 
 
-def _own_policy(flaw: Flaw, policies: Mapping[str, Policy]) -> str | None:
-    """The policy of the fleet whose template or constraint has the flaw."""
-    manifest = flaw.manifest
+def _own_policy(finding: ObjectFinding, policies: Mapping[str, Policy]) -> str | None:
+    """The policy of the fleet whose template or constraint has the finding."""
+    manifest = finding.manifest
     is_template = manifest.kind == "ConstraintTemplate"
     kind = manifest.name if is_template else manifest.kind
     found = (name for name, policy in policies.items() if kind == (policy.kind.lower() if is_template else policy.kind))

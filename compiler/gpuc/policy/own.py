@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity, Stop, fault
+from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
 from gpuc.policy.library import Policy, is_shipped, policy_of
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import is_within
 from gpuc.source.node import Flat
 
-BROKEN = fault(
+BROKEN = declare_rule(
     "POL102", Severity.ERROR, "A policy of the fleet is not one that can be read.",
     "It would be missing from the cluster while its folder says that it is there.",
 )  # fmt: skip
@@ -26,7 +26,7 @@ def own_policies(root: Path) -> dict[str, Policy]:
     """The fleet's own policies by name, sorted; none where there is no such folder.
 
     Raises:
-        Stop: with everything that is wrong with their policy.yaml files.
+        StageError: with everything that is wrong with their policy.yaml files.
     """
     found: dict[str, Policy] = {}
     findings: list[Finding] = []
@@ -37,12 +37,12 @@ def own_policies(root: Path) -> dict[str, Policy]:
                 raise ValueError("the file lies outside of policies/")
             if not is_shipped(name, (root / file).read_bytes()):
                 found[name] = _policy(root, name, file)
-        except Stop as stop:
+        except StageError as stop:
             findings += stop.findings
         except (ValueError, TypeError, AttributeError) as error:
             findings.append(BROKEN.at((), f"{file}: {error}", mark=Mark(file, 1, 1)))
     if findings:
-        raise Stop(findings)
+        raise StageError(findings)
     return found
 
 
@@ -59,5 +59,5 @@ def _policy(root: Path, name: str, file: str) -> Policy:
     node, findings = compose(text, file)
     errors = [finding for finding in findings if finding.is_error]
     if errors or node is None:
-        raise Stop(errors)
+        raise StageError(errors)
     return policy_of(name, Flat().add(node))

@@ -16,7 +16,7 @@ PLATFORM = "kube-system"
 
 
 @dataclass(frozen=True)
-class Wish:
+class MemberRequest:
     """One request of a member."""
 
     name: str
@@ -44,7 +44,7 @@ class Wish:
             client.patch(api, kind, metadata["name"], {"metadata": metadata}, namespace, dry_run=True)
 
 
-def wishes(desk: Desk) -> Iterator[Wish]:
+def member_requests(desk: Desk) -> Iterator[MemberRequest]:
     """What a member of the namespace's tenant tries there, and in the namespaces of others."""
     role = desk.tenant.spec.members.role
     works, manages, space = role in ("edit", "admin"), role == "admin", desk.namespace.name
@@ -52,25 +52,25 @@ def wishes(desk: Desk) -> Iterator[Wish]:
     yield _reads("its secrets", space, works, "Secret", "secrets")
     for queue, has_gpus in desk.queues.items():
         pod = desk.any_pod("member") if has_gpus else desk.pod("member")
-        yield Wish(f"a Job in queue {queue}", works, "create", desk.job(pod, queue), "jobs")
-    yield Wish("a pod", works, "create", desk.pod("member"), "pods")
+        yield MemberRequest(f"a Job in queue {queue}", works, "create", desk.job(pod, queue), "jobs")
+    yield MemberRequest("a pod", works, "create", desk.pod("member"), "pods")
     for kind, plural, granted in (("ConfigMap", "configmaps", works), ("ServiceAccount", "serviceaccounts", manages)):
         document = {"apiVersion": "v1", "kind": kind, "metadata": desk.metadata("member")}
-        yield Wish(f"a {kind}", granted, "create", document, plural)
+        yield MemberRequest(f"a {kind}", granted, "create", document, plural)
     for document, plural in _fences(desk):
-        yield Wish(f"a {document['kind']}", False, "create", document, plural)
+        yield MemberRequest(f"a {document['kind']}", False, "create", document, plural)
     yield from _changes(desk)
     for place in _elsewhere(desk.cluster, desk.tenant):
         yield _reads(f"secrets of {place}", place, False, "Secret", "secrets")
         yield _reads(f"pods of {place}", place, False, "Pod", "pods")
         job = desk.job(desk.pod("guest"), next(iter(desk.queues), ""))
         job["metadata"]["namespace"] = place
-        yield Wish(f"a Job in {place}", False, "create", job, "jobs")
+        yield MemberRequest(f"a Job in {place}", False, "create", job, "jobs")
 
 
-def _reads(name: str, namespace: str, granted: bool, kind: str, plural: str) -> Wish:
+def _reads(name: str, namespace: str, granted: bool, kind: str, plural: str) -> MemberRequest:
     document = {"apiVersion": "v1", "kind": kind, "metadata": {"namespace": namespace}}
-    return Wish(name, granted, "list", document, plural)
+    return MemberRequest(name, granted, "list", document, plural)
 
 
 def _fences(desk: Desk) -> Iterator[tuple[Object, str]]:
@@ -89,20 +89,20 @@ def _fences(desk: Desk) -> Iterator[tuple[Object, str]]:
         yield {"apiVersion": api, "kind": kind, "metadata": metadata, **body}, plural
 
 
-def _changes(desk: Desk) -> Iterator[Wish]:
+def _changes(desk: Desk) -> Iterator[MemberRequest]:
     """What stands around a tenant, to be changed by one of its own."""
     labels = {TENANT_KEY: "another"}
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": desk.namespace.name, "labels": labels}}
-    yield Wish("another tenant's label on its namespace", False, "patch", space, "namespaces")
+    yield MemberRequest("another tenant's label on its namespace", False, "patch", space, "namespaces")
     metadata = {"name": "gpuc", "namespace": desk.namespace.name, "labels": labels}
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata}
-    yield Wish("a change of its quota", False, "patch", quota, "resourcequotas")
+    yield MemberRequest("a change of its quota", False, "patch", quota, "resourcequotas")
     for queue in tuple(desk.queues)[:1]:
         named = {"apiVersion": KUEUE_API, "kind": "ClusterQueue", "metadata": {"name": queue, "labels": labels}}
-        yield Wish("a change of its ClusterQueue", False, "patch", named, "clusterqueues")
+        yield MemberRequest("a change of its ClusterQueue", False, "patch", named, "clusterqueues")
     for pool in desk.tenant.pools[:1]:
         named = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": pool.name, "labels": labels}}
-        yield Wish("a change of its NodePool", False, "patch", named, "nodepools")
+        yield MemberRequest("a change of its NodePool", False, "patch", named, "nodepools")
 
 
 def _elsewhere(cluster: Cluster, tenant: Tenant) -> Iterator[str]:

@@ -11,11 +11,11 @@ from gpuc.diagnostics.finding import Finding, Path
 if TYPE_CHECKING:
     from gpuc.model import Cluster
 
-Breach = tuple[Path, str] | tuple[Path, str, str]
-Breaches = Iterator[Breach]
+PolicyViolation = tuple[Path, str] | tuple[Path, str, str]
+Findings = Iterator[PolicyViolation]
 """Places where a rule is broken: the spec path, the value and what is allowed, and a fix where one is certain."""
 
-RULES: Checks[Cluster, Breach] = Checks("gpuc.rules")
+RULES: Checks[Cluster, PolicyViolation] = Checks("gpuc.rules")
 rule = RULES.declare
 """Makes a function the rule of a fault: its docstring is the title, and below that the reason."""
 
@@ -25,5 +25,5 @@ def check(cluster: Cluster) -> list[Finding]:
     findings = []
     for found in RULES.discover():
         for path, message, *fix in found.find(cluster):
-            findings.append(found.fault.at(path, message, fix=fix[0] if fix else ""))
+            findings.append(found.rule.at(path, message, fix=fix[0] if fix else ""))
     return findings

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Mark, Path, Stop
+from gpuc.diagnostics.finding import Finding, Mark, Path, StageError
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import OUTSIDE, Layers, is_within, yaml_files
@@ -54,11 +54,11 @@ def read(root: pathlib.Path, file: str) -> Source:
     """The source of a cluster.
 
     Raises:
-        Stop: with everything that is wrong with the text of the file and of its layers.
+        StageError: with everything that is wrong with the text of the file and of its layers.
     """
     layers = Layers(root)
     if not is_within(root / file, root / "specs"):
-        raise Stop([OUTSIDE.at((), f"{file} lies outside of specs/", mark=Mark(file, 1, 1))])
+        raise StageError([OUTSIDE.at((), f"{file} lies outside of specs/", mark=Mark(file, 1, 1))])
     layers.gather(file)
     _stop_at_errors(layers)
     flat = Flat()
@@ -80,7 +80,7 @@ def _is_cluster(root: pathlib.Path, file: str) -> bool:
         if kinds:
             return bool(kinds[0] == b"Cluster")
         document, _ = compose(text_of(root / file, file)[0], file)
-    except (Stop, OSError):
+    except (StageError, OSError):
         return True
     if document is None:
         return True
@@ -92,4 +92,4 @@ def _is_cluster(root: pathlib.Path, file: str) -> bool:
 
 def _stop_at_errors(layers: Layers) -> None:
     if any(finding.is_error for finding in layers.findings):
-        raise Stop(layers.findings)
+        raise StageError(layers.findings)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from gpuc.diagnostics.finding import Fault, Finding, Mark, Severity, Stop, fault
+from gpuc.diagnostics.finding import Finding, Mark, Rule, Severity, StageError, declare_rule
 from gpuc.source import scalar
 from gpuc.source.encoding import mark_at
 from gpuc.source.events import events
@@ -16,37 +16,37 @@ from gpuc.source.node import Node
 DEPTH_LIMIT = 50
 NODE_LIMIT = 10_000
 
-DUPLICATE = fault(
+DUPLICATE = declare_rule(
     "YAML003", Severity.ERROR, "A key stands twice in one map.",
     "Most readers keep the last one without a word: a pool or a quota would vanish.",
     "https://yaml.org/spec/1.2.2/#3213-node-comparison",
 )  # fmt: skip
-TOO_MUCH = fault(
+TOO_MUCH = declare_rule(
     "YAML004", Severity.ERROR, "The document grows beyond its bounds.",
     f"At most {NODE_LIMIT} values after aliases are expanded, and {DEPTH_LIMIT} levels: a few nested aliases of a "
     "small file can become billions of values.",
 )  # fmt: skip
-ALIAS = fault("YAML005", Severity.ERROR, "An alias names no anchor before it, or stands within its own anchor.",
+ALIAS = declare_rule("YAML005", Severity.ERROR, "An alias names no anchor before it, or stands within its own anchor.",
     "It has no value, or an endless one.")  # fmt: skip
-MERGE_KEY = fault(
+MERGE_KEY = declare_rule(
     "YAML006", Severity.ERROR, "A merge key << stands in the file.",
     "YAML 1.2 has no merge keys. Shared content is a layer, named under extends: one way to merge, with one rule, "
     "and every value keeps the place where it was written.",
     "https://yaml.org/type/merge.html",
 )  # fmt: skip
-DOCUMENTS = fault(
+DOCUMENTS = declare_rule(
     "YAML011", Severity.ERROR, "Several documents stand in one file.",
     "One file is one cluster or one layer; a second document would be ignored.",
 )  # fmt: skip
-EMPTY = fault(
+EMPTY = declare_rule(
     "YAML012", Severity.ERROR, "The file holds no value.", "A cluster that nobody described cannot be compiled."
 )
-NOT_A_MAP = fault("YAML013", Severity.ERROR, "The file is not a map.", "It holds no apiVersion, kind and spec.")
-KEY = fault(
+NOT_A_MAP = declare_rule("YAML013", Severity.ERROR, "The file is not a map.", "It holds no apiVersion, kind and spec.")
+KEY = declare_rule(
     "YAML017", Severity.ERROR, "A key is not text.",
     "A number, a boolean, null or a collection as key becomes another text in every tool that turns YAML into JSON.",
 )  # fmt: skip
-TAG = fault(
+TAG = declare_rule(
     "YAML018", Severity.ERROR, "A tag or a YAML directive stands in the file.",
     "Tags change what a value is, in some readers they run code; a spec is plain data in YAML 1.2.",
 )  # fmt: skip
@@ -67,7 +67,7 @@ def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
         return None, (TAG.at((), "a directive stands here; a spec is YAML 1.2", fix="remove it", mark=mark),)
     try:
         root = composer.document(events(text, file))
-    except Stop as stop:
+    except StageError as stop:
         return None, (*composer.findings, *stop.findings)
     return root, tuple(composer.findings)
 
@@ -197,16 +197,16 @@ class _Composer:
     def _spend(self, nodes: int, depth: int, mark: Mark) -> None:
         self._left -= nodes
         if self._left < 0:
-            raise Stop(
+            raise StageError(
                 [TOO_MUCH.at((), f"the document has more than {NODE_LIMIT} values, aliases expanded", mark=mark)]
             )
         if depth > DEPTH_LIMIT:
-            raise Stop([TOO_MUCH.at((), f"the document is nested deeper than {DEPTH_LIMIT} levels", mark=mark)])
+            raise StageError([TOO_MUCH.at((), f"the document is nested deeper than {DEPTH_LIMIT} levels", mark=mark)])
 
     def _mark(self, event: Any) -> Mark:
         return Mark(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
 
-    def _add(self, trap: Fault, mark: Mark, message: str, fix: str = "") -> None:
+    def _add(self, trap: Rule, mark: Mark, message: str, fix: str = "") -> None:
         self.findings.append(trap.at((), message, fix=fix, mark=mark))
 
 

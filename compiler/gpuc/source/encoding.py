@@ -6,31 +6,31 @@ import pathlib
 import re
 from typing import NoReturn
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity, Stop, fault
+from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
 
 SIZE_LIMIT_BYTES = 1 << 20
 LINE_LIMIT = 1 << 16
 _SHOWN = 10
 
-BOM = fault(
+BOM = declare_rule(
     "YAML014", Severity.INFO, "The file begins with a byte order mark.",
     "It is skipped here, but other tools count it into the first key.",
 )  # fmt: skip
-NOT_UTF8 = fault(
+NOT_UTF8 = declare_rule(
     "YAML015", Severity.ERROR, "The file is not UTF-8.",
     "Every tool behind would guess another encoding, and names would differ between objects.",
 )  # fmt: skip
-INVISIBLE = fault(
+INVISIBLE = declare_rule(
     "YAML016", Severity.ERROR, "A character that cannot be seen stands in the file.",
     "Control characters are forbidden in YAML, exotic line breaks count differently in every tool, and "
     "direction marks make a review show other text than what is compiled.",
     "https://yaml.org/spec/1.2.2/#51-character-set; CVE-2021-42574",
 )  # fmt: skip
-TOO_LARGE = fault(
+TOO_LARGE = declare_rule(
     "YAML019", Severity.ERROR, "The file, or a line in it, is longer than a spec can be.",
     "It is not parsed at all, so that no file can exhaust the time and memory of CI.",
 )  # fmt: skip
-UNREADABLE = fault(
+UNREADABLE = declare_rule(
     "YAML022", Severity.ERROR, "The file cannot be read.",
     "The file is missing, a folder stands in its place, or its permissions forbid reading.",
 )  # fmt: skip
@@ -44,12 +44,12 @@ def text_of(place: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
     """The text of a file, without a byte order mark, and remarks that stop nothing.
 
     Raises:
-        Stop: when it cannot be read, is too large, is not UTF-8 or holds characters that cannot be seen.
+        StageError: when it cannot be read, is too large, is not UTF-8 or holds characters that cannot be seen.
     """
     start = Mark(file, 1, 1)
     data = _bytes(place, start)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:4]:
-        raise Stop([NOT_UTF8.at((), "this is UTF-16 or UTF-32, not UTF-8", fix="save it as UTF-8", mark=start)])
+        raise StageError([NOT_UTF8.at((), "this is UTF-16 or UTF-32, not UTF-8", fix="save it as UTF-8", mark=start)])
     remarks = []
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
@@ -70,7 +70,7 @@ def text_of(place: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
         if len(line) > LINE_LIMIT
     ]
     if found:
-        raise Stop([*remarks, *found])
+        raise StageError([*remarks, *found])
     return text, remarks
 
 
@@ -83,20 +83,20 @@ def mark_at(text: str, offset: int, file: str) -> Mark:
 def _bytes(place: pathlib.Path, start: Mark) -> bytes:
     try:
         if place.is_dir():
-            raise Stop([UNREADABLE.at((), f"{start.file} is a folder", mark=start)])
+            raise StageError([UNREADABLE.at((), f"{start.file} is a folder", mark=start)])
         if place.exists() and not place.is_file():
-            raise Stop([UNREADABLE.at((), f"{start.file} is not a regular file", mark=start)])
+            raise StageError([UNREADABLE.at((), f"{start.file} is not a regular file", mark=start)])
         with place.open("rb") as stream:
             data = stream.read(SIZE_LIMIT_BYTES + 1)
     except (OSError, RuntimeError, ValueError) as error:
         why = (getattr(error, "strerror", None) or str(error)).lower()
-        raise Stop([UNREADABLE.at((), f"{start.file} cannot be read: {why}", mark=start)]) from None
+        raise StageError([UNREADABLE.at((), f"{start.file} cannot be read: {why}", mark=start)]) from None
     if len(data) > SIZE_LIMIT_BYTES:
-        raise Stop([TOO_LARGE.at((), f"{start.file} is larger than {SIZE_LIMIT_BYTES >> 20} MiB", mark=start)])
+        raise StageError([TOO_LARGE.at((), f"{start.file} is larger than {SIZE_LIMIT_BYTES >> 20} MiB", mark=start)])
     return data
 
 
 def _not_utf8(data: bytes, offset: int, file: str) -> NoReturn:
     mark = mark_at(data[:offset].decode(), offset, file)
     message = f"byte 0x{data[offset]:02X} at offset {offset} is not UTF-8"
-    raise Stop([NOT_UTF8.at((), message, fix="save the file as UTF-8", mark=mark)]) from None
+    raise StageError([NOT_UTF8.at((), message, fix="save the file as UTF-8", mark=mark)]) from None

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity, Stop, fault
+from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
 
-SYNTAX = fault(
+SYNTAX = declare_rule(
     "YAML001", Severity.ERROR, "The text is not YAML.",
     "Nothing behind this place can be read.", "https://yaml.org/spec/1.2.2/",
 )  # fmt: skip
-TAB = fault(
+TAB = declare_rule(
     "YAML002", Severity.ERROR, "A line is indented with a tab.",
     "YAML forbids tabs in indentation, because their width differs between editors.",
     "https://yaml.org/spec/1.2.2/#61-indentation-spaces",
@@ -34,7 +34,7 @@ def events(text: str, file: str) -> Iterator[Any]:
     """The events of a text, one by one, so that a reader can stop before a large one is scanned to its end.
 
     Raises:
-        Stop: where the text is not YAML.
+        StageError: where the text is not YAML.
     """
     from ruamel.yaml import YAML
 
@@ -48,7 +48,7 @@ def events(text: str, file: str) -> Iterator[Any]:
     except Exception as error:  # beside its own errors the parser also lets a few ValueErrors of bad escapes through
         place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None) or yaml.reader
         problem = getattr(error, "problem", None) or "the parser gave up here"
-        raise Stop(_findings(text, Mark(file, place.line + 1, place.column + 1), problem)) from None
+        raise StageError(_findings(text, Mark(file, place.line + 1, place.column + 1), problem)) from None
 
 
 def _findings(text: str, mark: Mark, problem: str) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Fault, Finding, Mark, Path, Severity, Stop, fault
+from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, StageError, declare_rule
 from gpuc.diagnostics.spelling import nearest, write
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
@@ -14,35 +14,37 @@ from gpuc.source.node import Node
 API = "gpuc.dev/v1alpha1"
 FILE_LIMIT = 64
 
-EXTENDS = fault("LAY001", Severity.ERROR, "The value of extends is not a list of paths.",
+EXTENDS = declare_rule("LAY001", Severity.ERROR, "The value of extends is not a list of paths.",
     "Layers merge first to last, so they are a list, also when there is one.")  # fmt: skip
-OUTSIDE = fault(
+OUTSIDE = declare_rule(
     "LAY002", Severity.ERROR, "A file lies outside of specs/.",
     "What a cluster is made of has to be in the review: absolute paths, .. and links that lead out are refused.",
 )  # fmt: skip
-MISSING = fault("LAY003", Severity.ERROR, "A layer does not exist.", "The cluster would lack what the layer holds.")
-CYCLE = fault("LAY004", Severity.ERROR, "A layer extends itself, directly or through others.",
+MISSING = declare_rule(
+    "LAY003", Severity.ERROR, "A layer does not exist.", "The cluster would lack what the layer holds."
+)
+CYCLE = declare_rule("LAY004", Severity.ERROR, "A layer extends itself, directly or through others.",
     "There is no order in which they could merge.")  # fmt: skip
-KIND = fault(
+KIND = declare_rule(
     "LAY005", Severity.ERROR, "The kind of a file does not fit its use.",
     "A Cluster is compiled and extends Layers; a Layer is only extended, and nobody extends a Cluster.",
 )  # fmt: skip
-VERSION = fault("LAY006", Severity.ERROR, "The apiVersion of a layer is unknown.",
+VERSION = declare_rule("LAY006", Severity.ERROR, "The apiVersion of a layer is unknown.",
     "Its keys may mean something else in that version.")  # fmt: skip
-METADATA = fault(
+METADATA = declare_rule(
     "LAY007", Severity.ERROR, "A layer has metadata.", "A layer has no name: it would give it to every cluster."
 )
-REPLACED = fault(
+REPLACED = declare_rule(
     "LAY008", Severity.INFO, "A map of a layer is replaced by a single value or a list.",
     "Everything that the layer says beneath that key is gone.",
 )  # fmt: skip
-NAME = fault(
+NAME = declare_rule(
     "LAY009", Severity.ERROR, "The name of a cluster is not the name of its file.",
     "out/ and clusters/ are named after the cluster, findings after the file: one name for both.",
 )  # fmt: skip
-TOO_MANY = fault("LAY010", Severity.ERROR, "A cluster extends too many layers.",
+TOO_MANY = declare_rule("LAY010", Severity.ERROR, "A cluster extends too many layers.",
     f"At most {FILE_LIMIT} files make up a cluster.")  # fmt: skip
-NULL = fault(
+NULL = declare_rule(
     "YAML021", Severity.ERROR, "A key has no value.",
     "Nothing is ever null in a spec: a key is left out instead. Only over a layer's key null has a meaning: it "
     "removes that key.",
@@ -92,7 +94,7 @@ class Layers:
     def _load(self, file: str) -> Node | None:
         try:
             text, remarks = text_of(self._root / file, file)
-        except Stop as stop:
+        except StageError as stop:
             self.findings += stop.findings
             return None
         document, findings = compose(text, file)
@@ -197,7 +199,7 @@ class Layers:
         for step, entry in children:
             self._refuse_nulls(entry, (*path, step))
 
-    def _add(self, trap: Fault, mark: Mark, message: str, fix: str = "") -> None:
+    def _add(self, trap: Rule, mark: Mark, message: str, fix: str = "") -> None:
         self.findings.append(trap.at((), message, fix=fix, mark=mark))
 
 

@@ -5,33 +5,33 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gpuc.diagnostics.finding import Fault, Severity, fault
+from gpuc.diagnostics.finding import Rule, Severity, declare_rule
 
 _YAML11 = "https://yaml.org/type/"
 _YAML12 = "https://yaml.org/spec/1.2.2/#103-core-schema"
 
-NORWAY = fault(
+NORWAY = declare_rule(
     "YAML007", Severity.ERROR, "A plain word is a boolean for some readers and text for others.",
     "YAML 1.1 reads yes, no, on, off, y and n as booleans, YAML 1.2 as text: the country code of Norway becomes false.",
     f"{_YAML11}bool.html",
 )  # fmt: skip
-NUMBER_FORM = fault(
+NUMBER_FORM = declare_rule(
     "YAML008", Severity.ERROR, "A number is written in a form that readers take for different values.",
     "010 is eight in YAML 1.1 and ten in YAML 1.2, 1_000 and 1e3 are numbers in one and text in the other; "
     "account ids and commit ids look like this.",
     f"{_YAML11}int.html",
 )  # fmt: skip
-SEXAGESIMAL = fault(
+SEXAGESIMAL = declare_rule(
     "YAML009", Severity.ERROR, "Digits between colons are a number in base 60 for some readers.",
     "YAML 1.1 reads 12:30:00 as the number 45000.",
     f"{_YAML11}int.html",
 )  # fmt: skip
-TIMESTAMP = fault(
+TIMESTAMP = declare_rule(
     "YAML010", Severity.ERROR, "A date without quotes is a timestamp for some readers and text for others.",
     "YAML 1.1 readers turn it into a date and print it differently, often in another time zone.",
     f"{_YAML11}timestamp.html",
 )  # fmt: skip
-NUMBER_RANGE = fault(
+NUMBER_RANGE = declare_rule(
     "YAML020", Severity.ERROR, "A number does not fit 64 bits, or is no number.",
     "Readers round it, overflow to infinity or refuse it; a commit id of digits can look like one.",
     _YAML12,
@@ -55,7 +55,7 @@ _plain = re.compile(
 _TRUE_WORDS = ("y", "yes", "on")
 
 
-def resolve(text: str) -> tuple[Any, Fault | None]:
+def resolve(text: str) -> tuple[Any, Rule | None]:
     """The value that a plain scalar has, and the trap that it is; in a trap the value is the text itself.
 
     Source: YAML 1.2.2, section 10.3; the traps are the forms of the YAML 1.1 type repository.
@@ -78,7 +78,7 @@ def resolve(text: str) -> tuple[Any, Fault | None]:
     return {"null": None, "true": True, "false": False}[kind or "null"], None
 
 
-def advice(trap: Fault, text: str) -> str:
+def advice(trap: Rule, text: str) -> str:
     """What to write instead of a trap."""
     if trap is NORWAY:
         return f'write {"true" if text.lower() in _TRUE_WORDS else "false"}, or "{text}" where the word is meant'
@@ -87,7 +87,7 @@ def advice(trap: Fault, text: str) -> str:
     return f'write "{text}"'
 
 
-def _whole(text: str) -> tuple[Any, Fault | None]:
+def _whole(text: str) -> tuple[Any, Rule | None]:
     if len(text) > 20:
         return text, NUMBER_RANGE
     value = int(text, 0)

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from gpuc.spec.base import SpecModel
 from gpuc.spec.pools import Image, Zone
-from gpuc.spec.wish import Wish
 
 Cidr = Annotated[str, Field(pattern=r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$")]
 """An IPv4 range."""
@@ -21,14 +21,14 @@ Tags = Annotated[
 """EC2 tags by key; "*" matches any value."""
 
 
-class Subnets(Wish):
+class Subnets(SpecModel):
     """Which subnets nodes start in."""
 
     tags: Tags
     """Tags that they carry."""
 
 
-class SecurityGroups(Wish):
+class SecurityGroups(SpecModel):
     """Which security groups nodes carry."""
 
     tags: Tags
@@ -38,7 +38,7 @@ class SecurityGroups(Wish):
     """Declared: the group allows all protocols from itself and to itself, which EFA needs."""
 
 
-class Aws(Wish):
+class Aws(SpecModel):
     """An EKS cluster."""
 
     region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
@@ -78,7 +78,7 @@ class Aws(Wish):
     """Declared: where the API server's private addresses are."""
 
 
-class Cloud(Wish):
+class Cloud(SpecModel):
     """Where the cluster runs."""
 
     aws: Aws

@@ -6,22 +6,22 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from gpuc.spec.base import Accept, Name, SpecModel, Words
 from gpuc.spec.cloud import Cloud
 from gpuc.spec.platform import Delivery, Kueue, Nccl, Observability, Policy, Releases
 from gpuc.spec.pools import Pool
 from gpuc.spec.queues import Cohort, Queue, Queueing
 from gpuc.spec.tenants import Tenant
-from gpuc.spec.wish import Accept, Name, Wish, Words
 
 
-class Metadata(Wish):
+class Metadata(SpecModel):
     """What the cluster is called."""
 
     name: Name
     """The cluster's name, which is the file's stem."""
 
 
-class Removed(Wish):
+class Removed(SpecModel):
     """Reasons for removals in one commit instead of two, by name; read where `delivery.prune` is confirm."""
 
     pools: dict[Name, Words] = {}
@@ -37,7 +37,7 @@ class Removed(Wish):
     """Why a queue left at once."""
 
 
-class Spec(Wish):
+class Spec(SpecModel):
     """What the cluster shall be."""
 
     environment: Literal["dev", "staging", "prod"]
@@ -92,7 +92,7 @@ class Spec(Wish):
     """Findings that are accepted everywhere, with the reason."""
 
 
-class ClusterSpec(Wish):
+class ClusterSpec(SpecModel):
     """One GPU cluster."""
 
     api_version: Literal["gpuc.dev/v1alpha1"]

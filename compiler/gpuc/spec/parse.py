@@ -7,35 +7,35 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from gpuc.diagnostics.finding import Finding, Path, Severity, Stop, fault
+from gpuc.diagnostics.finding import Finding, Path, Severity, StageError, declare_rule
 from gpuc.diagnostics.spelling import nearest, write
 from gpuc.source import Source
+from gpuc.spec.base import NO_UNIT
 from gpuc.spec.cluster import ClusterSpec
-from gpuc.spec.wish import NO_UNIT
 
-UNKNOWN = fault(
+UNKNOWN = declare_rule(
     "SPC001", Severity.ERROR, "A key is not part of the spec language.",
     "A key that nobody reads is a setting that its author believes to be on.",
 )  # fmt: skip
-MISSING = fault(
+MISSING = declare_rule(
     "SPC002", Severity.ERROR, "A required key is missing.",
     "gpuc guesses nothing: what decides about hardware, money or access is written down.",
 )  # fmt: skip
-TYPE = fault(
+TYPE = declare_rule(
     "SPC003",
     Severity.ERROR,
     "A value has the wrong type.",
     "It would be read as something else than was meant.",
 )
-VALUE = fault(
+VALUE = declare_rule(
     "SPC004", Severity.ERROR, "A value is not one of those allowed.",
     "It is outside of a range, not in a list of choices, or not of the form that the field has.",
 )  # fmt: skip
-CHOICE = fault(
+CHOICE = declare_rule(
     "SPC005", Severity.ERROR, "Keys stand together that exclude one another, or a choice is open.",
     "Only one of them would be read.",
 )  # fmt: skip
-VERSION = fault(
+VERSION = declare_rule(
     "SPC006", Severity.ERROR, "A version is written as a number.",
     "YAML reads 1.30 as the number 1.3; a version is text and stands in quotes.",
 )  # fmt: skip
@@ -52,7 +52,7 @@ def parse(source: Source) -> ClusterSpec:
     """The typed spec of a source.
 
     Raises:
-        Stop: with a finding per fault of shape, each at its path.
+        StageError: with a finding per fault of shape, each at its path.
     """
     try:
         return ClusterSpec.model_validate(source.tree)
@@ -60,7 +60,7 @@ def parse(source: Source) -> ClusterSpec:
         found: dict[tuple[Path, bool], list[Finding]] = {}
         for finding in _findings(error, source):
             found.setdefault((finding.path, finding.on_key), []).append(finding)
-        raise Stop(_one(findings) for findings in found.values()) from None
+        raise StageError(_one(findings) for findings in found.values()) from None
 
 
 def _one(findings: list[Finding]) -> Finding:

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gpuc.spec.wish import LabelValue, Name, Shorthand, Wish
+from gpuc.spec.base import LabelValue, Name, Shorthand, SpecModel
 
 Stage = Literal["dryrun", "warn", "deny"]
 
@@ -31,7 +31,7 @@ OWN_NAME = "in-cluster"
 """The name that Argo CD gives the cluster it runs in."""
 
 
-class Destination(Wish):
+class Destination(SpecModel):
     """Where Argo CD applies the output, and where Argo CD itself runs."""
 
     server: Annotated[str | None, Field(pattern=r"^https://[A-Za-z0-9.:/_-]+$")] = None
@@ -55,7 +55,7 @@ class Destination(Wish):
         return self.server == OWN_SERVER or self.name == OWN_NAME
 
 
-class Delivery(Wish):
+class Delivery(SpecModel):
     """How the output reaches the cluster."""
 
     repo: Annotated[str, Field(pattern=r"^(https://|ssh://|git@)[A-Za-z0-9@:/._-]+$")]
@@ -80,7 +80,7 @@ class Delivery(Wish):
     """
 
 
-class Kueue(Wish):
+class Kueue(SpecModel):
     """The queue controller's integrations."""
 
     frameworks: Annotated[list[Literal[
@@ -101,7 +101,7 @@ class Policy(Shorthand):
     """dryrun reports, warn also tells the author, deny refuses; the default's stage where absent."""
 
 
-class NcclProfile(Wish):
+class NcclProfile(SpecModel):
     """Environment that makes NCCL work well on one fabric."""
 
     fabric: Literal["efa"]
@@ -117,28 +117,28 @@ class NcclProfile(Wish):
     """Further variables by name."""
 
 
-class Nccl(Wish):
+class Nccl(SpecModel):
     """NCCL environment."""
 
     profiles: dict[Name, NcclProfile] = {}
     """Profiles by name."""
 
 
-class Prometheus(Wish):
+class Prometheus(SpecModel):
     """The Prometheus that watches the cluster."""
 
     release: LabelValue
     """The Helm release whose label its monitors are selected by."""
 
 
-class Alerts(Wish):
+class Alerts(SpecModel):
     """Who is told."""
 
     team: LabelValue
     """The team label of every alert."""
 
 
-class Observability(Wish):
+class Observability(SpecModel):
     """Scraping and alerts."""
 
     namespace: NamespaceName

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from gpuc.spec.base import Accept, Bytes, Count, Seconds, Shorthand, SpecModel
 from gpuc.spec.sharing import Sharing
-from gpuc.spec.wish import Accept, Bytes, Count, Seconds, Shorthand, Wish
 
 Zone = Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d[a-z]$")]
 """An availability zone, for example us-east-1a."""
@@ -51,7 +51,7 @@ class Image(Shorthand):
         return self
 
 
-class Nodes(Wish):
+class Nodes(SpecModel):
     """How many nodes: up to max as work needs them, or a static number that is always there."""
 
     max: Count | None = None
@@ -67,14 +67,14 @@ class Nodes(Wish):
         return self
 
 
-class CapacityBlock(Wish):
+class CapacityBlock(SpecModel):
     """A capacity block for ML: reserved for a span of time that ends."""
 
     ends: UtcTime
     """When the block ends; EC2 begins to stop its instances half an hour before."""
 
 
-class Reservations(Wish):
+class Reservations(SpecModel):
     """Capacity that was bought beforehand."""
 
     ids: Annotated[list[Annotated[str, Field(pattern=r"^cr-[0-9a-f]{8,17}$")]], Field(min_length=1)]
@@ -84,7 +84,7 @@ class Reservations(Wish):
     """Present where the reservations are capacity blocks."""
 
 
-class Runs(Wish):
+class Runs(SpecModel):
     """How long work runs, and how often it saves itself."""
 
     longest: Seconds
@@ -94,7 +94,7 @@ class Runs(Wish):
     """How often work saves its state; absent where it does not."""
 
 
-class Pool(Wish):
+class Pool(SpecModel):
     """Nodes of one kind."""
 
     purpose: Purpose

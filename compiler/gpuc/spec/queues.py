@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from gpuc.spec.base import Accept, Count, Name, SpecModel
 from gpuc.spec.sharing import Profile
-from gpuc.spec.wish import Accept, Count, Name, Wish
 
 Amount = Annotated[int, Field(ge=0, le=100_000)]
 
@@ -15,7 +15,7 @@ Part = Literal["all"] | Amount | dict[Profile, Amount]
 """How much of a quota: all of it, a number in the quota's unit, or a number by MIG profile."""
 
 
-class Quota(Wish):
+class Quota(SpecModel):
     """What a queue is owed of one pool, in nodes, GPUs, MIG slices or shares."""
 
     nodes: Count | None = None
@@ -44,7 +44,7 @@ class Quota(Wish):
         return self
 
 
-class Preempt(Wish):
+class Preempt(SpecModel):
     """Who gives way to whom."""
 
     within_queue: Literal["never", "lower-priority", "lower-or-newer"] = "never"
@@ -57,7 +57,7 @@ class Preempt(Wish):
     """Which workloads of others give way so that the queue can borrow; excluded by fair sharing."""
 
 
-class Queue(Wish):
+class Queue(SpecModel):
     """A ClusterQueue over GPU pools, and one beside it over general pools where it names any."""
 
     tenants: Annotated[list[Name], Field(min_length=1)]
@@ -87,7 +87,7 @@ class Queue(Wish):
     """Findings that are accepted here, with the reason."""
 
 
-class Cohort(Wish):
+class Cohort(SpecModel):
     """Queues that lend to one another."""
 
     weight: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -97,7 +97,7 @@ class Cohort(Wish):
     """The cohort above."""
 
 
-class Queueing(Wish):
+class Queueing(SpecModel):
     """Switches of the queue controller."""
 
     fair_sharing: bool = False

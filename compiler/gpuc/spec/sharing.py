@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gpuc.spec.wish import Count, Shorthand, Wish
+from gpuc.spec.base import Count, Shorthand, SpecModel
 
 Profile = Annotated[str, Field(pattern=r"^[1-9]g\.[0-9]+gb(\+me\.all|\+me|\+gfx|-me)?$")]
 """A MIG profile as NVIDIA names it, for example 1g.10gb."""
@@ -15,7 +15,7 @@ Layout = dict[Profile, Count]
 """Instances per GPU by MIG profile."""
 
 
-class GpuLayout(Wish):
+class GpuLayout(SpecModel):
     """What some GPUs of a node are cut into."""
 
     index: Annotated[list[Annotated[int, Field(ge=0, le=63)]], Field(min_length=1)]
@@ -34,7 +34,7 @@ class GpuLayout(Wish):
         return self
 
 
-class Mig(Wish):
+class Mig(SpecModel):
     """Hardware partitions: the same layout on every GPU, or one per GPU number."""
 
     every: Annotated[Layout, Field(min_length=1)] | None = None
@@ -53,14 +53,14 @@ class Mig(Wish):
         return self
 
 
-class TimeSlicing(Wish):
+class TimeSlicing(SpecModel):
     """GPUs that several containers use in turn; neither memory nor faults are isolated."""
 
     replicas: Annotated[int, Field(ge=2, le=64)]
     """Shares per GPU."""
 
 
-class Mps(Wish):
+class Mps(SpecModel):
     """GPUs that several processes use at once through NVIDIA MPS, each with a part of the memory."""
 
     replicas: Annotated[int, Field(ge=2, le=48)]

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from gpuc.spec.base import Accept, LabelValue, Name, SpecModel, Words
 from gpuc.spec.cloud import Cidr
-from gpuc.spec.wish import Accept, LabelValue, Name, Wish, Words
 
 
-class Port(Wish):
+class Port(SpecModel):
     """One port of one protocol."""
 
     port: Annotated[int, Field(ge=1, le=65535)]
@@ -23,7 +23,7 @@ class Port(Wish):
 Ports = Annotated[list[Port], Field(min_length=1)]
 
 
-class Egress(Wish):
+class Egress(SpecModel):
     """A network outside the cluster that a tenant's pods may call."""
 
     cidr: Cidr
@@ -36,7 +36,7 @@ class Egress(Wish):
     """What it is for."""
 
 
-class Ingress(Wish):
+class Ingress(SpecModel):
     """A namespace of the platform that may call a tenant's pods."""
 
     namespace: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=63)]
@@ -49,7 +49,7 @@ class Ingress(Wish):
     """What it is for."""
 
 
-class Network(Wish):
+class Network(SpecModel):
     """Exceptions from the default deny."""
 
     egress: list[Egress] = []
@@ -62,7 +62,7 @@ class Network(Wish):
     """Ports that Prometheus may scrape."""
 
 
-class Members(Wish):
+class Members(SpecModel):
     """Who works for the tenant."""
 
     groups: Annotated[
@@ -76,7 +76,7 @@ class Members(Wish):
     None may raise its own quota or open its network."""
 
 
-class Namespace(Wish):
+class Namespace(SpecModel):
     """One namespace of a tenant."""
 
     pod_security: Literal["privileged", "baseline", "restricted"]
@@ -91,7 +91,7 @@ class Namespace(Wish):
     The first of two commits; the second takes the namespace out of the spec."""
 
 
-class Tenant(Wish):
+class Tenant(SpecModel):
     """A team with its own namespaces, quota and bill."""
 
     members: Members

@@ -1,4 +1,4 @@
-"""Prints sheets with cdk8s, in one Node process that starts first and prints while Python goes on.
+"""Prints output_files with cdk8s, in one Node process that starts first and prints while Python goes on.
 
 `Printer.start()` is meant to be the first statement of a compile, so nothing heavy is imported on its way.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import TracebackType
 
-    from gpuc.manifest.output_file import Sheet
+    from gpuc.manifest.output_file import OutputFile
 
 PATIENCE_SECONDS = 120
 """How long Node may be silent while it has something to answer."""
@@ -28,7 +28,7 @@ PIPE_BYTES = 1 << 20
 """What a pipe takes before its writer has to wait, where the system can be asked: a whole cluster."""
 
 
-class PrinterFailed(Exception):
+class PrinterError(Exception):
     """Node is missing, died, hung or answered nonsense; the text is one line."""
 
 
@@ -41,33 +41,33 @@ class Printer:
         self._requests = self._answers = self._complaints = -1
         self._unsent = bytearray()
         self._received = bytearray()
-        self._asked: list[dict[str, Sheet]] = []
+        self._asked: list[dict[str, OutputFile]] = []
 
     @classmethod
     def start(cls) -> Printer:
         """A printer whose Node starts now; that of `Printer()` starts when there is something to print.
 
         Raises:
-            PrinterFailed: when Node or cdk8s is missing or cannot be started.
+            PrinterError: when Node or cdk8s is missing or cannot be started.
         """
         printer = cls()
         printer._spawn()
         return printer
 
-    def send(self, sheets: Iterable[Sheet]) -> None:
-        """Asks for the texts of sheets, without waiting for them.
+    def send(self, output_files: Iterable[OutputFile]) -> None:
+        """Asks for the texts of output_files, without waiting for them.
 
         Raises:
-            PrinterFailed: when Node cannot be started or has died.
+            PrinterError: when Node cannot be started or has died.
         """
         import json
 
-        asked = {sheet.file: sheet for sheet in sheets}
+        asked = {output_file.file: output_file for output_file in output_files}
         request = [[one.file, one.form, one.data] for one in asked.values() if one.form != "text"]
         try:
             line = json.dumps(request, allow_nan=False, separators=(",", ":"))
         except (ValueError, TypeError) as error:
-            raise PrinterFailed(f"what was emitted is no JSON: {error}") from error
+            raise PrinterError(f"what was emitted is no JSON: {error}") from error
         self._asked.append(asked)
         if not request:
             return
@@ -77,19 +77,19 @@ class Printer:
             pass
 
     def texts(self) -> dict[str, str]:
-        """The texts by file of the oldest `send` that was not answered yet, in the order of its sheets.
+        """The texts by file of the oldest `send` that was not answered yet, in the order of its output_files.
 
         Raises:
-            PrinterFailed: when Node died, hung or answered anything else.
+            PrinterError: when Node died, hung or answered anything else.
         """
         asked = self._asked.pop(0)
-        printed = self._answer() if any(sheet.form != "text" for sheet in asked.values()) else {}
+        printed = self._answer() if any(output_file.form != "text" for output_file in asked.values()) else {}
         texts = {}
-        for file, sheet in asked.items():
-            text = sheet.data if sheet.form == "text" else printed.get(file)
+        for file, output_file in asked.items():
+            text = output_file.data if output_file.form == "text" else printed.get(file)
             if not isinstance(text, str):
-                raise PrinterFailed(f"Node left out {file}")
-            texts[file] = sheet.header + text
+                raise PrinterError(f"Node left out {file}")
+            texts[file] = output_file.header + text
         return texts
 
     def abandon(self) -> None:
@@ -137,7 +137,7 @@ class Printer:
                     os.close(end)
         except (PackageMissingError, OSError) as error:
             self.abandon()
-            raise PrinterFailed(f"Node cannot be started: {error}") from error
+            raise PrinterError(f"Node cannot be started: {error}") from error
         for pipe in (self._requests, self._answers, self._complaints):
             os.set_blocking(pipe, False)
 
@@ -147,7 +147,7 @@ class Printer:
         while (end := self._received.find(b"\n")) < 0:
             if not self._exchange(PATIENCE_SECONDS * 1000):
                 self.abandon()
-                raise PrinterFailed(f"Node gave no answer within {PATIENCE_SECONDS} seconds")
+                raise PrinterError(f"Node gave no answer within {PATIENCE_SECONDS} seconds")
         line = bytes(self._received[:end])
         del self._received[: end + 1]
         try:
@@ -158,8 +158,8 @@ class Printer:
             texts: dict[str, object] = answer["texts"]
             return texts
         if isinstance(answer, dict) and isinstance(answer.get("error"), str):
-            raise PrinterFailed(" ".join(answer["error"].split()))
-        raise PrinterFailed(f"Node answered {line[:60]!r}")
+            raise PrinterError(" ".join(answer["error"].split()))
+        raise PrinterError(f"Node answered {line[:60]!r}")
 
     def _exchange(self, wait_ms: int) -> bool:
         """Moves what the pipes take and give within the time; says whether anything moved.
@@ -184,7 +184,7 @@ class Printer:
                 raise self._death() from None
         return bool(ready)
 
-    def _death(self) -> PrinterFailed:
+    def _death(self) -> PrinterError:
         status = self._reap()
         how = f"was ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
         try:
@@ -194,7 +194,7 @@ class Printer:
         said = [line.strip() for line in said if line.strip()]
         told = [line for line in said if "rror" in line] or said
         self.abandon()
-        return PrinterFailed(f"Node {how}" + (f": {told[0][:200]}" if told else ""))
+        return PrinterError(f"Node {how}" + (f": {told[0][:200]}" if told else ""))
 
     def _reap(self) -> int:
         os.kill(self._pid, 9)

@@ -11,12 +11,12 @@ from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONST
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import node_terms
-from gpuc.trace.cluster_index import KUEUE, Site
+from gpuc.trace.cluster_index import KUEUE, ClusterIndex
 from gpuc.trace.quota import Node
 from gpuc.trace.work import PodSet, Work
 
 
-def of_local_queue(site: Site, work: Work) -> str:
+def of_local_queue(site: ClusterIndex, work: Work) -> str:
     """Queues of the namespace, or namespaces of the queue."""
     known = site.tree.of(KUEUE, "LocalQueue")
     here = sorted(each.name for each in known if each.namespace == work.namespace)
@@ -32,7 +32,7 @@ def of_name(name: str, known: Iterable[str]) -> str:
     return f"name {_one_of(names)}{did_you_mean(name, names)}" if names else ""
 
 
-def of_resources(site: Site, queue: Node, names: Iterable[str]) -> str:
+def of_resources(site: ClusterIndex, queue: Node, names: Iterable[str]) -> str:
     """Where resources can be had that a queue does not cover."""
     told = []
     for name in names:
@@ -43,7 +43,7 @@ def of_resources(site: Site, queue: Node, names: Iterable[str]) -> str:
     return f"ask only for {_list(mine)} ({'; '.join(told)})"
 
 
-def of_flavor(site: Site, queue: Node, pods: PodSet, attempts: Sequence[Attempt]) -> str:
+def of_flavor(site: ClusterIndex, queue: Node, pods: PodSet, attempts: Sequence[Attempt]) -> str:
     """Labels, tolerations or annotations with which a flavor would take the pods."""
     reasons = [reason for each in attempts for reason in each.reasons]
     if any("TopologyAwareScheduling" in reason or "requested level" in reason for reason in reasons):
@@ -91,12 +91,12 @@ def _flavors(queue: Node) -> list[str]:
     return list(dict.fromkeys(flavor for flavor, _ in queue.quotas))
 
 
-def _topology(site: Site, flavor: str) -> bool:
+def _topology(site: ClusterIndex, flavor: str) -> bool:
     found = site.flavor(flavor)
     return found is not None and dig(found.body, "spec", "topologyName") is not None
 
 
-def _known(site: Site, queue: Node, key: str) -> list[Manifest]:
+def _known(site: ClusterIndex, queue: Node, key: str) -> list[Manifest]:
     """The flavors of a queue that have a label."""
     found = [site.flavor(name) for name in _flavors(queue)]
     return [each for each in found if each is not None and dig(each.body, "spec", "nodeLabels", key) is not None]

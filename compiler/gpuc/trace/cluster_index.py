@@ -19,7 +19,7 @@ from gpuc.trace.quota import Node, quota_nodes
 KUEUE = "kueue.x-k8s.io"
 
 
-class Site:
+class ClusterIndex:
     """A tree, indexed. Whoever walks a lot of work keeps one."""
 
     def __init__(self, tree: ObjectSet, domain_nodes: Mapping[str, int] | None = None) -> None:

@@ -15,7 +15,7 @@ from gpuc.kubernetes.toleration import Taint, untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, labels
 from gpuc.objects.selectors import node_terms, taints, tolerations
-from gpuc.trace.cluster_index import Site
+from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.quota import Node
 from gpuc.trace.work import PodSet
 
@@ -29,7 +29,9 @@ def topology_level(notes: Any) -> str | None:
     return "" if str(dig(notes, UNCONSTRAINED_TOPOLOGY)).lower() == "true" else None
 
 
-def choose(site: Site, queue: Node, pods: PodSet, asked: Amounts, used: dict[Key, int], only: str = "") -> Choice:
+def choose(
+    site: ClusterIndex, queue: Node, pods: PodSet, asked: Amounts, used: dict[Key, int], only: str = ""
+) -> Choice:
     """The flavors of one pod set in a ClusterQueue.
 
     Args:
@@ -47,7 +49,7 @@ def choose(site: Site, queue: Node, pods: PodSet, asked: Amounts, used: dict[Key
     return kueue.choose(met, total, topology_level(pods.notes), lambda name: _flavor(site, name, pods), used)
 
 
-def place(site: Site, queue: Node, pods: PodSet, attempt: Attempt) -> tuple[Manifest | None, Path]:
+def place(site: ClusterIndex, queue: Node, pods: PodSet, attempt: Attempt) -> tuple[Manifest | None, Path]:
     """The object at fault and the path in it; where the flavor is taken, that of its quota in the ClusterQueue."""
     path = _path(queue, attempt.flavor)
     flavor = site.flavor(attempt.flavor)
@@ -82,7 +84,7 @@ def _group(group: Any, only: str) -> Group:
     return Group(covered, tuple(name for name in names if only in ("", name)))
 
 
-def _flavor(site: Site, name: str, pods: PodSet) -> kueue.Flavor | None:
+def _flavor(site: ClusterIndex, name: str, pods: PodSet) -> kueue.Flavor | None:
     flavor = site.flavor(name)
     if flavor is None:
         return None
@@ -114,7 +116,7 @@ def _has_topology(flavor: Manifest | None) -> bool:
     return flavor is not None and dig(flavor.body, "spec", "topologyName") is not None
 
 
-def _is_all_topology(site: Site, queue: Node) -> bool:
+def _is_all_topology(site: ClusterIndex, queue: Node) -> bool:
     known = site.all_topology.get(queue.name)
     if known is None:
         names = {flavor for flavor, _ in queue.quotas}

@@ -10,7 +10,7 @@ from gpuc.kubernetes.selector import matches
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.objects.selectors import selector
-from gpuc.trace.cluster_index import KUEUE, Site
+from gpuc.trace.cluster_index import KUEUE, ClusterIndex
 from gpuc.trace.work import QUEUE_LABEL, Work
 
 _API = "config.kueue.x-k8s.io"
@@ -30,13 +30,13 @@ def instead(why: str, work: Work) -> str:
     return f"use a kind that Kueue manages, or add {framework(work)} to its frameworks"
 
 
-def queue_of(site: Site, work: Work) -> str:
+def queue_of(site: ClusterIndex, work: Work) -> str:
     """The LocalQueue that some work is given to; empty where there is none."""
     has_default = site.tree.find(KUEUE, "LocalQueue", DEFAULT_QUEUE, work.namespace) is not None
     return work.queue or (DEFAULT_QUEUE if has_default else "")
 
 
-def bypass(site: Site, work: Work) -> str:
+def bypass(site: ClusterIndex, work: Work) -> str:
     """Why Kueue leaves some work alone, so that its pods go to the scheduler at once; empty where it takes it.
 
     Of a tree that does not say how Kueue is configured, kinds are taken to be managed, and work without a queue not.
@@ -80,7 +80,7 @@ def _is_external(configuration: Any, work: Work) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _configuration(site: Site) -> Any:
+def _configuration(site: ClusterIndex) -> Any:
     """Kueue's configuration; None where the tree does not have it, or nobody can read it."""
     for text in _texts(site):
         found = document(site.tree, text)
@@ -89,7 +89,7 @@ def _configuration(site: Site) -> Any:
     return None
 
 
-def _texts(site: Site) -> Iterator[str]:
+def _texts(site: ClusterIndex) -> Iterator[str]:
     text = dig(site.tree.values, *_IN_VALUES)
     if isinstance(text, str):
         yield text

@@ -19,19 +19,19 @@ from gpuc.kubernetes.amounts import (
 )
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.trace.cluster_index import Site
+from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.work import PodSet, Work, requests
 
 _PLAIN = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
 
-def container_limits(site: Site, namespace: str) -> list[Any]:
+def container_limits(site: ClusterIndex, namespace: str) -> list[Any]:
     """The limits of a namespace's LimitRanges that are about containers."""
     return [each for _, _, each in _ranges(site, namespace, "Container")]
 
 
-def namespace_steps(site: Site, work: Work, limits: list[Any], total: Amounts) -> Iterator[Step]:
+def namespace_steps(site: ClusterIndex, work: Work, limits: list[Any], total: Amounts) -> Iterator[Step]:
     """Whether the pods may be made in their namespace: every bound of its LimitRanges and ResourceQuotas.
 
     Args:
@@ -46,14 +46,14 @@ def namespace_steps(site: Site, work: Work, limits: list[Any], total: Amounts) -
         yield Step(Stage.NAMESPACE, "passed", f"within {names}", several[0])
 
 
-def _ranges(site: Site, namespace: str, kind: str) -> Iterator[tuple[Manifest, Path, Any]]:
+def _ranges(site: ClusterIndex, namespace: str, kind: str) -> Iterator[tuple[Manifest, Path, Any]]:
     for manifest in site.inside("LimitRange", namespace):
         for index, each in items(dig(manifest.body, "spec", "limits")):
             if dig(each, "type") == kind:
                 yield manifest, ("spec", "limits", index), each
 
 
-def _out_of_range(site: Site, work: Work, limits: list[Any]) -> Iterator[tuple[Manifest, Path, str]]:
+def _out_of_range(site: ClusterIndex, work: Work, limits: list[Any]) -> Iterator[tuple[Manifest, Path, str]]:
     """Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission/limitranger/admission.go."""
     for pods in work.pod_sets:
         for manifest, path, each in _ranges(site, work.namespace, "Pod"):
@@ -82,7 +82,7 @@ def _bounds(
             yield manifest, (*path, "min", name), message
 
 
-def _beyond_quota(site: Site, work: Work, total: Amounts) -> Iterator[tuple[Manifest, Path, str]]:
+def _beyond_quota(site: ClusterIndex, work: Work, total: Amounts) -> Iterator[tuple[Manifest, Path, str]]:
     """Bounds of requests and of the number of pods; scoped quotas are left out, they may not be about these pods."""
     asked = {**total, PODS: sum(pods.count for pods in work.pod_sets)}
     for manifest in site.inside("ResourceQuota", work.namespace):

@@ -9,7 +9,7 @@ from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 from gpuc.trace import advice
-from gpuc.trace.cluster_index import KUEUE, Site
+from gpuc.trace.cluster_index import KUEUE, ClusterIndex
 from gpuc.trace.kueue_scope import queue_of
 from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage, Step
@@ -22,19 +22,19 @@ _SYSTEM = "system-"
 """How the names of the PriorityClasses begin that every cluster has."""
 
 
-def local_queue(site: Site, work: Work) -> Manifest | None:
+def local_queue(site: ClusterIndex, work: Work) -> Manifest | None:
     """The LocalQueue that the work is given to."""
     return site.tree.find(KUEUE, "LocalQueue", queue_of(site, work), work.namespace)
 
 
-def local_queue_step(site: Site, work: Work, local: Manifest | None) -> Step:
+def local_queue_step(site: ClusterIndex, work: Work, local: Manifest | None) -> Step:
     """Whether there is a LocalQueue, and it lets anything in."""
     fix = advice.of_local_queue(site, work)
     if not queue_of(site, work):
         message = f"no label {QUEUE_LABEL}: Kueue suspends it for ever"
         return Step(Stage.LOCAL_QUEUE, "failed", message, fix=fix)
     if local is None:
-        has_space = not site.tree.is_whole or work.namespace in {*site.tree.namespaces, *_ALWAYS}
+        has_space = not site.tree.is_complete or work.namespace in {*site.tree.namespaces, *_ALWAYS}
         space = f"namespace {work.namespace or '(none)'}" + ("" if has_space else ", which is not there,")
         return Step(Stage.LOCAL_QUEUE, "failed", f"{space} has no LocalQueue {work.queue}", fix=fix)
     stopped = dig(local.body, "spec", "stopPolicy")
@@ -44,7 +44,7 @@ def local_queue_step(site: Site, work: Work, local: Manifest | None) -> Step:
     return Step(Stage.LOCAL_QUEUE, "passed", message, local, ("spec", "clusterQueue"))
 
 
-def priority_steps(site: Site, work: Work) -> Iterator[Step]:
+def priority_steps(site: ClusterIndex, work: Work) -> Iterator[Step]:
     """Whether the priority classes exist that the work names; no step where it names none.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go, prepareWorkload
@@ -53,7 +53,7 @@ def priority_steps(site: Site, work: Work) -> Iterator[Step]:
         kind = "WorkloadPriorityClass"
         if site.tree.find(KUEUE, kind, work.priority) is None:
             known = [each.name for each in site.tree.of(KUEUE, kind)]
-            is_known = bool(known) or site.tree.is_whole
+            is_known = bool(known) or site.tree.is_complete
             message = f"{kind} {work.priority} is not {'there' if is_known else 'in the tree'}"
             fix = advice.of_name(work.priority, known)
             yield Step(Stage.PRIORITY, "failed" if is_known else "not judged", message, fix=fix)
@@ -67,7 +67,7 @@ def priority_steps(site: Site, work: Work) -> Iterator[Step]:
             yield Step(Stage.PRIORITY, "not judged", message, pods=pods.name)
 
 
-def cluster_queue_step(site: Site, work: Work, queue: Node) -> Step:
+def cluster_queue_step(site: ClusterIndex, work: Work, queue: Node) -> Step:
     """Whether the ClusterQueue admits anything, and from this namespace.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, inactiveReason
@@ -90,7 +90,7 @@ def cluster_queue_step(site: Site, work: Work, queue: Node) -> Step:
     return Step(Stage.CLUSTER_QUEUE, "passed", message, manifest, ("spec", "namespaceSelector"))
 
 
-def _inactive(site: Site, queue: Node, manifest: Manifest) -> tuple[str, Path] | None:
+def _inactive(site: ClusterIndex, queue: Node, manifest: Manifest) -> tuple[str, Path] | None:
     stopped = dig(manifest.body, "spec", "stopPolicy")
     if stopped in _STOPPED:
         return f"stopPolicy is {stopped}", ("spec", "stopPolicy")

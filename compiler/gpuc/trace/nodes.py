@@ -14,7 +14,7 @@ from gpuc.kubernetes.toleration import Toleration, untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import equal_labels, node_terms, tolerations
-from gpuc.trace.cluster_index import Site
+from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.pools import NodePool
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def wanted(pod: Any, count: int, asked: Amounts, flavors: Sequence[Manifest]) ->
     return Wanted(count, {**asked, PODS: 1}, terms, tuple(toleration for part in taken for toleration in part))
 
 
-def entries(site: Site, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
+def entries(site: ClusterIndex, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
     """The pools whose labels and taints let the pods in, and why others do not: the nearest misses first."""
     key = pods.terms, pods.tolerations
     if key not in site.entries:
@@ -71,7 +71,7 @@ def entries(site: Site, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
     return found
 
 
-def _entries(site: Site, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
+def _entries(site: ClusterIndex, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
     found, tainted = [], []
     for pool in dict.fromkeys(pool for term in pods.terms for pool in site.pool_index.near(term)):
         open_terms = [term for term in pods.terms if pool.mismatch(term) is None]
@@ -87,7 +87,7 @@ def _entries(site: Site, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
     return found, tainted if found or tainted else list(islice(_strange(site, pods), _TOLD))
 
 
-def _strange(site: Site, pods: Wanted) -> Iterator[Obstacle]:
+def _strange(site: ClusterIndex, pods: Wanted) -> Iterator[Obstacle]:
     """Pools that have no node with what the pods select; the nearest alone, those of another name last."""
     lacking = {pool: _lacking(pool, pods) for pool in site.pools}
     far = {pool: (sum(each.key in pool.labels for each in missing), len(missing)) for pool, missing in lacking.items()}

@@ -10,7 +10,7 @@ from gpuc.kubernetes.amounts import amount
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.trace.cluster_index import Site
+from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.work import PRIORITY_LABEL, PodSet, Work
 
@@ -22,7 +22,7 @@ _DEVICES = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa")
 _QUEUED = ("Job", "JobSet", "TrainJob", "MPIJob", "PyTorchJob", "RayCluster", "RayJob")
 
 
-class Breach(NamedTuple):
+class PolicyViolation(NamedTuple):
     """What a constraint has against some work."""
 
     manifest: Manifest
@@ -31,7 +31,7 @@ class Breach(NamedTuple):
     """Whether the work is refused; otherwise who submits it is only warned."""
 
 
-def policy_steps(site: Site, work: Work) -> Iterator[Step]:
+def policy_steps(site: ClusterIndex, work: Work) -> Iterator[Step]:
     """The first policy that refuses the work, or one step that says which were asked; warnings are told, not failed."""
     found = list(breaches(site, work))
     denied = next((each for each in found if each.is_denied), None)
@@ -43,15 +43,15 @@ def policy_steps(site: Site, work: Work) -> Iterator[Step]:
         yield Step(Stage.POLICY, "passed", told or f"{names} take it", found[0].manifest if found else asked[0])
 
 
-def breaches(site: Site, work: Work) -> Iterator[Breach]:
+def breaches(site: ClusterIndex, work: Work) -> Iterator[PolicyViolation]:
     """Every constraint that has something against the work, with the first thing that it has."""
     for manifest in _about(site, work.namespace):
         message = next(_POLICIES[manifest.kind](dig(manifest.body, *PARAMETERS), work), "")
         if message:
-            yield Breach(manifest, message, dig(manifest.body, "spec", "enforcementAction") in ("deny", None))
+            yield PolicyViolation(manifest, message, dig(manifest.body, "spec", "enforcementAction") in ("deny", None))
 
 
-def _about(site: Site, namespace: str) -> list[Manifest]:
+def _about(site: ClusterIndex, namespace: str) -> list[Manifest]:
     """The constraints that judge pods of a namespace, in the order of the policies."""
     if namespace not in site.constraints:
         labels = site.tree.namespaces.get(namespace)
@@ -60,7 +60,7 @@ def _about(site: Site, namespace: str) -> list[Manifest]:
     return site.constraints[namespace]
 
 
-def _is_about(site: Site, manifest: Manifest, labels: Mapping[str, str]) -> bool:
+def _is_about(site: ClusterIndex, manifest: Manifest, labels: Mapping[str, str]) -> bool:
     if dig(manifest.body, "spec", "enforcementAction") == "dryrun":
         return False
     return dig(manifest.body, *_NAMESPACES) is None or matches(site.selector(manifest, *_NAMESPACES), labels)

@@ -12,8 +12,8 @@ from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.report.terminal import Paint, visible
 from gpuc.kubernetes.amounts import Amounts, described
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import place
-from gpuc.trace import Stage, Step, Walk, Work
+from gpuc.objects.object_finding import place
+from gpuc.trace import Stage, Step, TraceResult, Work
 from gpuc.trace.steps import Placement
 
 VERSION = 1
@@ -29,7 +29,7 @@ class Traced:
     """Some work and its way."""
 
     work: Work
-    walk: Walk
+    walk: TraceResult
     asked: dict[str, Amounts]
     """What a pod of each pod set asks for, with what its namespace adds."""
     note: str = ""
@@ -72,7 +72,7 @@ def _place(step: Step, locate: Locate) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _end(walk: Walk) -> str:
+def _end(walk: TraceResult) -> str:
     failure = walk.failure
     if failure is not None:
         kind = "refused" if walk.verdict == "refused" else "admitted, then pending for ever"

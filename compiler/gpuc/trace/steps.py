@@ -62,7 +62,7 @@ class Placement:
 
 
 @dataclass
-class Walk:
+class TraceResult:
     """All steps up to the first that fails, and where the pods run."""
 
     steps: list[Step] = field(default_factory=list)

@@ -17,7 +17,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 from gpuc.trace import advice
 from gpuc.trace.admission_errors import is_device, refused_steps
-from gpuc.trace.cluster_index import Site
+from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import choose, place, topology_level
 from gpuc.trace.kueue_scope import bypass, instead
 from gpuc.trace.limits import container_limits, namespace_steps
@@ -26,21 +26,21 @@ from gpuc.trace.nodes import Entry, Wanted, entries, holders, most_pods, too_sma
 from gpuc.trace.policies import policy_steps
 from gpuc.trace.quota import Node
 from gpuc.trace.startup import startup_step
-from gpuc.trace.steps import Placement, Stage, Step, Walk
+from gpuc.trace.steps import Placement, Stage, Step, TraceResult
 from gpuc.trace.work import PodSet, Work, requests
 
 _COPIES_MAX = 10_000
 """More replicas than this are not counted one by one."""
 
 
-def walk(site: Site, work: Work, *, policies: bool = True) -> Walk:
+def trace_work(site: ClusterIndex, work: Work, *, policies: bool = True) -> TraceResult:
     """Every step of some work up to the first that fails.
 
     Args:
         policies: whether gpuc's own admission policies are asked too, as far as their parameters say all, and
             whether all replicas of an object get quota.
     """
-    made = Walk()
+    made = TraceResult()
     for step in _steps(site, work, policies, made):
         made.steps.append(step)
         if step.failed:
@@ -48,7 +48,7 @@ def walk(site: Site, work: Work, *, policies: bool = True) -> Walk:
     return made
 
 
-def _steps(site: Site, work: Work, policies: bool, made: Walk) -> Iterator[Step]:
+def _steps(site: ClusterIndex, work: Work, policies: bool, made: TraceResult) -> Iterator[Step]:
     limits = container_limits(site, work.namespace)
     yield from refused_steps(work, limits)
     if policies:
@@ -71,7 +71,7 @@ def _steps(site: Site, work: Work, policies: bool, made: Walk) -> Iterator[Step]
 
 
 def _admission(
-    site: Site, work: Work, limits: list[Any], chosen: dict[str, list[Manifest]], made: Walk
+    site: ClusterIndex, work: Work, limits: list[Any], chosen: dict[str, list[Manifest]], made: TraceResult
 ) -> Iterator[Step]:
     """Kueue's steps.
 
@@ -111,11 +111,11 @@ def _tolerant(pod: Any, asked: Amounts) -> Any:
     return {**pod, "tolerations": [*own, *added]} if isinstance(pod, dict) else pod
 
 
-def _cluster_queue(site: Site, local: Manifest) -> Node | None:
+def _cluster_queue(site: ClusterIndex, local: Manifest) -> Node | None:
     return site.quotas.get(str(dig(local.body, "spec", "clusterQueue")))
 
 
-def _copies(site: Site, work: Work, limits: list[Any]) -> Iterator[Step]:
+def _copies(site: ClusterIndex, work: Work, limits: list[Any]) -> Iterator[Step]:
     """Whether all workloads of an object get quota, each of which waits by itself."""
     local = local_queue(site, work)
     queue = _cluster_queue(site, local) if local is not None else None
@@ -131,7 +131,7 @@ def _copies(site: Site, work: Work, limits: list[Any]) -> Iterator[Step]:
             return
 
 
-def admission_steps(site: Site, queue: Node, pods: PodSet, asked: Amounts, choice: Choice) -> Iterator[Step]:
+def admission_steps(site: ClusterIndex, queue: Node, pods: PodSet, asked: Amounts, choice: Choice) -> Iterator[Step]:
     """Whether resources are covered, a flavor takes the pods, and quota is enough; what fails, with all reasons."""
     manifest = queue.manifest
     groups: Path = ("spec", "resourceGroups")
@@ -164,7 +164,9 @@ def admission_steps(site: Site, queue: Node, pods: PodSet, asked: Amounts, choic
     yield Step(Stage.QUOTA, "passed", own, manifest, path, pods.name)
 
 
-def topology_steps(site: Site, pods: PodSet, asked: Amounts, flavors: list[Manifest], queue: Node) -> Iterator[Step]:
+def topology_steps(
+    site: ClusterIndex, pods: PodSet, asked: Amounts, flavors: list[Manifest], queue: Node
+) -> Iterator[Step]:
     """Whether nodes that exist before any pod have room, where a flavor is scheduled by topology.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go
@@ -195,16 +197,16 @@ def topology_steps(site: Site, pods: PodSet, asked: Amounts, flavors: list[Manif
     yield Step(Stage.TOPOLOGY, "passed", told, flavor, path, pods.name)
 
 
-def _unsaid(site: Site, found: list[Entry], asked: Amounts) -> str:
+def _unsaid(site: ClusterIndex, found: list[Entry], asked: Amounts) -> str:
     """What of the asked only the nodes themselves know: parts of a tree do not say what runs on existing ones."""
-    if site.tree.is_whole or not found or any(each.pool.replicas is None for each in found):
+    if site.tree.is_complete or not found or any(each.pool.replicas is None for each in found):
         return ""
     said = {name for each in found for instance in each.types for name in each.pool.room(instance)}
     names = ", ".join(name for name in asked if name not in said)
     return f"no object says how much {names} existing nodes have" if names else ""
 
 
-def topology_room(site: Site, static: list[Entry], pods: Wanted, level: str) -> int:
+def topology_room(site: ClusterIndex, static: list[Entry], pods: Wanted, level: str) -> int:
     """How many of the pods existing nodes carry, within one domain of a level where one is required."""
     if not level:
         return sum(most_pods(each, pods) for each in static)
@@ -216,7 +218,7 @@ def _required(pods: PodSet) -> str:
     return topology_level(pods.notes) or "" if dig(pods.notes, REQUIRED_TOPOLOGY) is not None else ""
 
 
-def node_steps(site: Site, pods: PodSet, want: Wanted, made: Walk) -> Iterator[Step]:
+def node_steps(site: ClusterIndex, pods: PodSet, want: Wanted, made: TraceResult) -> Iterator[Step]:
     """A pool that the pods may enter, a type that holds one, nodes for all, and no taint that stays."""
     if not site.pools:
         yield Step(Stage.NODE_POOL, "not judged", "the tree has no NodePool", pods=pods.name)
@@ -262,7 +264,9 @@ def node_steps(site: Site, pods: PodSet, want: Wanted, made: Walk) -> Iterator[S
             yield from startup_step(site, each.pool, pods.name)
 
 
-def _placed(found: list[Entry], carried: dict[str, dict[str, int]], want: Wanted, pods: PodSet, made: Walk) -> Step:
+def _placed(
+    found: list[Entry], carried: dict[str, dict[str, int]], want: Wanted, pods: PodSet, made: TraceResult
+) -> Step:
     pools = tuple(name for name, held in carried.items() if held)
     types = tuple(dict.fromkeys(name for held in carried.values() for name in held))
     counts = {-(-want.count // each) for held in carried.values() for each in held.values()}

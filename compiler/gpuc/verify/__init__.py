@@ -14,15 +14,15 @@ from gpuc.diagnostics.contract import Checks
 
 if TYPE_CHECKING:
     from gpuc.manifest.manifest import Artifact
-    from gpuc.objects.flaw import Flaw
+    from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
-CHECKS: Checks[Subject, Flaw] = Checks("gpuc.verify")
+CHECKS: Checks[Subject, ObjectFinding] = Checks("gpuc.verify")
 check = CHECKS.declare
 """Makes a function the check of a fault: its docstring is the title, and below that the reason."""
 
 
-def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str, Any]) -> list[Flaw]:
+def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str, Any]) -> list[ObjectFinding]:
     """What is wrong with the emitted objects and values of one cluster.
 
     Args:
@@ -34,12 +34,12 @@ def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str
     from gpuc.verify.subject import Subject
 
     values = tuple(artifact for artifact in artifacts if isinstance(artifact, Values))
-    return flaws(Subject(emitted(artifacts), kubernetes, releases, values))
+    return findings(Subject(emitted(artifacts), kubernetes, releases, values))
 
 
-def flaws(subject: Subject) -> list[Flaw]:
+def findings(subject: Subject) -> list[ObjectFinding]:
     """What every check finds, then what opens a tenant to another."""
     from gpuc import isolation
 
-    found = [flaw for check in CHECKS.discover() for flaw in check.find(subject)]
-    return [*found, *isolation.flaws(subject.tree)]
+    found = [finding for check in CHECKS.discover() for finding in check.find(subject)]
+    return [*found, *isolation.findings(subject.tree)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify.fields.illegal_metadata import illegal_metadata
 from gpuc.verify.fields.missing_field import missing_field
@@ -15,12 +15,12 @@ from gpuc.verify.fields.unknown_kind import unknown_kind
 from gpuc.verify.fields.wrong_value import wrong_value
 from gpuc.verify.subject import Subject
 
-UNKNOWN_FIELD, WRONG_VALUE, MISSING_FIELD = unknown_field.fault, wrong_value.fault, missing_field.fault
-UNKNOWN_KIND, NOT_CANONICAL = unknown_kind.fault, quantity_not_canonical.fault
+UNKNOWN_FIELD, WRONG_VALUE, MISSING_FIELD = unknown_field.rule, wrong_value.rule, missing_field.rule
+UNKNOWN_KIND, NOT_CANONICAL = unknown_kind.rule, quantity_not_canonical.rule
 _CHECKS = (unknown_field, wrong_value, missing_field, unknown_kind, quantity_not_canonical, illegal_metadata)
 
 
-def schema_flaws(manifests: Iterable[Manifest], kubernetes: str, *, as_written: bool = False) -> list[Flaw]:
+def schema_findings(manifests: Iterable[Manifest], kubernetes: str, *, as_written: bool = False) -> list[ObjectFinding]:
     """Every field, value and piece of metadata that the API server of a minor version would drop or refuse.
 
     Args:
@@ -28,5 +28,5 @@ def schema_flaws(manifests: Iterable[Manifest], kubernetes: str, *, as_written: 
         as_written: whether people wrote the objects: quantities may be numbers then, as the API server takes them, and
             a namespace may come from elsewhere.
     """
-    subject = Subject(ObjectSet(manifests, is_whole=False), kubernetes, as_written=as_written)
-    return [flaw for check in _CHECKS for flaw in check.find(subject)]
+    subject = Subject(ObjectSet(manifests, is_complete=False), kubernetes, as_written=as_written)
+    return [finding for check in _CHECKS for finding in check.find(subject)]

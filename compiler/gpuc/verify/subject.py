@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.schemas import CONSTRAINTS, Table, table
 from gpuc.catalog.schemas.structural import Schema
-from gpuc.diagnostics.finding import Fault
+from gpuc.diagnostics.finding import Rule
 from gpuc.manifest.manifest import Manifest, Values
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
-from gpuc.verify.mismatch import Fit, Mismatch, mismatches, validator
-from gpuc.verify.templates import declared_parameters, open_parts, parameter_mismatches
-from gpuc.verify.values import value_mismatches
+from gpuc.verify.schema_errors import ErrorKind, SchemaError, schema_errors, validator
+from gpuc.verify.templates import declared_parameters, open_parts, parameter_errors
+from gpuc.verify.values import value_errors
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -46,17 +46,17 @@ class Subject:
         """Each object with what is known of its kind; None where nothing is."""
         return tuple((manifest, self._table(manifest)) for manifest in self.tree.manifests)
 
-    def mismatches(self, fit: Fit) -> Iterator[tuple[Manifest, Mismatch]]:
+    def schema_errors(self, kind: ErrorKind) -> Iterator[tuple[Manifest, SchemaError]]:
         """The places of objects that do not fit their schema in one way."""
-        return ((manifest, item) for manifest, item in self._mismatches if item.fit is fit)
+        return ((manifest, item) for manifest, item in self._schema_errors if item.kind is kind)
 
-    def value_mismatches(self, *fits: Fit) -> Iterator[tuple[Values, Mismatch]]:
+    def value_errors(self, *kinds: ErrorKind) -> Iterator[tuple[Values, SchemaError]]:
         """The places of charts' values that the charts do not take, in some ways."""
-        return ((values, item) for values, item in self._value_mismatches if item.fit in fits)
+        return ((values, item) for values, item in self._value_errors if item.kind in kinds)
 
-    def unresolved(self, fault: Fault) -> Iterator[Flaw]:
-        """The names of objects that do not exist, of one fault."""
-        return (flaw for flaw in self._unresolved if flaw.fault is fault)
+    def unresolved(self, rule: Rule) -> Iterator[ObjectFinding]:
+        """The names of objects that do not exist, of one rule."""
+        return (finding for finding in self._unresolved if finding.rule is rule)
 
     @cached_property
     def _parameters(self) -> dict[str, str]:
@@ -68,27 +68,27 @@ class Subject:
         return table(manifest.api, manifest.kind, self.kubernetes)
 
     @cached_property
-    def _mismatches(self) -> tuple[tuple[Manifest, Mismatch], ...]:
+    def _schema_errors(self) -> tuple[tuple[Manifest, SchemaError], ...]:
         known = [(manifest, found) for manifest, found in self.tables if found is not None]
         return tuple((manifest, item) for manifest, found in known for item in self._of(manifest, found))
 
-    def _of(self, manifest: Manifest, known: Table) -> Iterator[Mismatch]:
+    def _of(self, manifest: Manifest, known: Table) -> Iterator[SchemaError]:
         key = (known.api, known.kind, self.kubernetes, self.as_written)
-        yield from mismatches(_compiled(*key), manifest.body, _schema(*key))
+        yield from schema_errors(_compiled(*key), manifest.body, _schema(*key))
         if manifest.api == CONSTRAINTS:
-            yield from parameter_mismatches(manifest, self._parameters[manifest.kind])
+            yield from parameter_errors(manifest, self._parameters[manifest.kind])
         if manifest.kind == "ConstraintTemplate":
             yield from open_parts(manifest)
 
     @cached_property
-    def _value_mismatches(self) -> tuple[tuple[Values, Mismatch], ...]:
-        return tuple((values, item) for values in self.values for item in value_mismatches(values))
+    def _value_errors(self) -> tuple[tuple[Values, SchemaError], ...]:
+        return tuple((values, item) for values in self.values for item in value_errors(values))
 
     @cached_property
-    def _unresolved(self) -> tuple[Flaw, ...]:
+    def _unresolved(self) -> tuple[ObjectFinding, ...]:
         from gpuc.verify.references import names
 
-        return tuple(names.flaws(self.index))
+        return tuple(names.findings(self.index))
 
 
 @cache

@@ -11,7 +11,7 @@ from gpuc.catalog.schemas import cel_source
 from gpuc.catalog.schemas.structural import Schema, strict
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
-from gpuc.verify.mismatch import Fit, Mismatch, mismatches, validator
+from gpuc.verify.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -36,25 +36,27 @@ def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
     return {kind: text for kind, text in texts.items() if not _schema_fault(text)}
 
 
-def parameter_mismatches(constraint: Manifest, declared: str) -> Iterator[Mismatch]:
+def parameter_errors(constraint: Manifest, declared: str) -> Iterator[SchemaError]:
     """What is wrong with a constraint's parameters, by the text that its template declares."""
     compiled, schema = _parameters(declared)
-    for item in mismatches(compiled, dig(constraint.body, "spec", "parameters") or {}, schema):
+    for item in schema_errors(compiled, dig(constraint.body, "spec", "parameters") or {}, schema):
         yield item.under("spec", "parameters")
 
 
-def open_parts(manifest: Manifest) -> Iterator[Mismatch]:
+def open_parts(manifest: Manifest) -> Iterator[SchemaError]:
     """What is wrong with a template beside its CRD: its name, and its CEL, where a misspelt word admits all."""
     if manifest.name != _kind(manifest).lower():
         fix = _kind(manifest).lower()
-        yield Mismatch(Fit.VALUE, ("metadata", "name"), f'a template is named "{fix}", its kind in lower case', fix)
+        yield SchemaError(
+            ErrorKind.VALUE, ("metadata", "name"), f'a template is named "{fix}", its kind in lower case', fix
+        )
     wrong = _schema_fault(_declared(manifest))
     if wrong:
-        yield Mismatch(Fit.VALUE, _PARAMETERS, wrong)
+        yield SchemaError(ErrorKind.VALUE, _PARAMETERS, wrong)
     for t, target in items(dig(manifest.body, "spec", "targets")):
         for c, code in items(dig(target, "code")):
             if dig(code, "engine") == _CEL_ENGINE:
-                for item in mismatches(_cel_validator(), dig(code, "source"), cel_source()):
+                for item in schema_errors(_cel_validator(), dig(code, "source"), cel_source()):
                     yield item.under("spec", "targets", t, "code", c, "source")
 
 

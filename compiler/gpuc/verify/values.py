@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.schemas import chart, kueue_configuration
 from gpuc.manifest.manifest import Values
-from gpuc.verify.mismatch import Fit, Mismatch, mismatches, validator
+from gpuc.verify.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 _CONFIGURATION = ("managerConfig", "controllerManagerConfigYaml")
 
 
-def value_mismatches(values: Values) -> Iterator[Mismatch]:
+def value_errors(values: Values) -> Iterator[SchemaError]:
     """All keys and values that the chart does not take; nothing for a chart without a table."""
     schema = chart(values.component)
     if schema is not None:
-        yield from mismatches(_compiled(values.component), values.body, schema)
+        yield from schema_errors(_compiled(values.component), values.body, schema)
     if values.component == "kueue":
         yield from _configuration(values)
 
 
-def _configuration(values: Values) -> Iterator[Mismatch]:
+def _configuration(values: Values) -> Iterator[SchemaError]:
     """The text that holds Kueue's whole configuration: the chart passes it on unread."""
     text = values.body.get(_CONFIGURATION[0], {}).get(_CONFIGURATION[1])
     if not isinstance(text, str):
@@ -34,9 +34,9 @@ def _configuration(values: Values) -> Iterator[Mismatch]:
     try:
         document = values.embedded[text] if text in values.embedded else _parsed(text)
     except ValueError as error:
-        yield Mismatch(Fit.VALUE, _CONFIGURATION, f"not YAML: {error}")
+        yield SchemaError(ErrorKind.VALUE, _CONFIGURATION, f"not YAML: {error}")
         return
-    for item in mismatches(_configuration_validator(), document, kueue_configuration()):
+    for item in schema_errors(_configuration_validator(), document, kueue_configuration()):
         yield item.under(*_CONFIGURATION)
 
 

@@ -6,43 +6,43 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpuc.diagnostics.finding import Finding, Severity, fault
+from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.write import transaction as journal
 from gpuc.write.filesystem import RefusedError, SafeDir
 from gpuc.write.lockfile import TOPS, lock_file, parse
 from gpuc.write.writer import OUTSIDE, Output, at_file, gone
 
-MISSING = fault(
+MISSING = declare_rule(
     "WRT006",
     Severity.ERROR,
     "A file that the specs compile to is missing.",
     "Argo CD syncs what is committed: the objects of this file would be pruned, or never exist.",
 )
-EXTRA = fault(
+EXTRA = declare_rule(
     "WRT007",
     Severity.ERROR,
     "A file stands among the output that the specs do not compile to.",
     "Argo CD would sync its objects although no spec asks for them.",
 )
-STALE = fault(
+STALE = declare_rule(
     "WRT008",
     Severity.ERROR,
     "A file is what an older spec compiled to.",
     "The cluster would run something else than the specs say. Compile and commit the result.",
 )
-EDITED = fault(
+EDITED = declare_rule(
     "WRT009",
     Severity.ERROR,
     "A file was edited by hand.",
     "The next compile takes the edit back. Say it in the spec, then compile.",
 )
-STALE_INDEX = fault(
+STALE_INDEX = declare_rule(
     "WRT010",
     Severity.ERROR,
     "The index is not the one that belongs to these specs.",
     "It decides which files the next compile may replace or remove. Compile and commit the result.",
 )
-INTERRUPTED = fault(
+INTERRUPTED = declare_rule(
     "WRT011",
     Severity.ERROR,
     "A compile was interrupted while it wrote.",

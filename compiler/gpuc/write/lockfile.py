@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Artifact, Manifest
-from gpuc.manifest.output_file import Sheet
+from gpuc.manifest.output_file import OutputFile
 from gpuc.write.filesystem import RefusedError, SafeDir
 
 NAME = "gpuc.lock"
@@ -75,7 +75,7 @@ def is_output(path: object, cluster: str = "") -> bool:
 
 
 def render(
-    sheets: Mapping[str, Sheet],
+    output_files: Mapping[str, OutputFile],
     texts: Mapping[str, str],
     versions: Versions,
     spec_of: Callable[[Path], str],
@@ -86,9 +86,9 @@ def render(
     spec_of names the spec file, relative to the root, that wrote the value at a path of the merged spec.
     """
     blocks = []
-    for file in sorted(sheets):
-        head = {"data": sheets[file].digest(), "sha256": hashlib.sha256(texts[file].encode()).hexdigest()}
-        rows = ",\n".join(f"   {_json(_row(one, spec_of))}" for one in sheets[file].artifacts)
+    for file in sorted(output_files):
+        head = {"data": output_files[file].digest(), "sha256": hashlib.sha256(texts[file].encode()).hexdigest()}
+        rows = ",\n".join(f"   {_json(_row(one, spec_of))}" for one in output_files[file].artifacts)
         blocks.append(f'  {_json(file)}: {{\n   {_json(head)[1:-1]}, "from": [\n{rows}]}}')
     top = {"cdk8s": versions.cdk8s, "gpuc": versions.gpuc}
     files = ",\n".join(blocks)
@@ -162,7 +162,7 @@ def stored(root: str | os.PathLike[str], cluster: str) -> Lock | None:
 
 
 def unchanged(
-    sheets: Iterable[Sheet], lock: Lock, versions: Versions, read: Callable[[str], bytes | None]
+    output_files: Iterable[OutputFile], lock: Lock, versions: Versions, read: Callable[[str], bytes | None]
 ) -> dict[str, str]:
     """The texts by file that need not be printed: data, versions and bytes are those of the last write.
 
@@ -171,11 +171,11 @@ def unchanged(
     if lock.versions != versions:
         return {}
     texts = {}
-    for sheet in sheets:
-        if lock.data.get(sheet.file) != sheet.digest():
+    for output_file in output_files:
+        if lock.data.get(output_file.file) != output_file.digest():
             continue
-        present = read(sheet.file)
-        if present is not None and hashlib.sha256(present).hexdigest() == lock.sha256[sheet.file]:
+        present = read(output_file.file)
+        if present is not None and hashlib.sha256(present).hexdigest() == lock.sha256[output_file.file]:
             with contextlib.suppress(UnicodeDecodeError):
-                texts[sheet.file] = present.decode()
+                texts[output_file.file] = present.decode()
     return texts

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpuc.diagnostics.finding import Fault, Finding, Mark, Severity, Stop, fault
+from gpuc.diagnostics.finding import Finding, Mark, Rule, Severity, StageError, declare_rule
 from gpuc.write import transaction as journal
 from gpuc.write.filesystem import BusyError, RefusedError, SafeDir
 from gpuc.write.lockfile import NAME, is_output, lock_file, parse
@@ -18,33 +18,33 @@ from gpuc.write.transaction import Change, ConflictError, TamperedError
 WAIT_SECONDS = 5.0
 """How long a second gpuc waits for the first one to finish writing."""
 
-FOREIGN = fault(
+FOREIGN = declare_rule(
     "WRT001",
     Severity.ERROR,
     "A file that gpuc did not write stands where it has to write.",
     "The index does not name the file, so somebody else's work would be lost. Move it away, or restore the "
     "index from version control if it was lost.",
 )
-OUTSIDE = fault(
+OUTSIDE = declare_rule(
     "WRT002",
     Severity.ERROR,
     "A path is no plain file in plain folders below out/ or clusters/.",
     "A link or a path with .. in it would let a compile write, or Argo CD read, somewhere else.",
 )
-BAD_INDEX = fault(
+BAD_INDEX = declare_rule(
     "WRT003",
     Severity.ERROR,
     "The index or the journal is not one that gpuc wrote.",
     "Without it nobody knows which files are gpuc's and may be replaced. Restore it from version control; after "
     "a merge conflict, take either side and compile again.",
 )
-BUSY = fault(
+BUSY = declare_rule(
     "WRT004",
     Severity.ERROR,
     "Another gpuc is writing here.",
     "Two runs at once would mix files of two states of the specs; the second one waits a little, then gives up.",
 )
-NOT_WRITTEN = fault(
+NOT_WRITTEN = declare_rule(
     "WRT005",
     Severity.ERROR,
     "The file system refused to write.",
@@ -95,7 +95,7 @@ def write(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_cluste
     """Makes the tree what the outputs say, after finishing or undoing what an interrupted run began.
 
     Raises:
-        Stop: when a file in the way is not ours, a path leads elsewhere, an index is damaged, another gpuc
+        StageError: when a file in the way is not ours, a path leads elsewhere, an index is damaged, another gpuc
             holds the tree or the file system refuses. Then each file is still old or new in whole.
     """
     try:
@@ -103,21 +103,21 @@ def write(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_cluste
             journal.recover(tree)
             planned = _planned(tree, outputs, all_clusters)
             if planned.findings:
-                raise Stop(planned.findings)
+                raise StageError(planned.findings)
             if planned.changes:
                 journal.carry_out(tree, planned.changes)
             return planned
     except RefusedError as error:
-        raise Stop([at_file(OUTSIDE, error.path, str(error))]) from error
+        raise StageError([at_file(OUTSIDE, error.path, str(error))]) from error
     except TamperedError as error:
-        raise Stop([at_file(BAD_INDEX, journal.JOURNAL, f"{error}: remove {journal.ASIDE}")]) from error
+        raise StageError([at_file(BAD_INDEX, journal.JOURNAL, f"{error}: remove {journal.ASIDE}")]) from error
     except ConflictError as error:
         message = f"{error}: move it away, or remove {journal.ASIDE} to give that compile up"
-        raise Stop([at_file(FOREIGN, error.path, message)]) from error
+        raise StageError([at_file(FOREIGN, error.path, message)]) from error
     except BusyError as error:
-        raise Stop([at_file(BUSY, "out", "another gpuc holds out/")]) from error
+        raise StageError([at_file(BUSY, "out", "another gpuc holds out/")]) from error
     except OSError as error:
-        raise Stop([at_file(NOT_WRITTEN, "out", f"writing stopped: {error.strerror or error}")]) from error
+        raise StageError([at_file(NOT_WRITTEN, "out", f"writing stopped: {error.strerror or error}")]) from error
 
 
 def _planned(tree: SafeDir, outputs: Sequence[Output], all_clusters: bool) -> Plan:
@@ -182,6 +182,6 @@ def gone(tree: SafeDir, outputs: Iterable[Output]) -> list[str]:
     return [name for name in others if (NAME, False) in tree.entries(f"out/{name}")]
 
 
-def at_file(fault: Fault, file: str, message: str) -> Finding:
-    """The finding that a file of the tree is at fault."""
-    return fault.at((), message, mark=Mark(file, 1, 1))
+def at_file(rule: Rule, file: str, message: str) -> Finding:
+    """The finding that a file of the tree is at rule."""
+    return rule.at((), message, mark=Mark(file, 1, 1))

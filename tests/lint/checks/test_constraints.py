@@ -23,9 +23,9 @@ def prod() -> tuple[Manifest, ...]:
     return compiled_spec(ROOT, "specs/prod-use1.yaml").synced
 
 
-def told(tree: tuple[Manifest, ...], *, is_whole: bool = True) -> list[tuple[str, str]]:
-    found = ObjectSet(tree, is_whole=is_whole)
-    return [(flaw.fault.id, flaw.manifest.name) for flaw in constraints.flaws(found)]
+def told(tree: tuple[Manifest, ...], *, is_complete: bool = True) -> list[tuple[str, str]]:
+    found = ObjectSet(tree, is_complete=is_complete)
+    return [(finding.rule.id, finding.manifest.name) for finding in constraints.findings(found)]
 
 
 def changed(tree: tuple[Manifest, ...], name: str, change: Change) -> tuple[Manifest, ...]:
@@ -52,9 +52,9 @@ def without(tree: tuple[Manifest, ...], kind: str, name: str = "", namespace: st
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-@pytest.mark.parametrize("is_whole", [True, False])
-def test_nothing_is_said_of_our_own_trees(name: str, is_whole: bool) -> None:
-    assert told(compiled_spec(ROOT, f"specs/{name}.yaml").synced, is_whole=is_whole) == []
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_nothing_is_said_of_our_own_trees(name: str, is_complete: bool) -> None:
+    assert told(compiled_spec(ROOT, f"specs/{name}.yaml").synced, is_complete=is_complete) == []
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_constraint_that_tells_all_is_told_of_only_beside_others(prod: tuple[M
 
     assert told(changed(prod, "images", close)) == []
     opened = changed(prod, "images", lambda body: body["spec"]["match"].update(namespaceSelector={}))
-    assert told(opened, is_whole=False) == []
+    assert told(opened, is_complete=False) == []
     few = tuple(each for each in opened if "constraints.gatekeeper.sh" not in each.api or each.name == "images")
     assert "PLC014" not in [fault for fault, _ in told(few)]
 
@@ -111,10 +111,12 @@ def test_a_constraint_for_nobody_says_who_is_there(prod: tuple[Manifest, ...]) -
         body["spec"]["match"]["namespaceSelector"]["matchLabels"]["gpuc.dev/tenant"] = "reserch"
 
     tree = changed(prod, "gpu-limits-research", misspell)
-    (flaw,) = [
-        each for each in constraints.flaws(ObjectSet(tree, is_whole=True)) if each.manifest.kind == "GpucGpuLimits"
+    (finding,) = [
+        each
+        for each in constraints.findings(ObjectSet(tree, is_complete=True))
+        if each.manifest.kind == "GpucGpuLimits"
     ]
-    assert (flaw.fault.id, flaw.fix) == ("PLC003", "research")
+    assert (finding.rule.id, finding.fix) == ("PLC003", "research")
 
 
 def test_a_template_without_a_constraint_is_named(prod: tuple[Manifest, ...]) -> None:

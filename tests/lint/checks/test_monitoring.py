@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gpuc.lint.checks.monitoring import flaws
+from gpuc.lint.checks.monitoring import findings
 from gpuc.lint.load.objects import Reading
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import place
+from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from tests.conftest import EXAMPLES, ROOT
@@ -26,7 +26,7 @@ def prod() -> CompiledSpec:
 
 
 def told(tree: ObjectSet) -> Told:
-    return [(flaw.fault.id, flaw.manifest.name, place(flaw.path)) for flaw in flaws(tree)]
+    return [(finding.rule.id, finding.manifest.name, place(finding.path)) for finding in findings(tree)]
 
 
 def broken(spec: CompiledSpec, name: str, change: Callable[[dict[str, Any]], Any], **values: Any) -> Told:
@@ -41,14 +41,14 @@ def broken(spec: CompiledSpec, name: str, change: Callable[[dict[str, Any]], Any
 
     made = tuple(map(one, spec.objects))
     assert made != spec.objects
-    return told(ObjectSet(made, is_whole=True, values={**spec.charts, **values}))
+    return told(ObjectSet(made, is_complete=True, values={**spec.charts, **values}))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-@pytest.mark.parametrize("is_whole", [True, False])
-def test_nothing_is_said_of_our_own_trees(name: str, is_whole: bool) -> None:
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_nothing_is_said_of_our_own_trees(name: str, is_complete: bool) -> None:
     spec = compiled_spec(ROOT, f"specs/{name}.yaml")
-    assert told(ObjectSet(spec.objects, is_whole=is_whole, values=spec.charts)) == []
+    assert told(ObjectSet(spec.objects, is_complete=is_complete, values=spec.charts)) == []
 
 
 KUEUE, GATEKEEPER, QUEUES = "gpuc-prod-use1-kueue", "gpuc-prod-use1-gatekeeper", "gpuc-prod-use1-queues"
@@ -112,7 +112,7 @@ def lint(text: str) -> Told:
     reading = Reading()
     reading.add("tree.yaml", text)
     assert not reading.findings
-    return told(ObjectSet(reading.manifests, is_whole=False))
+    return told(ObjectSet(reading.manifests, is_complete=False))
 
 
 def test_a_monitor_that_looks_in_its_own_namespace_only_is_told_in_files() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from gpuc.lint.checks.object_consistency import flaws
+from gpuc.lint.checks.object_consistency import findings
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import place
+from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import ObjectSet
 
 GOOD = """
@@ -25,7 +25,7 @@ POD = "spec.template.spec"
 
 def told(text: str, kind: str = "Deployment", api: str = "apps/v1") -> list[tuple[str, str]]:
     manifest = Manifest("a.yaml", (), api, kind, "a", {"spec": yaml.safe_load(text)})
-    return [(flaw.fault.id, place(flaw.path)) for flaw in flaws(ObjectSet([manifest], is_whole=False))]
+    return [(finding.rule.id, place(finding.path)) for finding in findings(ObjectSet([manifest], is_complete=False))]
 
 
 def test_a_good_workload_has_no_flaw() -> None:
@@ -64,7 +64,10 @@ def labelled(labels: str, *, managed: bool) -> list[tuple[str, str, str]]:
         if managed
         else Manifest("a.yaml", (), "v1", "Namespace", "a", {}, labels=read)
     )
-    return [(flaw.fault.id, str(flaw.path[-1]), flaw.fix) for flaw in flaws(ObjectSet([manifest], is_whole=False))]
+    return [
+        (finding.rule.id, str(finding.path[-1]), finding.fix)
+        for finding in findings(ObjectSet([manifest], is_complete=False))
+    ]
 
 
 @pytest.mark.parametrize("managed", [True, False])

@@ -14,7 +14,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.isolation import dns_egress as resolver
 from gpuc.lint.checks import monitoring
 from gpuc.lint.checks import object_consistency as inside
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.verify import constraints
@@ -47,8 +47,8 @@ def put(body: Any, path: Path, value: Any) -> Any:
     return made
 
 
-def judged(tree: ObjectSet) -> list[Flaw]:
-    return [flaw for judge in JUDGES for flaw in judge.flaws(tree)]
+def judged(tree: ObjectSet) -> list[ObjectFinding]:
+    return [finding for judge in JUDGES for finding in judge.findings(tree)]
 
 
 @pytest.mark.slow
@@ -62,7 +62,9 @@ def test_any_value_may_stand_anywhere(kind: str) -> None:
         for number, path in enumerate(paths(spec.objects[index].body)):
             objects[index] = replace(spec.objects[index], body=put(spec.objects[index].body, path, next(values)))
             if number < 120:
-                assert unsound(judged(ObjectSet(objects, is_whole=bool(number % 2), values=spec.charts)), objects) == []
+                assert (
+                    unsound(judged(ObjectSet(objects, is_complete=bool(number % 2), values=spec.charts)), objects) == []
+                )
 
 
 @pytest.mark.parametrize("value", STRANGE, ids=repr)
@@ -73,5 +75,5 @@ def test_any_value_may_be_a_label_a_spec_or_values(value: Any) -> None:
     filled = [replace(each, body={"spec": value, "rules": value}) for each in spec.objects]
     for objects in (labelled, filled):
         values = dict.fromkeys(("kueue", "gatekeeper"), value)
-        for is_whole in (True, False):
-            assert unsound(judged(ObjectSet(objects, is_whole=is_whole, values=values)), objects) == []
+        for is_complete in (True, False):
+            assert unsound(judged(ObjectSet(objects, is_complete=is_complete, values=values)), objects) == []

@@ -11,12 +11,12 @@ import yaml
 
 from gpuc.lint import checks
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import emitted
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from tests.conftest import EXAMPLES, ROOT
 from tests.lint.mutations.mutations import Mutation, mutations, spread
-from tests.verify.findings import schema_flaws
+from tests.verify.findings import schema_findings
 
 FILE = Path(__file__).parent / "undetected.yaml"
 SAMPLE = 4
@@ -72,11 +72,11 @@ def chosen_mutations(cluster: str) -> list[Mutation]:
 
 def is_detected(mutation: Mutation) -> bool:
     """Whether a check finds anything in the mutated objects."""
-    return bool(flaws(mutation.objects, mutation.cluster))
+    return bool(findings(mutation.objects, mutation.cluster))
 
 
-def flaws(objects: Iterable[Manifest], cluster: str) -> list[Flaw]:
+def findings(objects: Iterable[Manifest], cluster: str) -> list[ObjectFinding]:
     """What all checks find in these objects beside the other files of an example cluster."""
     tree = list(objects)
     others = [artifact for artifact in spec(cluster).artifacts if not isinstance(artifact, Manifest)]
-    return [*schema_flaws(tree, "1.35"), *checks.flaws(emitted([*tree, *others]))]
+    return [*schema_findings(tree, "1.35"), *checks.findings(emitted([*tree, *others]))]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-from gpuc.diagnostics.finding import FAULTS, Fault
+from gpuc.diagnostics.finding import RULES, Rule
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 
@@ -22,9 +22,9 @@ def explain(id: str) -> str:  # noqa: A002
         UsageError: when no fault has the id.
     """
     wanted = id.upper().replace("-", "")
-    found = _declared(wanted) or every_fault().get(wanted)
+    found = _declared(wanted) or every_rule().get(wanted)
     if found is None:
-        raise UsageError(f"no fault has the id {id}{did_you_mean(wanted, FAULTS)}; `gpuc explain` lists all")
+        raise UsageError(f"no fault has the id {id}{did_you_mean(wanted, RULES)}; `gpuc explain` lists all")
     parts = [f"{found.id} ({found.severity.value}): {found.title}", _filled(found.why)]
     if found.source:
         parts.append(f"Source: {found.source}")
@@ -34,11 +34,11 @@ def explain(id: str) -> str:  # noqa: A002
 
 def listing() -> str:
     """Every fault in one line: id, severity and title."""
-    faults = every_fault()
+    faults = every_rule()
     return "".join(f"{one.id}  {one.severity.value:<7}  {one.title}\n" for _, one in sorted(faults.items()))
 
 
-def every_fault() -> dict[str, Fault]:
+def every_rule() -> dict[str, Rule]:
     """All faults of the package by id: those that a run has not needed yet are imported first."""
     from pkgutil import walk_packages
 
@@ -47,18 +47,18 @@ def every_fault() -> dict[str, Fault]:
     for module in walk_packages(gpuc.__path__, "gpuc.", onerror=_refuse):
         if not module.name.endswith(".__main__"):
             import_module(module.name)
-    return FAULTS
+    return RULES
 
 
-def _declared(id: str) -> Fault | None:  # noqa: A002
+def _declared(id: str) -> Rule | None:  # noqa: A002
     """The fault with an id, of which only the modules that have the id in their text are imported."""
     if not re.fullmatch(r"[A-Z]+\d{3}", id):
         return None
     for file in sorted(_PACKAGE.rglob("*.py")):
-        if id not in FAULTS and f'"{id}"' in file.read_text(encoding="utf-8"):
+        if id not in RULES and f'"{id}"' in file.read_text(encoding="utf-8"):
             steps = ["gpuc", *file.relative_to(_PACKAGE).with_suffix("").parts]
             import_module(".".join(step for step in steps if step != "__init__"))
-    return FAULTS.get(id)
+    return RULES.get(id)
 
 
 def _examples(id: str) -> Iterator[str]:  # noqa: A002

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import FAULTS, Severity
+from gpuc.diagnostics.finding import RULES, Severity
 from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report.result import Diagnostic, Report
 
@@ -24,7 +24,7 @@ def _command(diagnostic: Diagnostic, prefix: str, title: str = "") -> str:
         properties["file"] = prefix + finding.mark.file
         properties["line"] = str(finding.mark.line)
         properties["col"] = str(finding.mark.column)
-    known = FAULTS.get(finding.id)
+    known = RULES.get(finding.id)
     properties["title"] = title or (f"{finding.id} {known.title}" if known else finding.id)
     message = (f"{finding.id} " if title else "") + finding.message + (f"\nfix: {finding.fix}" if finding.fix else "")
     if len(diagnostic.clusters) > 1:

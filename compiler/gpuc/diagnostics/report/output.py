@@ -9,7 +9,7 @@ from stat import S_ISREG
 from gpuc.diagnostics.usage import UsageError
 
 
-class OutputFile:
+class ReportFile:
     """A file that will hold a report: old or new, never half.
 
     Raises:

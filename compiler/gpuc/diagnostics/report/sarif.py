@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gpuc import __version__
-from gpuc.diagnostics.finding import FAULTS, Severity
+from gpuc.diagnostics.finding import RULES, Severity
 from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report.result import Diagnostic, Report
 
@@ -33,7 +33,7 @@ def render(report: Report) -> str:
 
 
 def _rule(id: str) -> dict[str, Any]:  # noqa: A002
-    known = FAULTS.get(id)
+    known = RULES.get(id)
     if known is None:
         return {"id": id}
     text = "\n\n".join(part for part in (known.title, known.why, known.source) if part)

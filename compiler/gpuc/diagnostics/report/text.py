@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gpuc.diagnostics.finding import FAULTS, Severity
+from gpuc.diagnostics.finding import RULES, Severity
 from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report.result import Diagnostic, Report
 from gpuc.diagnostics.report.terminal import Paint, clipped, column_width, visible
@@ -106,7 +106,7 @@ def _often(report: Report) -> list[str]:
     counts = Counter(each.finding.id for each in report.diagnostics)
     most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_OFTEN]
     width = len(str(most[0][1]))
-    return [f"  {count:>{width}} {name}  {FAULTS[name].title}" for name, count in most if count > 1]
+    return [f"  {count:>{width}} {name}  {RULES[name].title}" for name, count in most if count > 1]
 
 
 def _number(count: int, noun: str) -> str:

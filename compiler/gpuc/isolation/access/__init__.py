@@ -6,57 +6,57 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpuc.diagnostics.finding import Fault, Path
+from gpuc.diagnostics.finding import Path, Rule
 from gpuc.isolation.access.powers import ELSEWHERE, NETWORK, WILDCARD, Held, Scope, held, is_wild
 from gpuc.isolation.access.subjects import Access, Bound, RoleRule
 from gpuc.isolation.fences import NETWORK_POLICY, Fences
 from gpuc.isolation.summarize import few
 from gpuc.isolation.tenancy import Tenancy, labelled_tenancy
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.network_policies import GROUP
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 
 
-class Excess(NamedTuple):
-    """Powers of one kind that a rule gives to a subject through a binding."""
+class ExcessPermission(NamedTuple):
+    """Powers of one kind that a rule of a role gives to a subject through a binding."""
 
-    fault: Fault
+    rule: Rule
     bound: Bound
-    rule: RoleRule
+    role_rule: RoleRule
     powers: tuple[Held, ...]
 
 
-def flaws(tree: ObjectSet) -> Iterator[Flaw]:
+def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
     """What tenants have too much, by the label gpuc.dev/tenant of their namespaces."""
     tenancy = labelled_tenancy(tree)
     if not tenancy.tenants:
         return
     access = Access(tree, tenancy)
-    told: dict[tuple[Fault, int, Path], list[Excess]] = defaultdict(list)
-    for excess in excesses(tree, tenancy, access):
+    told: dict[tuple[Rule, int, Path], list[ExcessPermission]] = defaultdict(list)
+    for excess in excess_permissions(tree, tenancy, access):
         manifest, path = _place(excess)
-        told[excess.fault, id(manifest), path].append(excess)
-    for (fault, _, path), group in told.items():
-        yield Flaw(fault, _place(group[0])[0], path, _message(group))
+        told[excess.rule, id(manifest), path].append(excess)
+    for (rule, _, path), group in told.items():
+        yield ObjectFinding(rule, _place(group[0])[0], path, _message(group))
 
 
-def excesses(tree: ObjectSet, tenancy: Tenancy, access: Access) -> Iterator[Excess]:
-    """Every rule that gives a tenant a power that it must not have."""
+def excess_permissions(tree: ObjectSet, tenancy: Tenancy, access: Access) -> Iterator[ExcessPermission]:
+    """Every rule of a role that gives a tenant a power that it must not have."""
     fences = Fences(tree)
     for bound in access.bound:
-        for rule in access.rules(bound):
-            found: dict[Fault, list[Held]] = defaultdict(list)
-            for each in held(rule.grant):
+        for role_rule in access.rules(bound):
+            found: dict[Rule, list[Held]] = defaultdict(list)
+            for each in held(role_rule.grant):
                 is_loose = not _is_fenced(each, bound, tree, tenancy, fences)
-                if _counts(each, bound, tenancy) and is_loose and _exists(rule.grant.names, each, bound, tree):
-                    found[each.power.fault].append(each)
-            if is_wild(rule.grant) and found:
+                if _counts(each, bound, tenancy) and is_loose and _exists(role_rule.grant.names, each, bound, tree):
+                    found[each.power.rule].append(each)
+            if is_wild(role_rule.grant) and found:
                 everything = tuple(each for group in found.values() for each in group)
-                yield Excess(WILDCARD, bound, rule, everything)
+                yield ExcessPermission(WILDCARD, bound, role_rule, everything)
                 continue
-            for fault, group in found.items():
-                yield Excess(fault, bound, rule, tuple(group))
+            for rule, group in found.items():
+                yield ExcessPermission(rule, bound, role_rule, tuple(group))
 
 
 def _counts(power: Held, bound: Bound, tenancy: Tenancy) -> bool:
@@ -74,11 +74,11 @@ def _is_fenced(power: Held, bound: Bound, tree: ObjectSet, tenancy: Tenancy, fen
 
     One that is changed or deleted isolates fewer pods, which no look at its peers finds out.
     """
-    if power.power.fault is not NETWORK or power.verbs != {"create"} or not bound.namespace:
+    if power.power.rule is not NETWORK or power.verbs != {"create"} or not bound.namespace:
         return False
     labels = tenancy.namespaces.get(bound.namespace, {})
     is_denied = fences.judging(NETWORK_POLICY, GROUP, "NetworkPolicy", bound.namespace, labels) is not None
-    return is_denied or not tree.is_whole
+    return is_denied or not tree.is_complete
 
 
 _KINDS = {
@@ -91,26 +91,26 @@ _KINDS = {
 
 
 def _exists(names: tuple[str, ...], power: Held, bound: Bound, tree: ObjectSet) -> bool:
-    """Whether a rule about named objects is about any that fence the tenant in."""
+    """Whether a role_rule about named objects is about any that fence the tenant in."""
     kind = _KINDS.get((power.group, power.resource))
     if not names or kind is None or not tree.has(power.group, kind):
         return True
     return any(tree.find(power.group, kind, name, bound.namespace) for name in names) or not bound.namespace
 
 
-def _place(excess: Excess) -> tuple[Manifest, Path]:
-    """The rule, where it stands in the tree and is wrong for whoever is bound to it; else the binding."""
-    bound, rule = excess.bound, excess.rule
-    is_misbound = excess.fault is ELSEWHERE or not bound.namespace or bound.is_everybody
-    if rule.role is None or is_misbound:
-        return bound.binding, ("roleRef", "name") if rule.role is None and not is_misbound else (
+def _place(excess: ExcessPermission) -> tuple[Manifest, Path]:
+    """The rule of the role, where the rule is wrong for every subject; else the binding."""
+    bound, role_rule = excess.bound, excess.role_rule
+    is_misbound = excess.rule is ELSEWHERE or not bound.namespace or bound.is_everybody
+    if role_rule.role is None or is_misbound:
+        return bound.binding, ("roleRef", "name") if role_rule.role is None and not is_misbound else (
             "subjects",
             bound.number,
         )
-    return rule.role, ("rules", rule.number)
+    return role_rule.role, ("rules", role_rule.number)
 
 
-def _message(group: list[Excess]) -> str:
+def _message(group: list[ExcessPermission]) -> str:
     first = group[0].bound
     what = {
         f"{', '.join(sorted(held.verbs))} {held.resource}{f'.{held.group}' if held.group else ''}"
@@ -119,6 +119,6 @@ def _message(group: list[Excess]) -> str:
     }
     where = few({excess.bound.namespace for excess in group}) if first.namespace else "every namespace"
     whose = "every tenant" if first.is_everybody else f"tenant {' and '.join(sorted(first.tenants))}"
-    role = group[0].rule.role
+    role = group[0].role_rule.role
     through = f" through {role.kind if role else 'ClusterRole'} {role.name if role else first.role_name}"
     return f"{first.subject}, who works for {whose}, may {few(what)} in {where}{through}"

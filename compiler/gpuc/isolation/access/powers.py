@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from gpuc.diagnostics.finding import Fault, Severity, fault
+from gpuc.diagnostics.finding import Rule, Severity, declare_rule
 from gpuc.isolation.access.builtin import CHANGE, READ, Grant
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -14,14 +14,14 @@ _SOURCE = (
     "k8s.io/kubernetes v1.35 plugin/pkg/auth/authorizer/rbac; kubernetes.io/docs/concepts/security/rbac-good-practices"
 )
 
-LIMITS = fault(
+LIMITS = declare_rule(
     "RBA001",
     Severity.ERROR,
     "A tenant may change its own ResourceQuota or LimitRange.",
     "What bounds it is then its own choice: it takes GPUs that belong to others.",
     source=_SOURCE,
 )
-NETWORK = fault(
+NETWORK = declare_rule(
     "RBA002",
     Severity.ERROR,
     "A tenant may change the NetworkPolicies of its namespace.",
@@ -29,7 +29,7 @@ NETWORK = fault(
     "judges neither.",
     source=_SOURCE,
 )
-QUEUES = fault(
+QUEUES = declare_rule(
     "RBA003",
     Severity.ERROR,
     "A tenant may change objects of Kueue or priorities.",
@@ -37,42 +37,42 @@ QUEUES = fault(
     "preempts everybody.",
     source="kueue.sigs.k8s.io/docs/tasks/manage/rbac; sigs.k8s.io/kueue v0.19.2 config/components/rbac",
 )
-NAMESPACES = fault(
+NAMESPACES = declare_rule(
     "RBA004",
     Severity.ERROR,
     "A tenant may change Namespaces.",
     "Their labels decide whose they are, what Pod Security enforces and which NetworkPolicies and constraints hold.",
     source=_SOURCE,
 )
-ROLES = fault(
+ROLES = declare_rule(
     "RBA005",
     Severity.ERROR,
     "A tenant may hand out rights or act as somebody else.",
     "Roles, bindings, bind, escalate, impersonation and certificates give rights that the spec does not know of.",
     source=_SOURCE,
 )
-MACHINERY = fault(
+MACHINERY = declare_rule(
     "RBA006",
     Severity.ERROR,
     "A tenant may change nodes, or what makes and places them.",
     "Whoever labels, taints or talks to nodes runs among other tenants' pods; whoever changes pools spends the money.",
     source=_SOURCE,
 )
-ADMISSION = fault(
+ADMISSION = declare_rule(
     "RBA007",
     Severity.ERROR,
     "A tenant may change what is admitted to the cluster.",
     "Webhooks and policies see and change every object, other tenants' Secrets included.",
     source=_SOURCE,
 )
-ELSEWHERE = fault(
+ELSEWHERE = declare_rule(
     "RBA008",
     Severity.ERROR,
     "A tenant may work in a namespace that is not its own.",
     "Who runs pods, executes commands or reads Secrets in a namespace has everything that its service accounts have.",
     source=_SOURCE,
 )
-WILDCARD = fault(
+WILDCARD = declare_rule(
     "RBA009",
     Severity.ERROR,
     "A wildcard in a tenant's role grants what fences the tenant in.",
@@ -82,7 +82,7 @@ WILDCARD = fault(
 
 
 class Scope(Enum):
-    """Where holding a power is a flaw."""
+    """Where holding a power is a finding."""
 
     ANYWHERE = "anywhere"
     """In the tenant's own namespaces too."""
@@ -95,7 +95,7 @@ class Scope(Enum):
 class Power(NamedTuple):
     """Verbs on a resource that a tenant must not have."""
 
-    fault: Fault
+    rule: Rule
     scope: Scope
     verbs: frozenset[str]
 
@@ -104,7 +104,7 @@ _EDITS = CHANGE - {"create"}
 _HAND_OUT = frozenset(("create", "update", "patch", "bind", "escalate"))
 _IMPERSONATE = frozenset(("impersonate",))
 _ALL = READ | CHANGE
-_ROWS: tuple[tuple[Fault, Scope, str, str, frozenset[str]], ...] = (
+_ROWS: tuple[tuple[Rule, Scope, str, str, frozenset[str]], ...] = (
     (LIMITS, Scope.ANYWHERE, "", "resourcequotas limitranges", _EDITS),
     (NETWORK, Scope.ANYWHERE, "networking.k8s.io", "networkpolicies", CHANGE),
     (QUEUES, Scope.ANYWHERE, "kueue.x-k8s.io", "localqueues workloads", frozenset(("create", "update", "patch"))),

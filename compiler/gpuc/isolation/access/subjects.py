@@ -93,7 +93,7 @@ class Access:
             home = name.removeprefix(_OF_NAMESPACE)
             return (owners[home],) if home in owners else ()
         members = self.members.get((str(kind), name), {})
-        return tuple(members) if len(members) == 1 or self._tree.is_whole else ()
+        return tuple(members) if len(members) == 1 or self._tree.is_complete else ()
 
     @cached_property
     def members(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Manifest, int]]]:

@@ -8,7 +8,7 @@ from gpuc import isolation
 from gpuc.isolation import access, dns_egress
 from gpuc.lint.checks import monitoring, object_consistency, quotas, references, shared_members
 from gpuc.lint.checks.scheduling import unreachable_queues
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify import constraints
 
@@ -27,7 +27,7 @@ TOPICS = (
 """In the order in which their findings are reported."""
 
 
-def flaws(tree: ObjectSet) -> Iterator[Flaw]:
+def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
     """What every check finds in a set of objects that their schemas accept."""
     for topic in TOPICS:
-        yield from topic.flaws(tree)
+        yield from topic.findings(tree)

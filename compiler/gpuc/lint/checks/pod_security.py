@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, nearest, write
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group, pairs
 
-NO_LEVEL = fault(
+NO_LEVEL = declare_rule(
     "OBJ005", Severity.ERROR, "A label of Pod Security has a value that it does not know.",
     "The API server refuses the namespace. Where the label was there before, it takes the most restrictive level for "
     "what it cannot read, and refuses pods.",
     "k8s.io/pod-security-admission v0.35 admission/admission.go (ValidateNamespace), api/helpers.go (ParseLevel)",
 )  # fmt: skip
-NO_MODE = fault(
+NO_MODE = declare_rule(
     "OBJ008", Severity.WARNING, "A label has the prefix of Pod Security, and Pod Security does not know it.",
     "Nobody reads it: what it was to enforce is not enforced.",
     "k8s.io/pod-security-admission v0.35 api/constants.go",
@@ -31,7 +31,7 @@ _VERSION = re.compile(r"latest|v1\.(?:0|[1-9][0-9]*)")
 _MANAGED: Path = ("spec", "syncPolicy", "managedNamespaceMetadata", "labels")
 
 
-def pod_security(manifest: Manifest) -> Iterator[Flaw]:
+def pod_security(manifest: Manifest) -> Iterator[ObjectFinding]:
     """What Pod Security does not understand of the labels that an object gives a namespace."""
     if manifest.kind == "Namespace":
         yield from _labels(manifest, ("metadata", "labels"), manifest.labels)
@@ -39,7 +39,7 @@ def pod_security(manifest: Manifest) -> Iterator[Flaw]:
         yield from _labels(manifest, _MANAGED, dig(manifest.body, *_MANAGED))
 
 
-def _labels(manifest: Manifest, path: Path, labels: Any) -> Iterator[Flaw]:
+def _labels(manifest: Manifest, path: Path, labels: Any) -> Iterator[ObjectFinding]:
     for key, value in pairs(labels):
         if not isinstance(key, str) or not key.startswith(_PREFIX):
             continue
@@ -47,10 +47,12 @@ def _labels(manifest: Manifest, path: Path, labels: Any) -> Iterator[Flaw]:
         if key not in _KEYS:
             near = misspelt(key, _KEYS)
             hint = f', did you mean "{near}"' if near else f"; there are {', '.join(_KEYS)}"
-            yield Flaw(NO_MODE, manifest, place, f'"{key}" is none of its labels{hint}', write(near), on_key=True)
+            yield ObjectFinding(
+                NO_MODE, manifest, place, f'"{key}" is none of its labels{hint}', write(near), on_key=True
+            )
         elif key.endswith("-version"):
             if not _VERSION.fullmatch(str(value)):
-                yield Flaw(NO_LEVEL, manifest, place, f'"{value}" is neither latest nor like v1.35')
+                yield ObjectFinding(NO_LEVEL, manifest, place, f'"{value}" is neither latest nor like v1.35')
         elif value not in _LEVELS:
             fix = write(nearest(str(value), _LEVELS))
-            yield Flaw(NO_LEVEL, manifest, place, f'"{value}" is none of {", ".join(_LEVELS)}', fix)
+            yield ObjectFinding(NO_LEVEL, manifest, place, f'"{value}" is none of {", ".join(_LEVELS)}', fix)

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.summarize import few
 from gpuc.isolation.tenancy import labelled_tenancy
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 
 
-def flaws(tree: ObjectSet) -> Iterator[Flaw]:
+def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
     """Each binding of a subject that other tenants bind too; of complete input only."""
     tenancy = labelled_tenancy(tree)
-    if not tree.is_whole or not tenancy.tenants:
+    if not tree.is_complete or not tenancy.tenants:
         return
     for (kind, name), tenants in Access(tree, tenancy).members.items():
         for tenant, (binding, index) in tenants.items() if len(tenants) > 1 else ():
             from gpuc.rules.tenants.group_of_two_tenants import group_of_two_tenants
 
             message = f"{kind.lower()} {name} works for tenant {tenant} and for {few(set(tenants) - {tenant})}"
-            yield Flaw(group_of_two_tenants.fault, binding, ("subjects", index, "name"), message)
+            yield ObjectFinding(group_of_two_tenants.rule, binding, ("subjects", index, "name"), message)

@@ -11,7 +11,7 @@ from typing import Any
 from gpuc.catalog.schemas.sharing import shared
 from gpuc.catalog.schemas.structural import Schema, strict
 from gpuc.lint.crds.values import FORMATS
-from gpuc.verify.mismatch import validator
+from gpuc.verify.schema_errors import validator
 
 _APART = frozenset(("apiVersion", "kind", "metadata", "status"))
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")

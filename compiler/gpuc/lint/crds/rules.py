@@ -14,12 +14,12 @@ from typing import Any
 
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.cel.program import Failed, NotEvaluated, Value, compiled
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.lint.crds.values import as_rules_see, escaped
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw, place
+from gpuc.objects.object_finding import ObjectFinding, place
 
-BROKEN_RULE = fault(
+BROKEN_RULE = declare_rule(
     "CRD001",
     Severity.ERROR,
     "An object breaks a rule of its CustomResourceDefinition.",
@@ -36,7 +36,7 @@ _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)*)'\]")
 
 def broken_rules(
     manifest: Manifest, schema: Schema, rules: Schema, shapes: Schema, unjudged: Counter[str]
-) -> Iterator[Flaw]:
+) -> Iterator[ObjectFinding]:
     """The rules that an object breaks, each at its place.
 
     Args:
@@ -59,7 +59,7 @@ def broken_rules(
             if isinstance(answer, Failed) or answer == Value(False):
                 why = f" ({answer.why})" if isinstance(answer, Failed) else ""
                 where = (*path, *_steps(rule.get("fieldPath", "")))
-                yield Flaw(BROKEN_RULE, manifest, where, _message(rule, value) + why)
+                yield ObjectFinding(BROKEN_RULE, manifest, where, _message(rule, value) + why)
             elif answer != Value(True):
                 unjudged[_gap(manifest, path, rule, answer)] += 1
 

@@ -14,12 +14,12 @@ from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.crds.definitions import are_names
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify.fields.illegal_metadata import verify_metadata
-from gpuc.verify.mismatch import Fit, mismatches, validator
 from gpuc.verify.schema import MISSING_FIELD, UNKNOWN_FIELD, WRONG_VALUE
+from gpuc.verify.schema_errors import ErrorKind, schema_errors, validator
 
-_FAULTS = {Fit.UNKNOWN: UNKNOWN_FIELD, Fit.VALUE: WRONG_VALUE, Fit.MISSING: MISSING_FIELD}
+_FAULTS = {ErrorKind.UNKNOWN: UNKNOWN_FIELD, ErrorKind.VALUE: WRONG_VALUE, ErrorKind.MISSING: MISSING_FIELD}
 
 
 def own_table(folder: Path, api: str, kind: str) -> Table | None:
@@ -32,7 +32,7 @@ def own_table(folder: Path, api: str, kind: str) -> Table | None:
     return found[0] if found else None
 
 
-def own_flaws(folder: Path, manifests: Sequence[Manifest], unjudged: Counter[str]) -> Iterator[Flaw]:
+def crd_findings(folder: Path, manifests: Sequence[Manifest], unjudged: Counter[str]) -> Iterator[ObjectFinding]:
     """What the tables of a folder and their rules say against objects; kinds without a table are passed over.
 
     Args:
@@ -45,11 +45,11 @@ def own_flaws(folder: Path, manifests: Sequence[Manifest], unjudged: Counter[str
             continue
         table, rules, shapes = known
         broken = False
-        for item in mismatches(_compiled(folder, table.api, table.kind), manifest.body, table.schema):
-            if item.fit is not Fit.QUANTITY:  # how Kubernetes would print a quantity is nobody's mistake
+        for item in schema_errors(_compiled(folder, table.api, table.kind), manifest.body, table.schema):
+            if item.kind is not ErrorKind.QUANTITY:  # how Kubernetes would print a quantity is nobody's mistake
                 broken = True
-                on_key = item.fit is Fit.UNKNOWN
-                yield Flaw(_FAULTS[item.fit], manifest, item.path, item.message, item.fix, on_key)
+                on_key = item.kind is ErrorKind.UNKNOWN
+                yield ObjectFinding(_FAULTS[item.kind], manifest, item.path, item.message, item.fix, on_key)
         yield from verify_metadata(manifest, namespaced=table.namespaced, as_written=True)
         if rules and not broken:  # as the API server does: rules read nothing that has another shape
             from gpuc.lint.crds.rules import broken_rules

@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.schemas import chart, kueue_configuration
 from gpuc.catalog.schemas.structural import Schema
-from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, fault
+from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt
 from gpuc.lint.load.installs import Document, Install, Part, merged
 from gpuc.lint.load.places import Places
 from gpuc.lint.load.text import read
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import place
+from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import dig
 from gpuc.verify.charts.unknown_key import unknown_key
 from gpuc.verify.charts.wrong_type import wrong_type
-from gpuc.verify.mismatch import Fit, Mismatch, mismatches, validator
 from gpuc.verify.null_fields import null_fields
+from gpuc.verify.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
-NO_CONFIG = fault(
+NO_CONFIG = declare_rule(
     "VAL003",
     Severity.ERROR,
     "Helm values of the GPU operator name a ConfigMap, or a key of it, that the tree has under another name.",
     "The operand's pods wait for the ConfigMap, or exit: no node of the cluster gets its GPUs.",
     "k8s-device-plugin v0.20.0 cmd/config-manager/main.go",
 )
-NULL_FIELD = fault(
+NULL_FIELD = declare_rule(
     "VAL005",
     Severity.WARNING,
     "A chart renders an empty Helm value as a null in an object of a custom kind.",
@@ -161,18 +161,18 @@ def _of(
 def _findings(
     data: dict[str, Any], schema: Schema, name: str, locate: Locate, ignored: Iterable[Path] = ()
 ) -> Iterator[Finding]:
-    for item in mismatches(_compiled(name), _without_nulls(data), schema):
-        is_unknown = item.fit is Fit.UNKNOWN
+    for item in schema_errors(_compiled(name), _without_nulls(data), schema):
+        is_unknown = item.kind is ErrorKind.UNKNOWN
         if item.path in ignored if is_unknown else _is_rendered_alike(item, data):
             continue
-        kind = unknown_key.fault if is_unknown else wrong_type.fault
+        kind = unknown_key.rule if is_unknown else wrong_type.rule
         message = f"{name}: {place(item.path) or 'the file'}: {item.message}"
         yield kind.at((), message, fix=item.fix, mark=locate(item.path, is_unknown))
 
 
-def _is_rendered_alike(item: Mismatch, data: dict[str, Any]) -> bool:
+def _is_rendered_alike(item: SchemaError, data: dict[str, Any]) -> bool:
     """Whether it makes no difference: digits in quotes are a number once rendered, and charts leave out empty maps."""
-    if item.fit is Fit.MISSING:
+    if item.kind is ErrorKind.MISSING:
         return bool(dig(data, *item.path[:-1]) == {})
     value = dig(data, *item.path)
     is_number = isinstance(value, str) and value.isascii() and value.isdigit() and "'integer'" in item.message

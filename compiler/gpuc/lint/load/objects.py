@@ -9,25 +9,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Path, Severity, fault
+from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.lint.load.kustomize import generated, is_kustomization, is_left_patch, parts
 from gpuc.lint.load.text import UNREADABLE, Text, read
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 
-NO_OBJECT = fault(
+NO_OBJECT = declare_rule(
     "LNT004",
     Severity.ERROR,
     "An object lacks its name, or its metadata is no map.",
     "The API server refuses it.",
 )
-REPEATED = fault(
+REPEATED = declare_rule(
     "LNT006",
     Severity.WARNING,
     "One object stands twice in a file.",
     "Both are applied, and whichever comes last wins; Argo CD refuses to choose.",
 )
-NO_LABELS = fault(
+NO_LABELS = declare_rule(
     "LNT007",
     Severity.ERROR,
     "Labels or annotations are no map.",
@@ -74,8 +74,8 @@ class Reading:
     """Kustomizations, in the same form."""
     findings: list[Finding] = field(default_factory=list)
     nameless: list[Nameless] = field(default_factory=list)
-    flaws: list[Flaw] = field(default_factory=list)
-    """What is wrong with objects before any judge sees them."""
+    object_findings: list[ObjectFinding] = field(default_factory=list)
+    """What is wrong with the form of objects."""
     others: Counter[str] = field(default_factory=Counter)
     """What could not be judged, by sentence: how often."""
     _seen: set[tuple[str, ...]] = field(default_factory=set)
@@ -106,7 +106,9 @@ class Reading:
         gone = {each.file for each in self.manifests} - {each.file for each in kept}
         self.manifests = [*kept, *generated(self.tools)]
         self.nameless = [each for each in self.nameless if os.path.abspath(each.file) not in apart]
-        self.flaws = [each for each in self.flaws if os.path.abspath(each.manifest.file) not in apart]
+        self.object_findings = [
+            finding for finding in self.object_findings if os.path.abspath(finding.manifest.file) not in apart
+        ]
         self.values = [each for each in self.values if os.path.abspath(each[0]) not in apart]
         if gone:
             self.others[_PATCH] += len(gone)
@@ -134,19 +136,19 @@ class Reading:
             self.nameless.append(_nameless(file, index, path, data))
             return
         self.manifests.append(_manifest(file, (index, *path), metadata, data))
-        self.flaws += self._odd(self.manifests[-1], metadata)
+        self.object_findings += self._odd(self.manifests[-1], metadata)
 
-    def _odd(self, manifest: Manifest, metadata: dict[str, Any]) -> Iterator[Flaw]:
+    def _odd(self, manifest: Manifest, metadata: dict[str, Any]) -> Iterator[ObjectFinding]:
         for name in ("labels", "annotations"):
             if not isinstance(metadata.get(name) or {}, dict):
-                yield Flaw(
+                yield ObjectFinding(
                     NO_LABELS, manifest, ("metadata", name), f"a map is needed, this is {_WORD[type(metadata[name])]}"
                 )
         if "name" not in metadata:
             return  # the API server makes a name for each
         key = manifest.file, manifest.api.rpartition("/")[0], manifest.kind, manifest.namespace, manifest.name
         if key in self._seen:
-            yield Flaw(REPEATED, manifest, ("metadata", "name"), "the same object stands in this file already")
+            yield ObjectFinding(REPEATED, manifest, ("metadata", "name"), "the same object stands in this file already")
         self._seen.add(key)
 
 

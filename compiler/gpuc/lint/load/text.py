@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, fault
+from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.lint.load.nodes import WHOLE, WRITTEN_MAX, BeyondError, Piece, json_pieces, pieces, roots
 
-UNREADABLE = fault(
+UNREADABLE = declare_rule(
     "LNT001", Severity.ERROR, "A file is not YAML.", "kubectl and Argo CD refuse it: nothing of it reaches the cluster."
 )
-DUPLICATE_KEY = fault(
+DUPLICATE_KEY = declare_rule(
     "LNT002",
     Severity.ERROR,
     "A key stands twice in one map.",
     "The last one wins without a word, and strict readers refuse the file.",
     "k8s.io/apimachinery, pkg/util/yaml",
 )
-TOO_LARGE = fault(
+TOO_LARGE = declare_rule(
     "LNT003",
     Severity.ERROR,
     "A document is larger or deeper than objects are.",

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Release
-from gpuc.diagnostics.finding import Finding, Stop
+from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.model.cluster import SPEC, Cluster
 from gpuc.model.resolve.names import unknown
 from gpuc.model.resolve.pools import resolve_pools
@@ -23,7 +23,7 @@ def resolve(
     """The cluster that a spec means; the fleet's own policies come beside those of gpuc, or in their place.
 
     Raises:
-        Stop: with a finding per name that does not resolve, layout that does not fit, or quota that has no meaning.
+        StageError: with a finding for each unknown name, misfitting layout and quota without a meaning.
     """
     spec = wanted.spec
     findings: list[Finding] = []
@@ -34,7 +34,7 @@ def resolve(
     profiles = resolve_profiles(spec)
     tenants = resolve_tenants(spec, profiles, queues, cohorts, findings)
     if findings:
-        raise Stop(findings)
+        raise StageError(findings)
     return Cluster(
         name=wanted.metadata.name,
         file=file,

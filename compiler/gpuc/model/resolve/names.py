@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpuc.diagnostics.finding import Finding, Path, Severity, fault
+from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest, write
 
-UNRESOLVED = fault(
+UNRESOLVED = declare_rule(
     "VER003", Severity.ERROR, "A name does not resolve.",
     "Most outages of these clusters are one name that is spelled differently in two places: the queue stays inactive, "
     "the pod pending, the sync fails.",

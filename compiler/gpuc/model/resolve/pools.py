@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Daemonset, Image, InstanceType, MigProfileSet, Release
-from gpuc.diagnostics.finding import Finding, Path, Severity, fault
+from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.model.cluster import SPEC
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.layout import place
@@ -15,21 +15,21 @@ from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Image as ImageSpec
 from gpuc.spec.pools import Pool as PoolSpec
 
-LAYOUT = fault(
+LAYOUT = declare_rule(
     "MIG001", Severity.ERROR, "A MIG layout does not exist on the pool's GPUs.",
     "The MIG manager sets the node to failed, or the node never joins: no GPU is advertised, and the node is paid for.",
     "NVIDIA MIG user guide r620, supported profiles and placements",
 )  # fmt: skip
-LAYOUT_GPUS = fault(
+LAYOUT_GPUS = declare_rule(
     "MIG101", Severity.ERROR, "A layout by GPU number does not name each GPU of a node once.",
     "What a GPU without a layout would be is nobody's decision.",
 )  # fmt: skip
-HARDWARE = fault(
+HARDWARE = declare_rule(
     "KRP018", Severity.ERROR, "A pool's instance types do not go together, or with its purpose.",
     "Karpenter finds no instance type for the pod, or starts nodes that differ in what they offer.",
     "aws/karpenter-provider-aws issues 5703 and 7038; NVIDIA/mig-parted v0.15.0",
 )  # fmt: skip
-UNSUPPORTED = fault(
+UNSUPPORTED = declare_rule(
     "KRP101", Severity.ERROR, "An instance type exists but cannot carry a pool.",
     "Its figures are not published, or it offers no whole GPU.",
 )  # fmt: skip

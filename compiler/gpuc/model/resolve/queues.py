@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Finding, Path, Severity, fault
+from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import Amounts, scale, total
 from gpuc.model.cluster import SPEC
 from gpuc.model.gpu_pool import GpuPool
@@ -13,15 +13,15 @@ from gpuc.model.resolve.names import unknown
 from gpuc.spec.cluster import Spec
 from gpuc.spec.queues import Part, Quota
 
-UNIT = fault(
+UNIT = declare_rule(
     "KUE101", Severity.ERROR, "A quota is given in a unit that the pool does not have.",
     "A quota for a resource that no node advertises admits nothing, or limits nothing.",
 )  # fmt: skip
-PART = fault(
+PART = declare_rule(
     "KUE102", Severity.ERROR, "A part of a quota is not in the quota's own unit.",
     "What is borrowed or lent has to be countable in the same pieces.",
 )  # fmt: skip
-COHORT_CYCLE = fault(
+COHORT_CYCLE = declare_rule(
     "KUE103", Severity.ERROR, "Cohorts are one another's parents.",
     "Kueue disables every queue of such cohorts.",
     "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler",

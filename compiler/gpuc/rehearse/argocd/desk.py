@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.finding import Stop
+from gpuc.diagnostics.finding import StageError
 from gpuc.pipeline.pipeline import compile_specs
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd.arrival import Delta, Key, delta, has_arrived, is_gone, key_of
@@ -54,7 +54,7 @@ class Desk:
         try:
             step(spec)
             found = compile_specs(root, [self.file], root, lambda line: None).findings
-        except Stop as stop:
+        except StageError as stop:
             found = tuple(stop.findings)
         except KeyError as error:
             spec.path.write_text(before, encoding="utf-8")

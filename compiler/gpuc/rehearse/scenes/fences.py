@@ -9,7 +9,7 @@ from gpuc.model import Cluster, Pool
 from gpuc.rehearse.client import Client, Object, condition
 from gpuc.rehearse.desk import Desk, most
 from gpuc.rehearse.examples import GATE
-from gpuc.rehearse.members import Wish, wishes
+from gpuc.rehearse.members import MemberRequest, member_requests
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.scenes import Scene
 from gpuc.rehearse.scenes.observe import KARPENTER_WORDS
@@ -26,7 +26,7 @@ def scenes(cluster: Cluster) -> Iterator[Scene]:
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             desk = Desk(cluster, tenant, namespace)
-            yield from (_of_wish(desk, wish) for wish in wishes(desk))
+            yield from (_of_wish(desk, wish) for wish in member_requests(desk))
         if tenant.namespaces:
             desk = Desk(cluster, tenant, tenant.namespaces[0])
             yield from _of_quota(desk)
@@ -34,7 +34,7 @@ def scenes(cluster: Cluster) -> Iterator[Scene]:
             yield from _of_strays(desk)
 
 
-def _of_wish(desk: Desk, wish: Wish) -> Scene:
+def _of_wish(desk: Desk, wish: MemberRequest) -> Scene:
     tenant = desk.tenant
     group, space = tenant.spec.members.groups[0], desk.namespace.name
     words = f'cannot {wish.verb} resource "{wish.resource}"'

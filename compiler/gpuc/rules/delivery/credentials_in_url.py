@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("ARG101")
-def credentials_in_url(cluster: Cluster) -> Breaches:
+def credentials_in_url(cluster: Cluster) -> Findings:
     """The repository's URL holds credentials.
 
     It is written into every Application, where everybody who reads them reads the password.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("EFA005", source="EC2 user guide, Elastic Fabric Adapter limitations")
-def efa_across_zones(cluster: Cluster) -> Breaches:
+def efa_across_zones(cluster: Cluster) -> Findings:
     """A pool with EFA has several zones.
 
     EFA traffic does not leave its zone. A gang over two zones hangs in its first collective, with all its GPUs.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("EFA101", source="NVIDIA MIG user guide r620, limits")
-def efa_on_shared_gpus(cluster: Cluster) -> Breaches:
+def efa_on_shared_gpus(cluster: Cluster) -> Findings:
     """A pool has EFA, but its GPUs are cut or shared.
 
     Slices and shares have no peer-to-peer path to the network, so EFA between them does not work: the pool pays for it,

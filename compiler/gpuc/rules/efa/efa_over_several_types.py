@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("EFA002", source="aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go")
-def efa_over_several_types(cluster: Cluster) -> Breaches:
+def efa_over_several_types(cluster: Cluster) -> Findings:
     """A pool with EFA has several instance types.
 
     Its node class lists network interfaces card by card, and types differ in cards: the others would never be started.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("EFA004", source="aws/karpenter-provider-aws v1.14.1 reference/instance-types")
-def efa_without_interfaces(cluster: Cluster) -> Breaches:
+def efa_without_interfaces(cluster: Cluster) -> Findings:
     """A pool has the fabric efa, but an instance type has no EFA.
 
     No node advertises the interfaces that pods ask for, so they wait for ever.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("EFA007", source="Kubernetes Pod Security Standards, capabilities")
-def efa_without_privileged_namespace(cluster: Cluster) -> Breaches:
+def efa_without_privileged_namespace(cluster: Cluster) -> Findings:
     """A tenant uses a pool with EFA, but none of its namespaces lets EFA pods in.
 
     They need the capability IPC_LOCK, which the levels baseline and restricted refuse: jobs start and have no pods.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("EFA006", source="EC2 user guide, prepare an EFA-enabled security group")
-def efa_without_self_rule(cluster: Cluster) -> Breaches:
+def efa_without_self_rule(cluster: Cluster) -> Findings:
     """Nodes with EFA carry a security group without rules from and to itself.
 
     EFA needs all traffic allowed between the members in both directions; a rule for all addresses does not do. Pods

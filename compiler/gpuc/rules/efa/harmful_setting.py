@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.efa._environment import settings
 
 UNWANTED = ("harmful", "obsolete", "deprecated", "removed", "no effect", "redundant")
 
 
 @rule("EFA008", Severity.WARNING, source="aws/aws-ofi-nccl doc/efa-env-var.md")
-def harmful_setting(cluster: Cluster) -> Breaches:
+def harmful_setting(cluster: Cluster) -> Findings:
     """A setting of NCCL or its plugin does harm on EFA, or nothing at all.
 
     Such settings are copied from other clusters and older software. The plugin tunes each platform by itself, and what

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.efa._environment import settings
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @rule("EFA104", source="NCCL user guide, environment variables")
-def impossible_value(cluster: Cluster) -> Breaches:
+def impossible_value(cluster: Cluster) -> Findings:
     """A variable of NCCL has a value that it does not take.
 
     NCCL either stops with an error in every pod, or goes on with its default as if nothing had been written.

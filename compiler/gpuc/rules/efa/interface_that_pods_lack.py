@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.efa._environment import settings
 
 OF_A_POD = "eth0"
 
 
 @rule("EFA009", Severity.WARNING, source="NCCL user guide, NCCL_SOCKET_IFNAME")
-def interface_that_pods_lack(cluster: Cluster) -> Breaches:
+def interface_that_pods_lack(cluster: Cluster) -> Findings:
     """NCCL shall start over a network interface that pods do not have.
 
     A pod has eth0 and lo; interfaces of the host are not seen in it. NCCL finds no interface and gives up.

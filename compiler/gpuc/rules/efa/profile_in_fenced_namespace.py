@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("TEN008", source="Kubernetes Pod Security Standards, capabilities")
-def profile_in_fenced_namespace(cluster: Cluster) -> Breaches:
+def profile_in_fenced_namespace(cluster: Cluster) -> Findings:
     """A namespace has an NCCL profile for EFA, but its Pod Security refuses EFA pods.
 
     They need the capability IPC_LOCK: the job starts and has no pods, which only an event explains.

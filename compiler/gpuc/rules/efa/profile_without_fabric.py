@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("EFA107", Severity.WARNING)
-def profile_without_fabric(cluster: Cluster) -> Breaches:
+def profile_without_fabric(cluster: Cluster) -> Findings:
     """A namespace has an NCCL profile for a fabric that none of its tenant's pools has.
 
     Its settings reach pods on nodes for which they were not written.

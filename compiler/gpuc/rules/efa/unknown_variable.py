@@ -3,12 +3,12 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Severity
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.efa._environment import settings
 
 
 @rule("EFA103", Severity.WARNING, source="NCCL user guide; aws/aws-ofi-nccl include/nccl_ofi_param.h")
-def unknown_variable(cluster: Cluster) -> Breaches:
+def unknown_variable(cluster: Cluster) -> Findings:
     """A variable of NCCL or its EFA plugin is not known.
 
     Nothing reads a name that is spelled wrongly, and nothing says so.

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("EFA108", Severity.WARNING)
-def unused_profile(cluster: Cluster) -> Breaches:
+def unused_profile(cluster: Cluster) -> Findings:
     """No namespace names an NCCL profile.
 
     Its settings reach nobody, although somebody wrote them down.

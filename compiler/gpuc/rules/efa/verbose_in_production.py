@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("EFA105", Severity.WARNING, source="NCCL user guide, NCCL_DEBUG")
-def verbose_in_production(cluster: Cluster) -> Breaches:
+def verbose_in_production(cluster: Cluster) -> Findings:
     """NCCL tells everything in production.
 
     Each rank of each job writes thousands of lines at its start; the logs cost more than they tell.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("MIG008", source="bottlerocket-os/bottlerocket#4483; awslabs/amazon-eks-ami v20260724")
-def layout_without_partitioner(cluster: Cluster) -> Breaches:
+def layout_without_partitioner(cluster: Cluster) -> Findings:
     """GPUs shall be partitioned on an image where nothing does it.
 
     Nodes advertise whole GPUs, and slices are asked for in vain. Bottlerocket partitions by settings of its own, which

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("MIG002", source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/device_map.go")
-def single_strategy_on_mixed_layout(cluster: Cluster) -> Breaches:
+def single_strategy_on_mixed_layout(cluster: Cluster) -> Findings:
     """The single strategy meets more than one profile, or whole GPUs beside slices.
 
     The device plugin exits, and the node advertises no GPU at all.

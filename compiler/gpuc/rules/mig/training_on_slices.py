@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("MIG010", Severity.WARNING, source="NVIDIA MIG user guide r620, limits")
-def training_on_slices(cluster: Cluster) -> Breaches:
+def training_on_slices(cluster: Cluster) -> Findings:
     """A pool for training cuts its GPUs into slices.
 
     Slices do not reach one another by NVLink or NCCL and a process sees one of them: distributed training does not

@@ -3,7 +3,7 @@ from __future__ import annotations
 from ipaddress import IPv4Address
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.network._ranges import egress, network
 
 METADATA = IPv4Address("169.254.169.254")
@@ -13,7 +13,7 @@ METADATA = IPv4Address("169.254.169.254")
     "NET103",
     source="EC2 user guide, instance metadata; EKS best practices, restrict access to the instance profile",
 )
-def egress_to_metadata(cluster: Cluster) -> Breaches:
+def egress_to_metadata(cluster: Cluster) -> Findings:
     """A tenant may call the metadata of the node.
 
     There it gets the node's own credentials, with all that nodes may do in the account.

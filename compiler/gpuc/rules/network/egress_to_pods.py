@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.network._ranges import egress, overlapping_pods
 
 
 @rule("NET002", source="Kubernetes documentation, NetworkPolicy, ipBlock")
-def egress_to_pods(cluster: Cluster) -> Breaches:
+def egress_to_pods(cluster: Cluster) -> Findings:
     """A tenant may call a range in which pods have their addresses.
 
     The rule was meant for something outside, and opens the way to every other tenant's pods.

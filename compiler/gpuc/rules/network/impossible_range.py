@@ -3,12 +3,12 @@ from __future__ import annotations
 from ipaddress import IPv4Network
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.network._ranges import declared, egress, network
 
 
 @rule("NET101")
-def impossible_range(cluster: Cluster) -> Breaches:
+def impossible_range(cluster: Cluster) -> Findings:
     """A range of addresses does not exist, or does not begin where it says.
 
     The API server refuses an address above 255, and reads a range with bits behind its prefix as another, wider one.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("NET104", source="Kubernetes documentation, NetworkPolicy, namespaceSelector")
-def ingress_from_tenant(cluster: Cluster) -> Breaches:
+def ingress_from_tenant(cluster: Cluster) -> Findings:
     """Pods of a tenant may be called from a tenant's namespace.
 
     Ingress is for namespaces of the platform. From another tenant it ends the isolation of both; between namespaces of

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("NET003", source="aws/amazon-vpc-cni-k8s README, network policy")
-def unenforced_isolation(cluster: Cluster) -> Breaches:
+def unenforced_isolation(cluster: Cluster) -> Findings:
     """Tenants are isolated by NetworkPolicies that nobody enforces.
 
     The API server takes them, kubectl shows them, and every pod still reaches every other.

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.nodes._images import image_path
 
 
 @rule("KRP011", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/managing-amis")
-def floating_image(cluster: Cluster) -> Breaches:
+def floating_image(cluster: Cluster) -> Findings:
     """A production image follows the newest release.
 
     An image brings its driver: a new one replaces every node of the pool at a time that nobody chose, with a driver and

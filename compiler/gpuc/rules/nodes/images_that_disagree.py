@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.nodes._images import image_path
 
 PARTS = ("driver", "toolkit", "device_plugin")
 
 
 @rule("GPU002", source="NVIDIA/gpu-operator v26.7.0 controllers/state_manager.go")
-def images_that_disagree(cluster: Cluster) -> Breaches:
+def images_that_disagree(cluster: Cluster) -> Findings:
     """GPU pools have images that leave different parts to the GPU Operator.
 
     One ClusterPolicy serves the whole cluster: what one image needs from the operator fights with what the other

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("GPU101", source="bottlerocket-os/bottlerocket-settings-sdk, kubelet-device-plugins")
-def mps_without_operator(cluster: Cluster) -> Breaches:
+def mps_without_operator(cluster: Cluster) -> Findings:
     """GPUs shall be shared through MPS on an image that brings its own device plugin.
 
     The MPS control daemon comes with the GPU Operator's device plugin. Nodes of such an image would advertise whole

@@ -3,11 +3,11 @@ from __future__ import annotations
 from gpuc.kubernetes.amounts import GIB
 from gpuc.kubernetes.quantity import format_quantity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KRP117", source="compiler/gpuc/catalog/images.json, root_volume_min_gib")
-def small_root_volume(cluster: Cluster) -> Breaches:
+def small_root_volume(cluster: Cluster) -> Findings:
     """A root volume is too small for the image of its nodes.
 
     EC2 refuses a volume that is smaller than the image's snapshot, so that no node starts; on one that is hardly larger

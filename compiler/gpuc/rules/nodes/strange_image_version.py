@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.nodes._images import image_path, is_own_ami
 
 
 @rule("KRP111", source="aws/karpenter-provider-aws v1.14.1 docs, EC2NodeClass amiSelectorTerms")
-def strange_image_version(cluster: Cluster) -> Breaches:
+def strange_image_version(cluster: Cluster) -> Findings:
     """An image version is not of the form that its family has.
 
     Karpenter finds no image of that name, and no node is started.

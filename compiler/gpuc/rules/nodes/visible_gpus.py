@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.nodes._images import image_path
 
 UNFENCED = ("al2",)
@@ -9,7 +9,7 @@ UNFENCED = ("al2",)
 
 
 @rule("GPU003", source="NVIDIA/gpu-operator#421")
-def visible_gpus(cluster: Cluster) -> Breaches:
+def visible_gpus(cluster: Cluster) -> Findings:
     """Pods can see GPUs that they did not ask for.
 
     Where the container toolkit obeys an environment variable, every image that sets NVIDIA_VISIBLE_DEVICES to all gets

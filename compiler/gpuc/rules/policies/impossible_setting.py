@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("POL003")
-def impossible_setting(cluster: Cluster) -> Breaches:
+def impossible_setting(cluster: Cluster) -> Findings:
     """A setting of a policy has a value that it does not take.
 
     The API server refuses the constraint, or the policy judges by something that never matches.

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 FENCES = ("host-access", "host-network")
 
 
 @rule("POL101", Severity.WARNING, source="Kubernetes Pod Security Standards, privileged")
-def privileged_without_fence(cluster: Cluster) -> Breaches:
+def privileged_without_fence(cluster: Cluster) -> Findings:
     """A namespace is privileged, and the policies that fence it do not refuse.
 
     Privileged namespaces exist because EFA needs one capability. Without these policies their pods may also mount the

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("POL002")
-def settings_of_another_policy(cluster: Cluster) -> Breaches:
+def settings_of_another_policy(cluster: Cluster) -> Findings:
     """A policy lacks a setting that it needs, or has one that it does not read.
 
     Without its settings a policy cannot judge and is left out; a setting that nobody reads is believed to be on.

@@ -3,11 +3,11 @@ from __future__ import annotations
 from gpuc.diagnostics.spelling import nearest, write
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("POL001")
-def unknown_policy(cluster: Cluster) -> Breaches:
+def unknown_policy(cluster: Cluster) -> Findings:
     """A policy does not exist.
 
     Nothing is refused that it was meant to refuse.

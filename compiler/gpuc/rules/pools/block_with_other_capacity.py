@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KRP107", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/odcrs, capacity blocks")
-def block_with_other_capacity(cluster: Cluster) -> Breaches:
+def block_with_other_capacity(cluster: Cluster) -> Findings:
     """A pool of a capacity block may also buy other capacity.
 
     On the day that the block ends, Karpenter replaces its nodes by whatever else the pool may buy: at the price of

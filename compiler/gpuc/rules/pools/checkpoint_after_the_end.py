@@ -3,11 +3,11 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Severity
 from gpuc.kubernetes.duration import format_duration
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KRP104", Severity.WARNING)
-def checkpoint_after_the_end(cluster: Cluster) -> Breaches:
+def checkpoint_after_the_end(cluster: Cluster) -> Findings:
     """The time between checkpoints is longer than the longest run.
 
     Work never saves itself, although the spec says that it does.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KRP013", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/odcrs")
-def half_configured_reservation(cluster: Cluster) -> Breaches:
+def half_configured_reservation(cluster: Cluster) -> Findings:
     """A pool has reservations that it does not use, or uses reservations that it does not have.
 
     On-demand nodes are started beside capacity that is paid for, or none at all: since Karpenter 1.6 reservations are

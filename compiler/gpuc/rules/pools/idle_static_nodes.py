@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KRP112", Severity.WARNING, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas")
-def idle_static_nodes(cluster: Cluster) -> Breaches:
+def idle_static_nodes(cluster: Cluster) -> Findings:
     """A static pool says when idle nodes are removed.
 
     Static nodes stay whether or not they are used; nothing reads the setting.

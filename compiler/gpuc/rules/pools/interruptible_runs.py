@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from gpuc.kubernetes.duration import format_duration
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule(
     "KRP005",
     source="EC2 user guide, spot interruptions; aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption.md",
 )
-def interruptible_runs(cluster: Cluster) -> Breaches:
+def interruptible_runs(cluster: Cluster) -> Findings:
     """Runs on spot capacity do not save themselves.
 
     EC2 takes spot nodes back with two minutes of warning; one lost node restarts the whole gang from its beginning.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KRP113", source="EC2 user guide, cluster placement groups")
-def placement_across_zones(cluster: Cluster) -> Breaches:
+def placement_across_zones(cluster: Cluster) -> Findings:
     """Nodes of several zones shall stand close together.
 
     A placement group of the cluster strategy lies in one zone: launches in the others fail.

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from gpuc.diagnostics.finding import Path, Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KRP102", Severity.WARNING)
-def repeated_entries(cluster: Cluster) -> Breaches:
+def repeated_entries(cluster: Cluster) -> Findings:
     """An entry stands twice in a list.
 
     The second one has no effect; something else was probably meant.

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KRP109", Severity.WARNING)
-def reservation_named_twice(cluster: Cluster) -> Breaches:
+def reservation_named_twice(cluster: Cluster) -> Findings:
     """Two pools count on the same reservation.
 
     Both are planned as if they had it to themselves; whichever asks later waits, or buys on demand.

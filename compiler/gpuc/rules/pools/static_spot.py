@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule(
@@ -10,7 +10,7 @@ from gpuc.rules import Breaches, rule
     Severity.WARNING,
     source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas; kubernetes-sigs/karpenter#3198",
 )
-def static_spot(cluster: Cluster) -> Breaches:
+def static_spot(cluster: Cluster) -> Findings:
     """Nodes that shall always be there are bought as spot.
 
     EC2 takes them back when it likes, and Karpenter asks for new ones without end while there are none.

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KRP116", Severity.WARNING, source="aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption, interruption")
-def unannounced_interruptions(cluster: Cluster) -> Breaches:
+def unannounced_interruptions(cluster: Cluster) -> Findings:
     """A pool buys spot capacity, but the cluster has no interruption queue.
 
     Karpenter does not hear that EC2 takes a node back: pods are killed after two minutes without being moved.

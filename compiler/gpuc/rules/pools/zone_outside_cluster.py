@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KRP114")
-def zone_outside_cluster(cluster: Cluster) -> Breaches:
+def zone_outside_cluster(cluster: Cluster) -> Findings:
     """A pool is in a zone where the cluster has no subnets.
 
     Karpenter finds no subnet for it, and no node is started there.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KRP115")
-def zone_outside_region(cluster: Cluster) -> Breaches:
+def zone_outside_region(cluster: Cluster) -> Findings:
     """A zone of the cluster does not lie in its region.
 
     An EKS cluster has the zones of one region.

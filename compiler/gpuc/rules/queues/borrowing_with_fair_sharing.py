@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KUE014", source="kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2 borrowWithinCohort")
-def borrowing_with_fair_sharing(cluster: Cluster) -> Breaches:
+def borrowing_with_fair_sharing(cluster: Cluster) -> Findings:
     """A queue preempts while it borrows, and the cluster shares fairly.
 
     Fair sharing decides by weight who gives way; preemption for borrowed quota by priority would undo it, so Kueue

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KUE111", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
-def borrowing_without_reclaim(cluster: Cluster) -> Breaches:
+def borrowing_without_reclaim(cluster: Cluster) -> Findings:
     """A queue preempts while it borrows, but never reclaims its own.
 
     Kueue's webhook refuses such a ClusterQueue, and the sync fails.

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.queues._units import counted, pieces, quotas, unit
 
 
 @rule("VER004", Severity.INFO)
-def capacity_without_owner(cluster: Cluster) -> Breaches:
+def capacity_without_owner(cluster: Cluster) -> Findings:
     """Part of a pool belongs to no queue.
 
     Nodes beyond the sum of all quotas are never started for queued work; on static or reserved pools they are paid for.

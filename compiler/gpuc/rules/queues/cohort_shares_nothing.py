@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule(
@@ -10,7 +10,7 @@ from gpuc.rules import Breaches, rule
     Severity.WARNING,
     source="kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go (potentialAvailable)",
 )
-def cohort_shares_nothing(cluster: Cluster) -> Breaches:
+def cohort_shares_nothing(cluster: Cluster) -> Findings:
     """The queues of a cohort can borrow nothing from one another.
 
     Nothing is lent that another queue borrows; the cohort has no effect.

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KUE105", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
-def cohort_without_partners(cluster: Cluster) -> Breaches:
+def cohort_without_partners(cluster: Cluster) -> Findings:
     """A cohort has fewer than two queues.
 
     Nothing can be lent in it: the other queue's cohort may be spelled differently.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KUE107")
-def colliding_queue_names(cluster: Cluster) -> Breaches:
+def colliding_queue_names(cluster: Cluster) -> Findings:
     """A queue over general pools gets the name of another queue.
 
     The part of a queue that covers general pools is called by the queue's name with -cpu behind it. Two objects of one

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KUE007", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
-def lends_more_than_it_has(cluster: Cluster) -> Breaches:
+def lends_more_than_it_has(cluster: Cluster) -> Findings:
     """A queue lends more than its own quota.
 
     Kueue's webhook refuses the ClusterQueue, and the sync fails.

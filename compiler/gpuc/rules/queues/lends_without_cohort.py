@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KUE106", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
-def lends_without_cohort(cluster: Cluster) -> Breaches:
+def lends_without_cohort(cluster: Cluster) -> Findings:
     """A queue without a cohort says what it lends.
 
     Nobody can borrow from it, so its idle nodes stay idle.

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KUE110", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/preemption.md")
-def preemption_without_cohort(cluster: Cluster) -> Breaches:
+def preemption_without_cohort(cluster: Cluster) -> Findings:
     """A queue without a cohort wants others to give way.
 
     It lent nothing and borrows nothing, so there is nobody to give way.

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KUE109", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/preemption.md")
-def preemption_without_priorities(cluster: Cluster) -> Breaches:
+def preemption_without_priorities(cluster: Cluster) -> Findings:
     """Work of lower priority shall give way, but there are no priorities.
 
     All work then has the same priority, and nothing ever gives way.

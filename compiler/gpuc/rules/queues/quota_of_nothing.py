@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.queues._units import counted, unit
 
 
 @rule("QTA011", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
-def quota_of_nothing(cluster: Cluster) -> Breaches:
+def quota_of_nothing(cluster: Cluster) -> Findings:
     """A queue covers a resource of which no flavor has any quota, of its own or borrowed.
 
     Work that asks for it is never admitted.

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.queues._units import counted, leaf, pieces, quotas, unit
 
 
 @rule("KRP004", source="aws/karpenter-provider-aws#8068")
-def quotas_exceed_capacity(cluster: Cluster) -> Breaches:
+def quotas_exceed_capacity(cluster: Cluster) -> Findings:
     """Queues are promised more of a pool than its nodes can ever hold.
 
     Kueue admits against quota, not against nodes. Work inside the excess is admitted, never scheduled, and holds

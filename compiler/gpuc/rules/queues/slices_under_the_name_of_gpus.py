@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.model.names import GPU
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.queues._units import leaf
 
 
@@ -12,7 +12,7 @@ from gpuc.rules.queues._units import leaf
     Severity.WARNING,
     source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/rm.go; kubernetes-sigs/kueue v0.19.2 flavorFungibility",
 )
-def slices_under_the_name_of_gpus(cluster: Cluster) -> Breaches:
+def slices_under_the_name_of_gpus(cluster: Cluster) -> Findings:
     """One queue calls slices of one pool and whole GPUs of another nvidia.com/gpu.
 
     With the single strategy a slice is advertised as a GPU. Work that asks for a GPU lands on a seventh of one,

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KUE108", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
-def topology_beside_plain_pools(cluster: Cluster) -> Breaches:
+def topology_beside_plain_pools(cluster: Cluster) -> Findings:
     """A queue mixes pools with and without topology.
 
     Kueue turns work without a topology request away from pools that have one, unless all of the queue's pools do: such

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 ORDER = ("zone", "block", "host")
 
 
 @rule("KUE017", source="kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2/topology_types.go")
-def topology_out_of_order(cluster: Cluster) -> Breaches:
+def topology_out_of_order(cluster: Cluster) -> Findings:
     """The levels of a topology are not widest first, each once.
 
     Kueue takes the host as the last level only, and refuses a level that stands twice.

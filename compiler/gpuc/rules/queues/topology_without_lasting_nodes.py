@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("KUE005", source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/tas_flavorassigner.go")
-def topology_without_lasting_nodes(cluster: Cluster) -> Breaches:
+def topology_without_lasting_nodes(cluster: Cluster) -> Findings:
     """A pool has a topology, but its nodes are not static.
 
     Topology-aware scheduling counts nodes that exist. A pool that starts at none never gets one, reserved capacity or

@@ -4,13 +4,13 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.model import Cluster, Queue, Share
 from gpuc.model.names import GPU, mig_resource
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.queues._units import counted, pieces, unit
 from gpuc.spec.queues import Quota
 
 
 @rule("KUE008", source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
-def unreachable_borrowing(cluster: Cluster) -> Breaches:
+def unreachable_borrowing(cluster: Cluster) -> Findings:
     """A queue counts on more borrowed quota than others lend.
 
     Its tenants wait for capacity that they were told to have, next to nodes that stand idle.
@@ -28,7 +28,7 @@ def unreachable_borrowing(cluster: Cluster) -> Breaches:
                 yield from _beyond_lent(queue, share, quota, cluster.lent(queue, share))
 
 
-def _beyond_lent(queue: Queue, share: Share, quota: Quota, lent: Amounts) -> Breaches:
+def _beyond_lent(queue: Queue, share: Share, quota: Quota, lent: Amounts) -> Findings:
     pool, path = share.pool, (*share.path, "borrow")
     if share.borrow is None:
         if not any(lent.get(name) for name in counted(pool)):

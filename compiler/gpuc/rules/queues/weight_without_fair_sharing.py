@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
-from gpuc.spec.wish import Wish
+from gpuc.rules import Findings, rule
+from gpuc.spec.base import SpecModel
 
 
 @rule("KUE112", Severity.WARNING)
-def weight_without_fair_sharing(cluster: Cluster) -> Breaches:
+def weight_without_fair_sharing(cluster: Cluster) -> Findings:
     """A weight is given, but the cluster does not share by weight.
 
     Idle quota goes to whoever asks first, whatever the weights say.
@@ -20,5 +20,5 @@ def weight_without_fair_sharing(cluster: Cluster) -> Breaches:
         yield path, f"weight of {path[-2]} is {weight}, but queueing.fairSharing is off"
 
 
-def _says(wish: Wish) -> bool:
+def _says(wish: SpecModel) -> bool:
     return "weight" in wish.model_fields_set

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("REM102", Severity.WARNING)
-def queue_without_lasting_pool(cluster: Cluster) -> Breaches:
+def queue_without_lasting_pool(cluster: Cluster) -> Findings:
     """A queue stays, and all pools of one of its ClusterQueues leave.
 
     The ClusterQueue has no quota left. Its LocalQueues still take work, and that work is never admitted.

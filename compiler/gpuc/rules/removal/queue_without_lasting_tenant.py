@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("REM103", Severity.WARNING)
-def queue_without_lasting_tenant(cluster: Cluster) -> Breaches:
+def queue_without_lasting_tenant(cluster: Cluster) -> Findings:
     """A queue stays, and all of its tenants leave.
 
     The quota would belong to a queue that takes no work, and a queue without a tenant has no place in the spec.

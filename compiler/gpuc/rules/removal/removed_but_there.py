@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.spec.cluster import Removed
 
 
 @rule("REM101")
-def removed_but_there(cluster: Cluster) -> Breaches:
+def removed_but_there(cluster: Cluster) -> Findings:
     """A removal has a reason, and the spec still has the element.
 
     The reason would accept a later removal that has nothing to do with it.

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("REM104", Severity.WARNING)
-def tenant_without_lasting_queue(cluster: Cluster) -> Breaches:
+def tenant_without_lasting_queue(cluster: Cluster) -> Findings:
     """A tenant stays, and all of its queues leave.
 
     Its LocalQueues are held: what the tenant submits is never admitted.

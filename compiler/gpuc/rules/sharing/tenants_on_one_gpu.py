@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("SHR004", source="NVIDIA/k8s-device-plugin v0.20.0 README, shared access")
-def tenants_on_one_gpu(cluster: Cluster) -> Breaches:
+def tenants_on_one_gpu(cluster: Cluster) -> Findings:
     """Several tenants share a GPU in turn or through MPS.
 
     Neither memory nor faults are isolated: one tenant's error or full memory ends the work of the other, and timing

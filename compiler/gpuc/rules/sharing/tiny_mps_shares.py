@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 ENOUGH_MIB = 1024
 
 
 @rule("SHR101", Severity.WARNING)
-def tiny_mps_shares(cluster: Cluster) -> Breaches:
+def tiny_mps_shares(cluster: Cluster) -> Findings:
     """A share of a GPU has less memory than a process needs to do anything.
 
     MPS gives each client its part of the memory; what CUDA and its libraries take by themselves is half a gigabyte of

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("SHR001", source="NVIDIA/k8s-device-plugin v0.20.0 cmd/mps-control-daemon/mps/device.go")
-def too_many_mps_clients(cluster: Cluster) -> Breaches:
+def too_many_mps_clients(cluster: Cluster) -> Findings:
     """A GPU is shared through MPS by more clients than it takes.
 
     The device plugin exits, and the node advertises no GPU at all.

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule(
     "TEN103",
     source="Kubernetes documentation, dedicated nodes; aws/amazon-vpc-cni-k8s README, network policy",
 )
-def dedicated_pool_of_others(cluster: Cluster) -> Breaches:
+def dedicated_pool_of_others(cluster: Cluster) -> Findings:
     """A pool of a dedicated tenant is named by another tenant's queue.
 
     The pool's nodes carry the taint of the one tenant. Others' work would be admitted and never scheduled; without the

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("RBA010", Severity.WARNING, source="Kubernetes documentation, RBAC good practices")
-def group_of_two_tenants(cluster: Cluster) -> Breaches:
+def group_of_two_tenants(cluster: Cluster) -> Findings:
     """The same subject works for several tenants.
 
     Its members can carry data from one tenant to the other, whatever the network isolates.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("TEN101")
-def namespace_named_twice(cluster: Cluster) -> Breaches:
+def namespace_named_twice(cluster: Cluster) -> Findings:
     """Two tenants have the same namespace.
 
     A namespace has one owner: its label, quota, roles and bill would be those of whichever was applied last.

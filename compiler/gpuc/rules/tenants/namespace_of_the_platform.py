@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule(
     "TEN102",
     source="kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go",
 )
-def namespace_of_the_platform(cluster: Cluster) -> Breaches:
+def namespace_of_the_platform(cluster: Cluster) -> Findings:
     """A tenant's namespace is one of the platform's.
 
     Quotas, queues and policies for tenants would stop the controllers that run there, and the tenant's members could

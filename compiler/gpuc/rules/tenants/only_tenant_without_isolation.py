@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("NSP001", Severity.WARNING, source="https://kubernetes.io/docs/concepts/services-networking/network-policies/")
-def only_tenant_without_isolation(cluster: Cluster) -> Breaches:
+def only_tenant_without_isolation(cluster: Cluster) -> Findings:
     """One tenant has no NetworkPolicies, and all others, at least two, have them.
 
     Its pods can be reached from every namespace of the cluster, which its neighbours do not expect.

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("TEN104", source="Kubernetes documentation, taints and tolerations, dedicated nodes")
-def queue_of_dedicated_tenant(cluster: Cluster) -> Breaches:
+def queue_of_dedicated_tenant(cluster: Cluster) -> Findings:
     """A dedicated tenant shares a queue with others.
 
     Pods of the others would run on the nodes that it has for itself.

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("TEN105", Severity.WARNING)
-def tenant_without_queue(cluster: Cluster) -> Breaches:
+def tenant_without_queue(cluster: Cluster) -> Findings:
     """No queue names a tenant.
 
     Its namespaces are there, with a quota of nothing: no pod of it ever starts.

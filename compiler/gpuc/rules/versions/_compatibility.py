@@ -16,7 +16,7 @@ def numbers(version: str) -> Numbers:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-def mismatches(cluster: Cluster, *, certain: bool) -> Iterator[tuple[Path, str]]:
+def schema_errors(cluster: Cluster, *, certain: bool) -> Iterator[tuple[Path, str]]:
     """Components that do not run on the cluster's Kubernetes, as far as the facts are certain or uncertain."""
     wanted, kubernetes = cluster.spec.kubernetes, ("spec", "kubernetes")
     ranges = [*_ranges(cluster, certain)]

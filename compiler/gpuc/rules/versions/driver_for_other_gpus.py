@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster, GpuPool
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.nodes._images import is_own_ami
 
 
 @rule("VER002", source="NVIDIA data-centre driver documentation, supported GPUs")
-def driver_for_other_gpus(cluster: Cluster) -> Breaches:
+def driver_for_other_gpus(cluster: Cluster) -> Findings:
     """The driver of a pool does not run its GPUs.
 
     The driver does not load, the node advertises no GPU, and it is paid for.
@@ -21,14 +21,14 @@ def driver_for_other_gpus(cluster: Cluster) -> Breaches:
                 yield from _of_branch(pool, pool.image.driver_version, f"{pool.image.id} images bring")
 
 
-def _strange_types(pool: GpuPool) -> Breaches:
+def _strange_types(pool: GpuPool) -> Findings:
     for index, instance in enumerate(pool.instances):
         if instance.family in pool.image.unsupported_families:
             message = f"the driver of {pool.image.id} images does not run the GPUs of {instance.type}"
             yield (*pool.path, "instances", index), message
 
 
-def _of_branch(pool: GpuPool, version: str, who: str) -> Breaches:
+def _of_branch(pool: GpuPool, version: str, who: str) -> Findings:
     gpu = pool.gpu
     if gpu.confidence == "low" or not version:
         return

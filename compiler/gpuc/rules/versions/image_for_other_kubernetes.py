@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 from gpuc.rules.nodes._images import image_path
 from gpuc.rules.versions._compatibility import numbers
 
 
 @rule("VER104", source="awslabs/amazon-eks-ami v20260724; catalog, images")
-def image_for_other_kubernetes(cluster: Cluster) -> Breaches:
+def image_for_other_kubernetes(cluster: Cluster) -> Findings:
     """An image family is not built for the cluster's Kubernetes version.
 
     There is no image to start, or its kubelet is too old for the API server.

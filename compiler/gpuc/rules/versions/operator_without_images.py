@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule("VER103", source="NVIDIA/gpu-operator v26.7.0 api/nvidia/v1/clusterpolicy_types.go (ImagePath)")
-def operator_without_images(cluster: Cluster) -> Breaches:
+def operator_without_images(cluster: Cluster) -> Findings:
     """The GPU Operator has a version whose operands' images gpuc does not know.
 
     gpuc writes the ClusterPolicy, with the image of each operand. Without them the operator ends each reconciliation

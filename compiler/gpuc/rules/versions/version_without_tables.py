@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Breaches, rule
+from gpuc.rules import Findings, rule
 
 
 @rule(
@@ -10,7 +10,7 @@ from gpuc.rules import Breaches, rule
     Severity.WARNING,
     source="NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/values.yaml, which has no schema",
 )
-def version_without_tables(cluster: Cluster) -> Breaches:
+def version_without_tables(cluster: Cluster) -> Findings:
     """A component has a version that gpuc has no tables for.
 
     Its objects and values are checked against the tables of the release set's version: a key that has gone or changed

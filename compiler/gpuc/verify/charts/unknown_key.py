@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpuc.catalog.schemas import DERIVE, chart
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
-from gpuc.verify.mismatch import Fit
+from gpuc.verify.schema_errors import ErrorKind
 
 if TYPE_CHECKING:
     from gpuc.verify.subject import Subject
 
 
 @check("VAL001")
-def unknown_key(subject: Subject) -> Iterator[Flaw]:
+def unknown_key(subject: Subject) -> Iterator[ObjectFinding]:
     """A Helm values file has a key that the pinned chart does not read.
 
     Helm ignores it silently: the setting has no effect.
@@ -21,10 +21,10 @@ def unknown_key(subject: Subject) -> Iterator[Flaw]:
     for values in subject.values:
         if chart(values.component) is None:
             text = f'chart "{values.component}" has no schema of its values: {DERIVE}'
-            yield Flaw(unknown_key.fault, values.manifest, (), text)
+            yield ObjectFinding(unknown_key.rule, values.manifest, (), text)
         elif values.component not in subject.releases:
             known = ", ".join(sorted(subject.releases))
             text = f'chart "{values.component}" is not among the releases: {known}'
-            yield Flaw(unknown_key.fault, values.manifest, (), text)
-    for values, item in subject.value_mismatches(Fit.UNKNOWN):
-        yield Flaw(unknown_key.fault, values.manifest, item.path, item.message, item.fix, on_key=True)
+            yield ObjectFinding(unknown_key.rule, values.manifest, (), text)
+    for values, item in subject.value_errors(ErrorKind.UNKNOWN):
+        yield ObjectFinding(unknown_key.rule, values.manifest, item.path, item.message, item.fix, on_key=True)

@@ -3,19 +3,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
-from gpuc.verify.mismatch import Fit
+from gpuc.verify.schema_errors import ErrorKind
 
 if TYPE_CHECKING:
     from gpuc.verify.subject import Subject
 
 
 @check("VAL002")
-def wrong_type(subject: Subject) -> Iterator[Flaw]:
+def wrong_type(subject: Subject) -> Iterator[ObjectFinding]:
     """A Helm value has another type, range or word than the pinned chart takes.
 
     The chart renders something else than meant, or fails to render.
     """
-    for values, item in subject.value_mismatches(Fit.VALUE, Fit.MISSING, Fit.QUANTITY):
-        yield Flaw(wrong_type.fault, values.manifest, item.path, item.message, item.fix)
+    for values, item in subject.value_errors(ErrorKind.VALUE, ErrorKind.MISSING, ErrorKind.QUANTITY):
+        yield ObjectFinding(wrong_type.rule, values.manifest, item.path, item.message, item.fix)

@@ -15,7 +15,7 @@ from gpuc.kubernetes.dns_name import (
     is_label_value,
 )
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _MOST_ANNOTATIONS_BYTES = 262_144
 
 
 @check("SCH006", source="https://kubernetes.io/docs/concepts/overview/working-with-objects/names/")
-def illegal_metadata(subject: Subject) -> Iterator[Flaw]:
+def illegal_metadata(subject: Subject) -> Iterator[ObjectFinding]:
     """An object has a name, namespace, label or annotation that Kubernetes refuses.
 
     The API server refuses the object and its Application does not sync.
@@ -45,7 +45,7 @@ def illegal_metadata(subject: Subject) -> Iterator[Flaw]:
             yield from verify_metadata(manifest, namespaced=known.namespaced, as_written=subject.as_written)
 
 
-def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = False) -> Iterator[Flaw]:
+def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = False) -> Iterator[ObjectFinding]:
     """What is wrong with the object's metadata.
 
     Args:
@@ -57,7 +57,7 @@ def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = 
     namespace = () if is_open else _namespace(manifest, namespaced)
     told = (_name(manifest), namespace, _labels(manifest), _annotations(manifest))
     for path, message in (each for part in told for each in part):
-        yield Flaw(illegal_metadata.fault, manifest, ("metadata", *path), message)
+        yield ObjectFinding(illegal_metadata.rule, manifest, ("metadata", *path), message)
 
 
 def _name(manifest: Manifest) -> Iterator[tuple[Path, str]]:

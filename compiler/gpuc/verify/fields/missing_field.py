@@ -3,19 +3,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
-from gpuc.verify.mismatch import Fit
+from gpuc.verify.schema_errors import ErrorKind
 
 if TYPE_CHECKING:
     from gpuc.verify.subject import Subject
 
 
 @check("SCH003")
-def missing_field(subject: Subject) -> Iterator[Flaw]:
+def missing_field(subject: Subject) -> Iterator[ObjectFinding]:
     """An object lacks a field that its kind requires.
 
     The API server refuses the object and its Application does not sync.
     """
-    for manifest, item in subject.mismatches(Fit.MISSING):
-        yield Flaw(missing_field.fault, manifest, item.path, item.message, item.fix)
+    for manifest, item in subject.schema_errors(ErrorKind.MISSING):
+        yield ObjectFinding(missing_field.rule, manifest, item.path, item.message, item.fix)

@@ -3,19 +3,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
-from gpuc.verify.mismatch import Fit
+from gpuc.verify.schema_errors import ErrorKind
 
 if TYPE_CHECKING:
     from gpuc.verify.subject import Subject
 
 
 @check("SCH001")
-def unknown_field(subject: Subject) -> Iterator[Flaw]:
+def unknown_field(subject: Subject) -> Iterator[ObjectFinding]:
     """An object has a field that its kind does not have.
 
     The API server drops the field, or refuses the object, and the setting has no effect.
     """
-    for manifest, item in subject.mismatches(Fit.UNKNOWN):
-        yield Flaw(unknown_field.fault, manifest, item.path, item.message, item.fix, on_key=True)
+    for manifest, item in subject.schema_errors(ErrorKind.UNKNOWN):
+        yield ObjectFinding(unknown_field.rule, manifest, item.path, item.message, item.fix, on_key=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.catalog.schemas import CONSTRAINTS, builtin_kinds, custom_kinds
 from gpuc.diagnostics.spelling import nearest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
 
 if TYPE_CHECKING:
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 @check("SCH004")
-def unknown_kind(subject: Subject) -> Iterator[Flaw]:
+def unknown_kind(subject: Subject) -> Iterator[ObjectFinding]:
     """An object is of a kind or version without a schema.
 
     Nothing is known of it, so nothing in it could be checked.
     """
     for manifest, known in subject.tables:
         if known is None:
-            yield Flaw(unknown_kind.fault, manifest, ("kind",), _reason(manifest, subject.kubernetes))
+            yield ObjectFinding(unknown_kind.rule, manifest, ("kind",), _reason(manifest, subject.kubernetes))
 
 
 def _reason(manifest: Manifest, kubernetes: str) -> str:

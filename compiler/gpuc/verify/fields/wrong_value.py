@@ -3,19 +3,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
-from gpuc.verify.mismatch import Fit
+from gpuc.verify.schema_errors import ErrorKind
 
 if TYPE_CHECKING:
     from gpuc.verify.subject import Subject
 
 
 @check("SCH002")
-def wrong_value(subject: Subject) -> Iterator[Flaw]:
+def wrong_value(subject: Subject) -> Iterator[ObjectFinding]:
     """A value has another type, range, pattern or word than its field allows.
 
     The API server refuses the object and its Application does not sync.
     """
-    for manifest, item in subject.mismatches(Fit.VALUE):
-        yield Flaw(wrong_value.fault, manifest, item.path, item.message, item.fix)
+    for manifest, item in subject.schema_errors(ErrorKind.VALUE):
+        yield ObjectFinding(wrong_value.rule, manifest, item.path, item.message, item.fix)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ _OPEN = "openAPIV3Schema"
 
 
 @check("SCH007")
-def meaningless_value(subject: Subject) -> Iterator[Flaw]:
+def meaningless_value(subject: Subject) -> Iterator[ObjectFinding]:
     """An object has a null, or an empty map or list that says nothing.
 
     The API server drops it, so Argo CD shows a difference that no sync ends, or it means all instead of none.
     """
     for manifest in subject.tree.manifests:
         for path in _empties(manifest.body):
-            yield Flaw(meaningless_value.fault, manifest, path, "null or empty, leave it out")
+            yield ObjectFinding(meaningless_value.rule, manifest, path, "null or empty, leave it out")
 
 
 def _empties(body: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @check("SCH008")
-def object_twice(subject: Subject) -> Iterator[Flaw]:
+def object_twice(subject: Subject) -> Iterator[ObjectFinding]:
     """One object is emitted twice, or the objects of one file do not follow one another.
 
     The later object wins, by chance of order; an interleaved file is written in pieces.
@@ -21,23 +21,23 @@ def object_twice(subject: Subject) -> Iterator[Flaw]:
     yield from _interleaved(subject.tree.manifests)
 
 
-def _duplicates(manifests: Sequence[Manifest]) -> Iterator[Flaw]:
+def _duplicates(manifests: Sequence[Manifest]) -> Iterator[ObjectFinding]:
     first: dict[tuple[str, str, str, str], Manifest] = {}
     for manifest in manifests:
         group = manifest.api.rpartition("/")[0]
         before = first.setdefault((group, manifest.kind, manifest.namespace, manifest.name), manifest)
         if before is not manifest:
-            yield Flaw(object_twice.fault, manifest, (), f"stands in {before.file} already")
+            yield ObjectFinding(object_twice.rule, manifest, (), f"stands in {before.file} already")
 
 
-def _interleaved(manifests: Sequence[Manifest]) -> Iterator[Flaw]:
+def _interleaved(manifests: Sequence[Manifest]) -> Iterator[ObjectFinding]:
     ended: set[str] = set()
     current = ""
     for manifest in manifests:
         if manifest.file != current:
             if manifest.file in ended:
-                yield Flaw(
-                    object_twice.fault, manifest, (), f"is apart from its file's others, after objects of {current}"
+                yield ObjectFinding(
+                    object_twice.rule, manifest, (), f"is apart from its file's others, after objects of {current}"
                 )
             ended.add(current)
             current = manifest.file

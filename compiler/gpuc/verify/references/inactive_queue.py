@@ -7,7 +7,7 @@ from gpuc.verify import check
 from gpuc.verify.references.reference import SAID, Reference
 
 if TYPE_CHECKING:
-    from gpuc.objects.flaw import Flaw
+    from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
 _KUEUE = "kueue.x-k8s.io"
@@ -19,15 +19,15 @@ _LOCAL = f"{_KUEUE}/LocalQueue"
     source="Kueue v0.19.2, pkg/cache/scheduler/clusterqueue.go (FlavorNotFound, AdmissionCheckNotFound, "
     "TopologyNotFound)",
 )
-def inactive_queue(subject: Subject) -> Iterator[Flaw]:
+def inactive_queue(subject: Subject) -> Iterator[ObjectFinding]:
     """A queue or flavor of Kueue names an object that does not exist.
 
     Kueue keeps the queue inactive and admits nothing through it; work waits without an event of its own.
     """
-    return subject.unresolved(inactive_queue.fault)
+    return subject.unresolved(inactive_queue.rule)
 
 
-_FAULT = inactive_queue.fault
+_FAULT = inactive_queue.rule
 ROWS = (
     Reference(_LOCAL, "spec.clusterQueue", f"{_KUEUE}/ClusterQueue", _FAULT),
     Reference(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, pairs
 from gpuc.objects.paths import pattern, places
 from gpuc.verify import check
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     "REF007",
     source="https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-configmap/",
 )
-def missing_key(subject: Subject) -> Iterator[Flaw]:
+def missing_key(subject: Subject) -> Iterator[ObjectFinding]:
     """A key is read that the ConfigMap or Secret does not have.
 
     The container does not start: CreateContainerConfigError, or a volume that is never mounted.
     """
-    return flaws(subject.index)
+    return findings(subject.index)
 
 
 READS: tuple[tuple[str, str, str, str], ...] = (
@@ -42,7 +42,7 @@ READS: tuple[tuple[str, str, str, str], ...] = (
 """In pods: where a map stands, its key with the object's name, where in it the read keys stand, the object's kind."""
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Every key that is read and not there; objects without any key are filled in by others."""
     objects: dict[tuple[str, str], list[Manifest]] = {}
     for kind in ("ConfigMap", "Secret"):
@@ -69,7 +69,9 @@ def _keys(manifest: Manifest) -> set[str]:
     return {key for part in ("data", "binaryData", "stringData") for key, _ in pairs(dig(manifest.body, part))}
 
 
-def _flaw(manifest: Manifest, path: Path, key: Any, known: set[str], what: str) -> Iterator[Flaw]:
+def _flaw(manifest: Manifest, path: Path, key: Any, known: set[str], what: str) -> Iterator[ObjectFinding]:
     if isinstance(key, str) and key not in known:
         near = misspelt(key, known)
-        yield Flaw(missing_key.fault, manifest, path, f"in {what}: {missing('the key', key, known, near)}", write(near))
+        yield ObjectFinding(
+            missing_key.rule, manifest, path, f"in {what}: {missing('the key', key, known, near)}", write(near)
+        )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.contract import modules
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
 from gpuc.objects.paths import pattern, places
 from gpuc.objects.pods import Pods
@@ -20,7 +20,7 @@ for _each in REFERENCES:
     _BY_SOURCE.setdefault(_each.source, []).append((_each, pattern(_each.path)))
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Every name that leads nowhere, in the order of the objects."""
     for seen in uses(index):
         yield from judge(seen, index)

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
-from gpuc.diagnostics.finding import Fault, Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, Kind, kind_of
 
-NOT_IN_THESE_FILES = fault(
+NOT_IN_THESE_FILES = declare_rule(
     "REF090",
     Severity.WARNING,
     "An object expects something that is in none of these files, although others of its kind are.",
@@ -55,7 +55,7 @@ class Reference(NamedTuple):
     """Where, as a pattern of compiler/gpuc/objects/paths.py."""
     target: str
     """What is meant: a kind as above, or SAID."""
-    fault: Fault
+    rule: Rule
     namespace: str = OWN
     """Where it is looked for: OWN, ANYWHERE, or the key beside the name that says it. Not for the cluster's scope."""
     when: tuple[str, str] = ("", "")
@@ -122,20 +122,20 @@ def use(
     return Use(reference, manifest, (*under, *path), kind, value, _namespace(reference, kind, manifest, beside))
 
 
-def judge(seen: Use, index: Index) -> Iterator[Flaw]:
-    """The flaw of one use, where what it names does not exist."""
-    register, is_whole = index.register, index.tree.is_whole
-    if register.has(seen.kind, seen.name, seen.namespace) or not (is_whole or register.offers(seen.kind)):
+def judge(seen: Use, index: Index) -> Iterator[ObjectFinding]:
+    """The finding of one use, where what it names does not exist."""
+    register, is_complete = index.register, index.tree.is_complete
+    if register.has(seen.kind, seen.name, seen.namespace) or not (is_complete or register.offers(seen.kind)):
         return
     here = register.within(seen.kind, seen.namespace)
     near = misspelt(seen.name, here) or _rehashed(seen.name, here)
-    found = _fault(seen, is_whole=is_whole, others=bool(here), near=near)
+    found = _fault(seen, is_complete=is_complete, others=bool(here), near=near)
     if found is not None:
         message = missing(f"the {seen.kind[1]}", seen.name, here, near)
         message += f" in namespace {seen.namespace}" if seen.namespace and not near and not here else ""
         where = register.offers(seen.kind).get(seen.name, set()) - {""}
         message += f"; namespace {min(where)} has one of that name" if where and not near else ""
-        yield Flaw(found, seen.manifest, seen.path, message, write(near))
+        yield ObjectFinding(found, seen.manifest, seen.path, message, write(near))
 
 
 def _rehashed(name: str, known: list[str]) -> str:
@@ -149,12 +149,12 @@ _HASHED = re.compile(r"(.+)-[2456789bcdfghkmt]{10}")
 """Names of generated ConfigMaps and Secrets: kustomize v5 api/internal/generators and api/hasher/hasher.go (encode)."""
 
 
-def _fault(seen: Use, *, is_whole: bool, others: bool, near: str) -> Fault | None:
-    if is_whole:
-        return seen.reference.fault
+def _fault(seen: Use, *, is_complete: bool, others: bool, near: str) -> Rule | None:
+    if is_complete:
+        return seen.reference.rule
     match kept(seen.kind):
         case Kept.TOGETHER:
-            return seen.reference.fault if others else NOT_IN_THESE_FILES
+            return seen.reference.rule if others else NOT_IN_THESE_FILES
         case Kept.APART:
             return NOT_IN_THESE_FILES if others else None
         case Kept.ALL_OVER:

@@ -7,7 +7,7 @@ from gpuc.verify import check
 from gpuc.verify.references.reference import ANY, POD, Reference
 
 if TYPE_CHECKING:
-    from gpuc.objects.flaw import Flaw
+    from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
 _KUEUE = "kueue.x-k8s.io"
@@ -19,15 +19,15 @@ _LOCAL = f"{_KUEUE}/LocalQueue"
     "REF002",
     source="Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)",
 )
-def unknown_local_queue(subject: Subject) -> Iterator[Flaw]:
+def unknown_local_queue(subject: Subject) -> Iterator[ObjectFinding]:
     """Work names a LocalQueue that its namespace does not have.
 
     Kueue suspends the work and never admits it.
     """
-    return subject.unresolved(unknown_local_queue.fault)
+    return subject.unresolved(unknown_local_queue.rule)
 
 
-_FAULT = unknown_local_queue.fault
+_FAULT = unknown_local_queue.rule
 ROWS = (
     Reference(ANY, f"metadata.labels.{_QUEUE}", _LOCAL, _FAULT),
     Reference(POD, f"metadata.labels.{_QUEUE}", _LOCAL, _FAULT),

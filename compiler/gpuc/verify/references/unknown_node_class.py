@@ -7,20 +7,20 @@ from gpuc.verify import check
 from gpuc.verify.references.reference import SAID, Reference
 
 if TYPE_CHECKING:
-    from gpuc.objects.flaw import Flaw
+    from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
 
 @check("REF004", source="Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go")
-def unknown_node_class(subject: Subject) -> Iterator[Flaw]:
+def unknown_node_class(subject: Subject) -> Iterator[ObjectFinding]:
     """A node pool or overlay of Karpenter names an object that does not exist.
 
     The pool is not ready and starts no node; an overlay of a pool that is not there changes nothing.
     """
-    return subject.unresolved(unknown_node_class.fault)
+    return subject.unresolved(unknown_node_class.rule)
 
 
-_FAULT = unknown_node_class.fault
+_FAULT = unknown_node_class.rule
 ROWS = (
     Reference("karpenter.sh/NodePool", "spec.template.spec.nodeClassRef", SAID, _FAULT),
     Reference(

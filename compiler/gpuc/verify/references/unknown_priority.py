@@ -7,7 +7,7 @@ from gpuc.verify import check
 from gpuc.verify.references.reference import ANY, POD, Reference
 
 if TYPE_CHECKING:
-    from gpuc.objects.flaw import Flaw
+    from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
 _KUEUE = "kueue.x-k8s.io"
@@ -19,16 +19,16 @@ _CLASS = f"{_KUEUE}/WorkloadPriorityClass"
     "REF003",
     source="Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority",
 )
-def unknown_priority(subject: Subject) -> Iterator[Flaw]:
+def unknown_priority(subject: Subject) -> Iterator[ObjectFinding]:
     """Work names a priority class that does not exist.
 
     Without its WorkloadPriorityClass no Workload is made; without its PriorityClass the API server refuses the
     pods.
     """
-    return subject.unresolved(unknown_priority.fault)
+    return subject.unresolved(unknown_priority.rule)
 
 
-_FAULT = unknown_priority.fault
+_FAULT = unknown_priority.rule
 ROWS = (
     Reference(ANY, f"metadata.labels.{_PRIORITY}", _CLASS, _FAULT),
     Reference(POD, f"metadata.labels.{_PRIORITY}", _CLASS, _FAULT),

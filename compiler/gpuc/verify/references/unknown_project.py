@@ -7,20 +7,20 @@ from gpuc.verify import check
 from gpuc.verify.references.reference import ANYWHERE, Reference
 
 if TYPE_CHECKING:
-    from gpuc.objects.flaw import Flaw
+    from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
 
 @check("REF009", source="Argo CD v3.5, docs/user-guide/projects.md")
-def unknown_project(subject: Subject) -> Iterator[Flaw]:
+def unknown_project(subject: Subject) -> Iterator[ObjectFinding]:
     """An Application names an AppProject that does not exist.
 
     Argo CD reports InvalidSpecError and syncs nothing of it.
     """
-    return subject.unresolved(unknown_project.fault)
+    return subject.unresolved(unknown_project.rule)
 
 
-_FAULT = unknown_project.fault
+_FAULT = unknown_project.rule
 ROWS = (
     Reference("argoproj.io/Application", "spec.project", "argoproj.io/AppProject", _FAULT, ANYWHERE),
     Reference(

@@ -7,7 +7,7 @@ from gpuc.verify import check
 from gpuc.verify.references.reference import SAID, Reference
 
 if TYPE_CHECKING:
-    from gpuc.objects.flaw import Flaw
+    from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -17,15 +17,15 @@ _RBAC = "rbac.authorization.k8s.io"
     "REF005",
     source="https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding",
 )
-def unknown_role(subject: Subject) -> Iterator[Flaw]:
+def unknown_role(subject: Subject) -> Iterator[ObjectFinding]:
     """A binding names a role or an account that does not exist.
 
     The API server takes the binding and nobody gets a right from it.
     """
-    return subject.unresolved(unknown_role.fault)
+    return subject.unresolved(unknown_role.rule)
 
 
-_FAULT = unknown_role.fault
+_FAULT = unknown_role.rule
 ROWS = (
     Reference(f"{_RBAC}/RoleBinding", "roleRef", SAID, _FAULT),
     Reference(f"{_RBAC}/ClusterRoleBinding", "roleRef", SAID, _FAULT),

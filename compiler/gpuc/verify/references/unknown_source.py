@@ -7,20 +7,20 @@ from gpuc.verify import check
 from gpuc.verify.references.reference import ANYWHERE, POD, Reference
 
 if TYPE_CHECKING:
-    from gpuc.objects.flaw import Flaw
+    from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
 
 @check("REF006", source="https://kubernetes.io/docs/concepts/configuration/configmap/")
-def unknown_source(subject: Subject) -> Iterator[Flaw]:
+def unknown_source(subject: Subject) -> Iterator[ObjectFinding]:
     """Pods need a ConfigMap, Secret, claim, account or class that does not exist.
 
     The pods are refused or stay in ContainerCreating; of a gang that holds its GPUs, all wait.
     """
-    return subject.unresolved(unknown_source.fault)
+    return subject.unresolved(unknown_source.rule)
 
 
-_FAULT = unknown_source.fault
+_FAULT = unknown_source.rule
 ROWS = (
     Reference(POD, "spec.serviceAccountName", "ServiceAccount", _FAULT),
     Reference(POD, "spec.imagePullSecrets[].name", "Secret", _FAULT),

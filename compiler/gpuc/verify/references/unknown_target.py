@@ -7,7 +7,7 @@ from gpuc.verify import check
 from gpuc.verify.references.reference import ANYWHERE, SAID, Reference
 
 if TYPE_CHECKING:
-    from gpuc.objects.flaw import Flaw
+    from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
 _KUEUE = "kueue.x-k8s.io"
@@ -17,15 +17,15 @@ _CLASS = f"{_KUEUE}/WorkloadPriorityClass"
 
 
 @check("REF010", source="https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/")
-def unknown_target(subject: Subject) -> Iterator[Flaw]:
+def unknown_target(subject: Subject) -> Iterator[ObjectFinding]:
     """A scaler, route, webhook or policy points at an object that does not exist.
 
     It does nothing and says so only in its own status, or in its callers' errors.
     """
-    return subject.unresolved(unknown_target.fault)
+    return subject.unresolved(unknown_target.rule)
 
 
-_FAULT = unknown_target.fault
+_FAULT = unknown_target.rule
 ROWS = (
     Reference(f"{_CONSTRAINTS}/GpucQueueRequired", "spec.parameters.queues[]", _LOCAL, _FAULT, ANYWHERE),
     Reference(f"{_CONSTRAINTS}/GpucQueueRequired", "spec.parameters.priorities[]", _CLASS, _FAULT),

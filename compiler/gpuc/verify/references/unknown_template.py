@@ -7,23 +7,23 @@ from gpuc.verify import check
 from gpuc.verify.references.reference import Reference
 
 if TYPE_CHECKING:
-    from gpuc.objects.flaw import Flaw
+    from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
 _CONSTRAINTS = "constraints.gatekeeper.sh"
 
 
 @check("REF008", source="Gatekeeper v3.23, website/docs/howto.md")
-def unknown_template(subject: Subject) -> Iterator[Flaw]:
+def unknown_template(subject: Subject) -> Iterator[ObjectFinding]:
     """A constraint or policy binding has no template or policy.
 
     The API server does not know the constraint's kind, or the binding binds nothing: the policy is not
     enforced.
     """
-    return subject.unresolved(unknown_template.fault)
+    return subject.unresolved(unknown_template.rule)
 
 
-_FAULT = unknown_template.fault
+_FAULT = unknown_template.rule
 ROWS = (
     Reference(f"{_CONSTRAINTS}/*", "kind", "templates.gatekeeper.sh/ConstraintTemplate", _FAULT),
     Reference(

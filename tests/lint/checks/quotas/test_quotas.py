@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpuc.lint.checks.quotas import flaws
+from gpuc.lint.checks.quotas import findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
@@ -42,8 +42,8 @@ def manifests(objects: list[dict[str, Any]]) -> Iterator[Manifest]:
 
 
 def told(objects: list[dict[str, Any]], *, whole: bool = True) -> list[tuple[str, str]]:
-    found = flaws(ObjectSet(manifests(objects), is_whole=whole))
-    return [(flaw.fault.id, f"{flaw.manifest} {flaw.finding().message}") for flaw in found]
+    found = findings(ObjectSet(manifests(objects), is_complete=whole))
+    return [(finding.rule.id, f"{finding.manifest} {finding.to_finding().message}") for finding in found]
 
 
 def ids(objects: list[dict[str, Any]], *, whole: bool = True) -> set[str]:
@@ -413,7 +413,7 @@ def test_strange_values_are_survived_at_every_place(whole: bool) -> None:
                 broken = copy.deepcopy(tree)
                 put(broken[number], path, strange)
                 tree_of = list(manifests(broken))
-                assert unsound(flaws(ObjectSet(tree_of, is_whole=whole)), tree_of) == []
+                assert unsound(findings(ObjectSet(tree_of, is_complete=whole)), tree_of) == []
 
 
 def places(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
@@ -439,13 +439,13 @@ def test_nothing_is_said_of_a_thousand_pools_and_flavors() -> None:
     objects = [pool(f"p{number}", ["p5.48xlarge"], limits={"nodes": "1"}) for number in range(1000)]
     objects += [flavor(f"f{number}", team_pool=f"p{number}") for number in range(1000)]
     objects += [queue(f"q{number}", {f"f{number}": {"cpu": 8, GPU: 1}}) for number in range(1000)]
-    tree = ObjectSet(manifests(objects), is_whole=True)
-    assert list(flaws(tree)) == []
+    tree = ObjectSet(manifests(objects), is_complete=True)
+    assert list(findings(tree)) == []
 
 
 def test_nothing_is_said_of_two_thousand_queues() -> None:
     flavors = {f"f{number}": {"cpu": limited(10, 1, 1), "memory": limited("1Ti", "1Gi", "1Gi")} for number in range(5)}
     objects = [queue(f"q{number}", flavors, f"c{number % 50}") for number in range(2000)]
     objects += [cohort(f"c{number}", "top") for number in range(50)]
-    tree = ObjectSet(manifests(objects), is_whole=True)
-    assert list(flaws(tree)) == []
+    tree = ObjectSet(manifests(objects), is_complete=True)
+    assert list(findings(tree)) == []

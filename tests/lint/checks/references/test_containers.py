@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuc.lint.checks.references.containers import flaws
+from gpuc.lint.checks.references.containers import findings
 from gpuc.objects.index import Index
 from tests.lint.checks.references.trees import tree
 
@@ -21,7 +21,7 @@ POD = """
 
 
 def told(*texts: str) -> list[str]:
-    return [f"{each.fault.id} {each.path[-1]}: {each.message}" for each in flaws(Index(tree(*texts)))]
+    return [f"{each.rule.id} {each.path[-1]}: {each.message}" for each in findings(Index(tree(*texts)))]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpuc.lint.checks.references import flaws
+from gpuc.lint.checks.references import findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from tests.lint.checks.references.trees import example_charts, example_objects
@@ -65,4 +65,4 @@ def test_nothing_is_told_of_many_clusters_in_one_tree() -> None:
     many = [each for number in range(COPIES) for each in copied(objects, number)]
     assert len(many) > 9_900
     for whole in (True, False):
-        assert list(flaws(ObjectSet(many, is_whole=whole, values=example_charts("prod-use1")))) == []
+        assert list(findings(ObjectSet(many, is_complete=whole, values=example_charts("prod-use1")))) == []

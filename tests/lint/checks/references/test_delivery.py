@@ -12,8 +12,8 @@ from gpuc.lint.checks.references import delivery, projects
 from gpuc.lint.load.objects import Reading
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import sources
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import EXAMPLES, ROOT
@@ -62,15 +62,15 @@ def tree(files: dict[str, str], *, whole: bool = True, values: tuple[str, ...] =
     for file, text in files.items():
         reading.add(file, text)
     assert reading.findings == []
-    return ObjectSet(reading.manifests, is_whole=whole, value_files=values)
+    return ObjectSet(reading.manifests, is_complete=whole, value_files=values)
 
 
-def flaws(tree: ObjectSet) -> list[Flaw]:
-    return list(delivery.flaws(Index(tree)))
+def findings(tree: ObjectSet) -> list[ObjectFinding]:
+    return list(delivery.findings(Index(tree)))
 
 
 def told(files: dict[str, str], *, whole: bool = True, values: tuple[str, ...] = ()) -> list[tuple[str, str, str]]:
-    return [(each.fault.id, each.manifest.name, each.fix) for each in flaws(tree(files, whole=whole, values=values))]
+    return [(each.rule.id, each.manifest.name, each.fix) for each in findings(tree(files, whole=whole, values=values))]
 
 
 def test_every_folder_beside_a_synced_one_is_synced() -> None:
@@ -123,8 +123,8 @@ def test_values_of_a_chart_are_there() -> None:
         assert told(chart(reference="other"), whole=whole, values=("fleet/a/karpenter.yaml",)) == [
             ("DLV003", "karpenter", "")
         ]
-    unknown = ObjectSet(tree(chart()).manifests, is_whole=True)
-    assert flaws(unknown) == [], "nobody says which files there are"
+    unknown = ObjectSet(tree(chart()).manifests, is_complete=True)
+    assert findings(unknown) == [], "nobody says which files there are"
 
 
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}"
@@ -142,8 +142,8 @@ def test_what_objects_and_resources_need_is_installed() -> None:
     assert told(chart("kueue") | {"fleet/a/pools/a.yaml": POOL}, values=values) == [("DLV004", "a", "")]
     assert told(FILES | {"fleet/a/pools/a.yaml": POOL}) == [], "a tree without any chart has them from elsewhere"
     assert told(chart("kueue") | {"fleet/a/pools/a.yaml": POOL}, values=values, whole=False) == []
-    found = flaws(tree(chart("kueue") | {"fleet/a/pools/a.yaml": QUEUE}, values=values))
-    assert [(each.fault.id, each.path) for each in found] == [
+    found = findings(tree(chart("kueue") | {"fleet/a/pools/a.yaml": QUEUE}, values=values))
+    assert [(each.rule.id, each.path) for each in found] == [
         ("DLV004", ("spec", "resourceGroups", 0, "coveredResources", 1))
     ]
     plugin = """
@@ -158,8 +158,8 @@ spec: {template: {spec: {containers: [{name: a, image: "nvcr.io/nvidia/k8s-devic
 def test_karpenter_without_its_definitions_needs_the_chart_that_has_them() -> None:
     text = CHART.replace("CHART", "karpenter").replace("REF", "values").replace("helm: {", "helm: {skipCrds: true, ")
     files, values = FILES | {"fleet/a/apps/karpenter.yaml": text}, ("fleet/a/karpenter.yaml",)
-    (flaw,) = flaws(tree(files, values=values))
-    assert (flaw.fault.id, flaw.path) == ("DLV004", ("spec", "sources", 0, "helm", "skipCrds"))
+    (finding,) = findings(tree(files, values=values))
+    assert (finding.rule.id, finding.path) == ("DLV004", ("spec", "sources", 0, "helm", "skipCrds"))
     definitions = CHART.replace("CHART", "karpenter-crd").replace("REF", "values").replace("name: karpenter", "name: b")
     assert told(files | {"fleet/a/apps/b.yaml": definitions}, values=values) == []
 
@@ -169,18 +169,18 @@ def values_of(name: str) -> list[str]:
 
 
 def example(name: str, manifests: Any) -> ObjectSet:
-    return ObjectSet(manifests, is_whole=True, value_files=values_of(name))
+    return ObjectSet(manifests, is_complete=True, value_files=values_of(name))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_application_of_an_example_is_needed(name: str) -> None:
     objects = example_objects(name)
-    assert flaws(example(name, objects)) == []
+    assert findings(example(name, objects)) == []
     applications = [each for each in objects if each.kind == "Application" and not each.name.endswith("-root")]
     assert len(applications) >= 12
     for application in applications:
-        found = flaws(example(name, [each for each in objects if each is not application]))
-        assert {each.fault.id for each in found} <= {"DLV001", "DLV004"}, application
+        found = findings(example(name, [each for each in objects if each is not application]))
+        assert {each.rule.id for each in found} <= {"DLV001", "DLV004"}, application
         assert found, application
         (own, *_) = sources(application)
         if (folder := own.folder) is not None:
@@ -200,7 +200,7 @@ def test_each_path_of_an_example_has_to_be_right(name: str) -> None:
                 wrong.append(((*source.path, "helm", "valueFiles", 0), file.replace(".yaml", ".yml")))
             for path, value in wrong:
                 broken = replaced(objects, application, with_value(application, path, value))
-                found = flaws(example(name, broken))
+                found = findings(example(name, broken))
                 assert (application.name, path) in [(each.manifest.name, each.path) for each in found]
 
 
@@ -221,5 +221,5 @@ def test_strange_values_are_survived(strange: Any) -> None:
             changed: list[Manifest] = [*objects]
             changed[number] = replace(each, body=body)
             for whole in (True, False):
-                index = Index(ObjectSet(changed, is_whole=whole, value_files=()))
-                assert unsound([*delivery.flaws(index), *projects.flaws(index)], changed) == []
+                index = Index(ObjectSet(changed, is_complete=whole, value_files=()))
+                assert unsound([*delivery.findings(index), *projects.findings(index)], changed) == []

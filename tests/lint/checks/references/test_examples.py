@@ -1,4 +1,4 @@
-"""Nothing is said of gpuc's own trees, and `gpuc lint` puts a flaw at its line."""
+"""Nothing is said of gpuc's own trees, and `gpuc lint` puts a finding at its line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_nothing_is_said_of_a_part_of_what_gpuc_emits(name: str) -> None:
     folders = {each.file.rpartition("/")[0] for each in objects}
     for folder in folders:
         part = [each for each in objects if each.file.startswith(folder)]
-        loud = [flaw for flaw in judged(part, whole=False) if flaw.fault.severity.value != "info"]
+        loud = [finding for finding in judged(part, whole=False) if finding.rule.severity.value != "info"]
         assert loud == [], folder
 
 

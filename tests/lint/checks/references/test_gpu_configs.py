@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpuc.lint.checks.references import flaws
-from gpuc.objects.flaw import place
+from gpuc.lint.checks.references import findings
+from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
@@ -81,8 +81,8 @@ def test_configurations_that_are_elsewhere_or_unreadable_say_nothing() -> None:
 
 def of_values(values: Any, labels: str) -> list[str]:
     """Messages about a pool beside the values of the GPU operator's chart."""
-    made = ObjectSet(tree(pool(labels)).manifests, is_whole=True, values={"gpu-operator": values})
-    return [each.message for each in flaws(made) if each.fault.id == "REF026"]
+    made = ObjectSet(tree(pool(labels)).manifests, is_complete=True, values={"gpu-operator": values})
+    return [each.message for each in findings(made) if each.rule.id == "REF026"]
 
 
 def test_labels_choose_from_the_charts_values() -> None:
@@ -119,9 +119,9 @@ def test_a_label_of_an_example_that_names_nothing_is_told_at_its_place(label: st
     pool = next(each for each in spec.objects if each.kind == "NodePool" and each.name == "models-a100")
     path = ("spec", "template", "metadata", "labels", label)
     broken = replaced(spec.objects, pool, with_value(pool, path, "other"))
-    found = list(flaws(ObjectSet(broken, is_whole=True, values=spec.charts)))
-    assert [(each.fault.id, each.manifest.name, each.path) for each in found] == [("REF026", "models-a100", path)]
-    assert list(flaws(ObjectSet(spec.objects, is_whole=True, values=spec.charts))) == []
+    found = list(findings(ObjectSet(broken, is_complete=True, values=spec.charts)))
+    assert [(each.rule.id, each.manifest.name, each.path) for each in found] == [("REF026", "models-a100", path)]
+    assert list(findings(ObjectSet(spec.objects, is_complete=True, values=spec.charts))) == []
 
 
 def test_finding_1_a_policy_names_the_config_map_that_the_chart_makes() -> None:
@@ -139,8 +139,8 @@ def test_finding_1_a_policy_names_the_config_map_that_the_chart_makes() -> None:
 
     def found(name: str, default: str) -> list[tuple[str, str]]:
         text = policy.replace("NAME", name).replace("DEFAULT", default)
-        made = ObjectSet(tree(text).manifests, is_whole=True, values={"gpu-operator": values})
-        return [(flaw.fault.id, place(flaw.path)) for flaw in flaws(made)]
+        made = ObjectSet(tree(text).manifests, is_complete=True, values={"gpu-operator": values})
+        return [(finding.rule.id, place(finding.path)) for finding in findings(made)]
 
     assert found("sharing", "exclusive") == []
     assert found("sharing", "shared") == [("REF026", "spec.devicePlugin.config.default")]
@@ -159,8 +159,8 @@ def test_an_operator_without_a_policy_is_told() -> None:
     """
 
     def found(values: dict[str, object], *, whole: bool = True) -> list[str]:
-        made = ObjectSet(tree(application).manifests, is_whole=whole, values={"gpu-operator": values})
-        return [flaw.fault.id for flaw in flaws(made) if flaw.fault.id == "REF014"]
+        made = ObjectSet(tree(application).manifests, is_complete=whole, values={"gpu-operator": values})
+        return [finding.rule.id for finding in findings(made) if finding.rule.id == "REF014"]
 
     assert found({"clusterPolicy": {"deployCR": False}}) == ["REF014"]
     assert found({"clusterPolicy": {"deployCR": False}, "gpuCluster": {"deployCR": True}}) == []

@@ -13,7 +13,7 @@ from gpuc.objects.paths import EACH, pattern
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, NAMED_BY, Kind, kind_of
 from gpuc.verify.references.names import REFERENCES
 from gpuc.verify.references.reference import ANY, NOT_IN_THESE_FILES, POD, SAID, Kept, Reference, kept
-from tests.lint.checks.references.trees import flaws, ids, told
+from tests.lint.checks.references.trees import findings, ids, told
 
 MEANT = {
     "spec.parameters": "kueue.x-k8s.io/ProvisioningRequestConfig",
@@ -75,10 +75,10 @@ def offer(kind: Kind, name: str) -> Manifest:
 
 
 def of_row(row: Reference, name: str, *others: str, whole: bool) -> list[Any]:
-    """Flaws of one reference to a name, with the fault of the row or that of files."""
+    """ObjectFindings of one reference to a name, with the fault of the row or that of files."""
     manifests = [source_of(row, name), *(offer(target_of(row), other) for other in others)]
-    found = flaws(ObjectSet(manifests, is_whole=whole))
-    return [each for each in found if each.fault in (row.fault, NOT_IN_THESE_FILES) and each.manifest.name == "source"]
+    found = findings(ObjectSet(manifests, is_complete=whole))
+    return [each for each in found if each.rule in (row.rule, NOT_IN_THESE_FILES) and each.manifest.name == "source"]
 
 
 @ROWS
@@ -90,20 +90,20 @@ def test_a_name_that_is_there_holds(row: Reference) -> None:
 @ROWS
 def test_a_misspelt_name_is_told_with_its_fix(row: Reference) -> None:
     for whole in (True, False):
-        (flaw,) = [each for each in of_row(row, NEAR, NAME, whole=whole) if NEAR in each.message]
-        assert flaw.fix == f"write {NAME}"
+        (finding,) = [each for each in of_row(row, NEAR, NAME, whole=whole) if NEAR in each.message]
+        assert finding.fix == f"write {NAME}"
         sure = whole or kept(target_of(row)) is Kept.TOGETHER
-        assert flaw.fault is (row.fault if sure else NOT_IN_THESE_FILES)
+        assert finding.rule is (row.rule if sure else NOT_IN_THESE_FILES)
 
 
 @ROWS
 def test_another_name_is_told_as_sure_as_it_is(row: Reference) -> None:
-    (flaw,) = [each for each in of_row(row, FAR, NAME, whole=True) if FAR in each.message]
-    assert flaw.fault is row.fault
-    assert flaw.fix == ""
+    (finding,) = [each for each in of_row(row, FAR, NAME, whole=True) if FAR in each.message]
+    assert finding.rule is row.rule
+    assert finding.fix == ""
     part = [each for each in of_row(row, FAR, NAME, whole=False) if FAR in each.message]
-    wanted = {Kept.TOGETHER: [row.fault], Kept.APART: [NOT_IN_THESE_FILES], Kept.ALL_OVER: []}
-    assert [each.fault for each in part] == wanted[kept(target_of(row))]
+    wanted = {Kept.TOGETHER: [row.rule], Kept.APART: [NOT_IN_THESE_FILES], Kept.ALL_OVER: []}
+    assert [each.rule for each in part] == wanted[kept(target_of(row))]
 
 
 @ROWS
@@ -113,7 +113,7 @@ def test_files_without_any_of_the_kind_say_nothing(row: Reference) -> None:
 
 
 def test_every_fault_of_a_name_is_an_error() -> None:
-    assert {row.fault.severity for row in REFERENCES} == {Severity.ERROR}
+    assert {row.rule.severity for row in REFERENCES} == {Severity.ERROR}
 
 
 def test_work_looks_for_its_queue_in_its_own_namespace() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.lint.checks.references import flaws
+from gpuc.lint.checks.references import findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
@@ -51,8 +51,8 @@ def told(config: str, *texts: str, layout: str = "", strategy: str = "") -> list
         "devicePlugin": {"config": {"create": True, "name": "a", "data": {"chosen": config}}},
         "migManager": {"config": {"create": True, "name": "b", "data": layouts}},
     }
-    made = ObjectSet(tree(*texts).manifests, is_whole=True, values={"gpu-operator": values})
-    return [each.message for each in flaws(made) if each.fault.id == "REF054"]
+    made = ObjectSet(tree(*texts).manifests, is_complete=True, values={"gpu-operator": values})
+    return [each.message for each in findings(made) if each.rule.id == "REF054"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_without_a_configuration_the_strategy_of_the_operator_is_all() -> None:
 
     def found(strategy: str, capacity: str) -> int:
         made = tree(operator.replace("STRATEGY", strategy), nodes("p5.48xlarge", capacity))
-        return sum(each.fault.id == "REF054" for each in flaws(made))
+        return sum(each.rule.id == "REF054" for each in findings(made))
 
     assert found("mixed", '{nvidia.com/mig-1g.10gb: "56"}') == found("none", '{nvidia.com/gpu: "8"}') == 0
     assert found("mixed", '{nvidia.com/mig-1g.10gb: "57"}') == found("none", '{nvidia.com/mig-1g.10gb: "8"}') == 1
@@ -152,6 +152,8 @@ def test_an_example_in_which_one_of_them_is_another_is_told(
     spec = compiled_spec(ROOT, "specs/infer-euw1.yaml")
     old = of(kind, name, spec.objects)
     broken = replaced(spec.objects, old, with_value(old, path, value))
-    found = [each for each in flaws(ObjectSet(broken, is_whole=True, values=spec.charts)) if each.fault.id == "REF054"]
+    found = [
+        each for each in findings(ObjectSet(broken, is_complete=True, values=spec.charts)) if each.rule.id == "REF054"
+    ]
     assert found
     assert all(each.manifest.kind == "NodeOverlay" and each.manifest.name.startswith(name) for each in found)

@@ -53,4 +53,4 @@ def test_the_tolerations_that_gpuc_writes_are_needed(name: str) -> None:
     fewer = [toleration for toleration in tolerations if toleration["key"] != "nvidia.com/gpu"]
     broken = with_value(policy, ("spec", "daemonsets", "tolerations"), fewer)
     found = judged(replaced(objects, policy, broken), whole=True, charts_of=name)
-    assert {flaw.fault.id for flaw in found} == {"REF015"}
+    assert {finding.rule.id for finding in found} == {"REF015"}

@@ -60,12 +60,16 @@ def test_each_type_of_a_pool_is_given_what_another_has() -> None:
 
 
 def test_the_gap_is_told_at_the_list_of_types() -> None:
-    from gpuc.lint.checks.references import flaws
+    from gpuc.lint.checks.references import findings
     from tests.lint.checks.references.trees import tree
 
-    flaw = next(each for each in flaws(tree(pool(SMALL, LARGE), overlay(SMALL, SHARED))) if each.fault.id == "REF053")
-    assert flaw.path == ("spec", "template", "spec", "requirements", 1, "values")
-    assert flaw.message.startswith("overlays give nvidia.com/gpu.shared to g6.2xlarge of NodePool shared, not to g6.4x")
+    finding = next(
+        each for each in findings(tree(pool(SMALL, LARGE), overlay(SMALL, SHARED))) if each.rule.id == "REF053"
+    )
+    assert finding.path == ("spec", "template", "spec", "requirements", 1, "values")
+    assert finding.message.startswith(
+        "overlays give nvidia.com/gpu.shared to g6.2xlarge of NodePool shared, not to g6.4x"
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ PROD = example_objects("prod-use1")
 def each_kind_of_use() -> dict[str, Use]:
     """One use of every row and kind of object in the production tree."""
     found: dict[str, Use] = {}
-    for seen in uses(Index(ObjectSet(PROD, is_whole=True))):
+    for seen in uses(Index(ObjectSet(PROD, is_complete=True))):
         found.setdefault(f"{seen.manifest.kind} {seen.reference.path} {seen.kind[1]}", seen)
     return found
 
@@ -36,9 +36,9 @@ def object_of(kind: str, name: str = "", namespace: str = "") -> Manifest:
 
 
 def found(old: Manifest, new: Manifest, *, whole: bool = True) -> list[tuple[str, str, str]]:
-    """Id, object and fix of every flaw after one object is put in the place of another."""
+    """Id, object and fix of every finding after one object is put in the place of another."""
     return [
-        (each.fault.id, str(each.manifest), each.fix)
+        (each.rule.id, str(each.manifest), each.fix)
         for each in judged(replaced(PROD, old, new), whole=whole, charts_of="prod-use1")
     ]
 
@@ -50,8 +50,8 @@ def test_the_production_tree_refers_in_many_ways() -> None:
 @BY_USE
 def test_a_source_that_names_nothing_is_told_at_its_place(seen: Use) -> None:
     broken = with_value(seen.manifest, seen.path, f"{seen.name}-gone")
-    flaws = judged(replaced(PROD, seen.manifest, broken), whole=True, charts_of="prod-use1")
-    assert [each.path for each in flaws if each.fault is seen.reference.fault and each.manifest is broken] == [
+    findings = judged(replaced(PROD, seen.manifest, broken), whole=True, charts_of="prod-use1")
+    assert [each.path for each in findings if each.rule is seen.reference.rule and each.manifest is broken] == [
         seen.path
     ]
 
@@ -68,9 +68,9 @@ def test_a_target_of_another_name_is_missed_by_its_source(seen: Use) -> None:
         for each in PROD
         if not (each in targets and (each.name == seen.name or (where and each.name == seen.name.lower())))
     ]
-    flaws = judged(gone, whole=True)
-    assert (seen.reference.fault, seen.path) in [
-        (each.fault, each.path) for each in flaws if each.manifest is seen.manifest
+    findings = judged(gone, whole=True)
+    assert (seen.reference.rule, seen.path) in [
+        (each.rule, each.path) for each in findings if each.manifest is seen.manifest
     ]
 
 
@@ -101,10 +101,10 @@ def test_taints_of_flavors_and_pools_are_held_together() -> None:
 def test_namespaces_and_their_labels_are_held_together() -> None:
     namespace = object_of("Namespace", "embeddings")
     relabelled = with_value(namespace, ("metadata", "labels", "gpuc.dev/tenant"), "platfrom-ml")
-    flaws = found(namespace, relabelled)
-    assert ("REF031", "LocalQueue embeddings/platform-ml", "") in flaws
-    assert ("REF030", "ClusterQueue platform-ml", "write platfrom-ml") in flaws
-    assert ("REF030", "GpucImages images", "") not in flaws, "it selects by another tenant's label too"
+    findings = found(namespace, relabelled)
+    assert ("REF031", "LocalQueue embeddings/platform-ml", "") in findings
+    assert ("REF030", "ClusterQueue platform-ml", "write platfrom-ml") in findings
+    assert ("REF030", "GpucImages images", "") not in findings, "it selects by another tenant's label too"
     renamed = replace(namespace, name="elsewhere")
     assert [each[0] for each in found(namespace, renamed)].count("REF040") == 1
 
@@ -112,13 +112,13 @@ def test_namespaces_and_their_labels_are_held_together() -> None:
 def test_resources_of_nodes_queues_and_quotas_are_held_together() -> None:
     queue = object_of("ClusterQueue", "platform-ml")
     path = ("spec", "resourceGroups", 0, "coveredResources")
-    flaws = found(queue, with_value(queue, path, ["cpu", "memory", "ephemeral-storage"]))
-    assert ("REF050", "ClusterQueue platform-ml", "") in flaws
-    assert ("REF050", "ResourceQuota embeddings/gpuc", "") in flaws
+    findings = found(queue, with_value(queue, path, ["cpu", "memory", "ephemeral-storage"]))
+    assert ("REF050", "ClusterQueue platform-ml", "") in findings
+    assert ("REF050", "ResourceQuota embeddings/gpuc", "") in findings
     quota = object_of("ResourceQuota", namespace="embeddings")
     hard = {"limits.nvidia.com/gpu": "8", "nvidia.com/gpu.shared": "96", "gpus": "1"}
-    flaws = found(quota, with_value(quota, ("spec", "hard"), hard))
-    assert [each[::2] for each in flaws if each[0] == "REF051"] == [
+    findings = found(quota, with_value(quota, ("spec", "hard"), hard))
+    assert [each[::2] for each in findings if each[0] == "REF051"] == [
         ("REF051", "write requests.nvidia.com/gpu"),
         ("REF051", "write requests.nvidia.com/gpu.shared"),
         ("REF051", ""),
@@ -133,11 +133,11 @@ def test_applications_and_their_project_are_held_together() -> None:
     assert {each[0] for each in found(application, destination)} == {"REF012", "REF013"}
     project = object_of("AppProject")
     kinds = [each for each in project.body["spec"]["namespaceResourceWhitelist"] if each["kind"] != "LimitRange"]
-    flaws = found(project, with_value(project, ("spec", "namespaceResourceWhitelist"), kinds))
-    assert {each[0] for each in flaws} == {"REF013"}
+    findings = found(project, with_value(project, ("spec", "namespaceResourceWhitelist"), kinds))
+    assert {each[0] for each in findings} == {"REF013"}
     kinds = [each for each in project.body["spec"]["clusterResourceWhitelist"] if each["kind"] != "ClusterQueue"]
-    flaws = found(project, with_value(project, ("spec", "clusterResourceWhitelist"), kinds))
-    assert {each[0] for each in flaws} == {"REF013"}
+    findings = found(project, with_value(project, ("spec", "clusterResourceWhitelist"), kinds))
+    assert {each[0] for each in findings} == {"REF013"}
 
 
 def test_what_nobody_uses_any_more_is_told() -> None:
@@ -151,19 +151,19 @@ def test_what_nobody_uses_any_more_is_told() -> None:
         one = object_of(kind, name)
         body = {**one.body, "spec": {**one.body["spec"], "crd": {"spec": {"names": {"kind": "Other"}}}}}
         further = replace(one, name="further", body=body if kind == "ConstraintTemplate" else one.body)
-        flaws = judged([*PROD, further], whole=True, charts_of="prod-use1")
-        assert [(each.fault.id, each.manifest.name) for each in flaws] == [(wanted, "further")], kind
+        findings = judged([*PROD, further], whole=True, charts_of="prod-use1")
+        assert [(each.rule.id, each.manifest.name) for each in findings] == [(wanted, "further")], kind
 
 
 def test_the_layout_gate_is_what_takes_its_taint_away() -> None:
     objects = example_objects("infer-euw1")
     assert kind_of("apps/DaemonSet") == ("apps", "DaemonSet")
     without = [each for each in objects if each.kind != "DaemonSet"]
-    assert [each.fault.id for each in judged(without, whole=True, charts_of="infer-euw1")] == ["REF025"]
+    assert [each.rule.id for each in judged(without, whole=True, charts_of="infer-euw1")] == ["REF025"]
     cilium = example_objects("train-usw2")
     pool = next(each for each in cilium if each.kind == "NodePool")
     path = ("spec", "template", "spec", "startupTaints", 0, "key")
     broken = with_value(pool, path, "node.cilium.io/agent-notready")
     for whole in (True, False):
-        flaws = judged(replaced(cilium, pool, broken), whole=whole, charts_of="train-usw2")
-        assert [(each.fault.id, each.fix) for each in flaws] == [("REF025", "write node.cilium.io/agent-not-ready")]
+        findings = judged(replaced(cilium, pool, broken), whole=whole, charts_of="train-usw2")
+        assert [(each.rule.id, each.fix) for each in findings] == [("REF025", "write node.cilium.io/agent-not-ready")]

@@ -86,7 +86,7 @@ def test_every_service_of_the_templates_is_needed_as_it_is(name: str) -> None:
     assert services or name == "infer-euw1"
     for service in services:
         gone = judged([each for each in objects if each is not service], whole=True, charts_of=name)
-        assert [(each.fault.id, each.manifest.name) for each in gone] == [("REF033", service.name)]
+        assert [(each.rule.id, each.manifest.name) for each in gone] == [("REF033", service.name)]
         path: Path = ("spec", "selector", "job-name")
         other = judged(replaced(objects, service, with_value(service, path, "nobody")), whole=True, charts_of=name)
-        assert [(each.fault.id, each.manifest.name, each.path) for each in other] == [("REF032", service.name, path)]
+        assert [(each.rule.id, each.manifest.name, each.path) for each in other] == [("REF032", service.name, path)]

@@ -1,4 +1,4 @@
-"""Trees of YAML text as `gpuc lint` reads them, of the example clusters, and their flaws in short."""
+"""Trees of YAML text as `gpuc lint` reads them, of the example clusters, and their findings in short."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from textwrap import dedent
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.lint.checks.references import flaws
+from gpuc.lint.checks.references import findings
 from gpuc.lint.load.objects import Reading
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
@@ -25,17 +25,17 @@ def tree(*texts: str, whole: bool = False) -> ObjectSet:
     for number, text in enumerate(texts):
         reading.add(f"{number}.yaml", dedent(text))
     assert reading.findings == []
-    return ObjectSet(reading.manifests, is_whole=whole)
+    return ObjectSet(reading.manifests, is_complete=whole)
 
 
 def told(*texts: str, whole: bool = False) -> list[tuple[str, str, str]]:
-    """Id, object and fix of every flaw of YAML texts."""
-    return [(each.fault.id, str(each.manifest), each.fix) for each in flaws(tree(*texts, whole=whole))]
+    """Id, object and fix of every finding of YAML texts."""
+    return [(each.rule.id, str(each.manifest), each.fix) for each in findings(tree(*texts, whole=whole))]
 
 
 def ids(*texts: str, whole: bool = False) -> list[str]:
-    """The ids of all flaws of YAML texts."""
-    return [each.fault.id for each in flaws(tree(*texts, whole=whole))]
+    """The ids of all findings of YAML texts."""
+    return [each.rule.id for each in findings(tree(*texts, whole=whole))]
 
 
 @cache
@@ -56,10 +56,10 @@ def example_charts(name: str) -> Mapping[str, Any]:
     return compiled_spec(ROOT, f"specs/{name}.yaml").charts
 
 
-def judged(manifests: Iterable[Manifest], *, whole: bool, charts_of: str = "") -> list[Flaw]:
-    """The flaws of a tree of these objects, beside the charts of an example."""
+def judged(manifests: Iterable[Manifest], *, whole: bool, charts_of: str = "") -> list[ObjectFinding]:
+    """The findings of a tree of these objects, beside the charts of an example."""
     values = example_charts(charts_of) if charts_of else None
-    return list(flaws(ObjectSet(manifests, is_whole=whole, values=values)))
+    return list(findings(ObjectSet(manifests, is_complete=whole, values=values)))
 
 
 def replaced(manifests: Iterable[Manifest], old: Manifest, new: Manifest) -> list[Manifest]:

@@ -1,5 +1,5 @@
 """Objects of the Prometheus operator: monitors that can find nothing."""
 
-from gpuc.lint.checks.monitoring.watched import blind as flaws
+from gpuc.lint.checks.monitoring.watched import blind as findings
 
-__all__ = ["flaws"]
+__all__ = ["findings"]

@@ -6,25 +6,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
 from gpuc.lint.checks.monitoring.charts import ANY, Delivered, Labels
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.namespace_labels import ALWAYS
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items, labels
 from gpuc.objects.pods import pods
 from gpuc.objects.selectors import selector, wanted_labels
 
 GROUP = "monitoring.coreos.com"
-NOT_THERE = fault(
+NOT_THERE = declare_rule(
     "MON001", Severity.WARNING, "A monitor looks for its targets in namespaces that have none of them.",
     "Nothing is scraped and nothing says so: alerts over its metrics never fire. A monitor looks in its own namespace "
     "unless its namespaceSelector names others.",
     "prometheus-operator v0.93 pkg/apis/monitoring/v1, ServiceMonitorSpec.namespaceSelector",
 )  # fmt: skip
-NO_TARGETS = fault(
+NO_TARGETS = declare_rule(
     "MON002", Severity.WARNING, "A monitor selects labels that nothing in its namespaces has.",
     "Nothing is scraped and nothing says so: alerts over its metrics never fire.",
     "prometheus-operator v0.93 pkg/apis/monitoring/v1, ServiceMonitorSpec.selector",
@@ -38,7 +38,7 @@ Wanted = tuple[Path, str, list[str]]
 _WHAT = {"ServiceMonitor": "services", "PodMonitor": "pods"}
 
 
-def blind(tree: ObjectSet) -> Iterator[Flaw]:
+def blind(tree: ObjectSet) -> Iterator[ObjectFinding]:
     """Monitors that look in the wrong namespaces, or for labels that are not there."""
     targets = _Targets(tree)
     for kind in _WHAT:
@@ -46,7 +46,7 @@ def blind(tree: ObjectSet) -> Iterator[Flaw]:
             yield from _monitor(monitor, targets)
 
 
-def _monitor(monitor: Manifest, targets: _Targets) -> Iterator[Flaw]:
+def _monitor(monitor: Manifest, targets: _Targets) -> Iterator[ObjectFinding]:
     raw, chosen = (dig(monitor.body, "spec", part) for part in ("selector", "namespaceSelector"))
     wanted = list(wanted_labels(raw, ("spec", "selector")))
     if not wanted or not monitor.namespace or dig(chosen, "any") is True:
@@ -61,13 +61,13 @@ def _monitor(monitor: Manifest, targets: _Targets) -> Iterator[Flaw]:
             path: Path = ("spec", "namespaceSelector", "matchNames") if named else ("spec", "namespaceSelector")
             what = f"{_WHAT[monitor.kind]} with the labels that it selects are in {', '.join(elsewhere[:3])}"
             where = path if isinstance(chosen, dict) else ("spec",)
-            yield Flaw(NOT_THERE, monitor, where, f"it looks in {', '.join(watched)} only; {what}")
+            yield ObjectFinding(NOT_THERE, monitor, where, f"it looks in {', '.join(watched)} only; {what}")
             return
     if all(targets.delivered.to(name) and targets.is_quiet(name) for name in watched):
         yield from _labels(monitor, targets, watched, wanted)
 
 
-def _labels(monitor: Manifest, targets: _Targets, watched: list[str], wanted: list[Wanted]) -> Iterator[Flaw]:
+def _labels(monitor: Manifest, targets: _Targets, watched: list[str], wanted: list[Wanted]) -> Iterator[ObjectFinding]:
     known = [labels for name in watched for labels in targets.delivered.labels(name, monitor.kind)]
     charts = ", ".join(sorted({chart for name in watched for chart in targets.delivered.to(name)}))
     for path, key, values in wanted:
@@ -75,10 +75,10 @@ def _labels(monitor: Manifest, targets: _Targets, watched: list[str], wanted: li
             continue
         there = {value for labels in known for value in labels.get(key, ())}
         near = misspelt(values[0], there) if len(values) == 1 else ""
-        if near or targets.tree.is_whole:
+        if near or targets.tree.is_complete:
             what = missing("the value", " or ".join(values), there, near) if there else "nothing has this label"
             text = f"{_WHAT[monitor.kind]} of {charts} in {', '.join(watched)}, {key}: {what}"
-            yield Flaw(NO_TARGETS, monitor, path, text, write(near))
+            yield ObjectFinding(NO_TARGETS, monitor, path, text, write(near))
 
 
 def _has(labels: Labels, key: str, values: list[str]) -> bool:
@@ -120,7 +120,7 @@ class _Targets:
         """Whether nothing runs there that the tree does not know; of a part of a cluster, whether nothing shows it."""
         if namespace in ALWAYS or not self.delivered.are_known(namespace):
             return False
-        return self.tree.is_whole or bool(self.delivered.to(namespace)) or namespace not in self._busy
+        return self.tree.is_complete or bool(self.delivered.to(namespace)) or namespace not in self._busy
 
     def may_match(self, namespace: str, kind: str, wanted: list[Wanted]) -> bool:
         """Whether something that a known chart makes there could have the labels."""

@@ -12,13 +12,13 @@ from gpuc.lint.checks.quotas.families import families
 from gpuc.lint.checks.quotas.namespaces import namespaces
 from gpuc.lint.checks.quotas.promises import Nodes, promises, proportions
 from gpuc.lint.checks.quotas.ranges import ranges
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 
 
-def flaws(tree: ObjectSet) -> Iterator[Flaw]:
+def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
     """Quotas that cannot be used, cannot be kept, or that Kueue refuses."""
-    yield from closed.flaws(tree)
+    yield from closed.findings(tree)
     yield from counts(tree)
     yield from ranges(tree)
     known = families(tree)
@@ -27,7 +27,7 @@ def flaws(tree: ObjectSet) -> Iterator[Flaw]:
     nodes = Nodes(tree)
     yield from promises(nodes, known)
     for family in known:
-        if tree.is_whole or family.root.is_queue:
+        if tree.is_complete or family.root.is_queue:
             yield from proportions(nodes, family)
         yield from balance(nodes, family)
         yield from borrowing(tree, family)

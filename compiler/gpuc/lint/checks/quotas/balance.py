@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.quota import Quota
 from gpuc.lint.checks.quotas.families import Family, by_flavor
 from gpuc.lint.checks.quotas.promises import Nodes
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.trace.machine import EFA, GPU
 from gpuc.trace.quota import Node
 
-BORROWED_ALONE = fault(
+BORROWED_ALONE = declare_rule(
     "QTA015",
     Severity.WARNING,
     "GPUs of a flavor can be borrowed, but none of the cpu, memory or EFA that goes with them.",
     "Pods that take a node's share use up the queue's own cpu with its own GPUs; what it borrows then starts nothing.",
     "kueue v0.19.2 pkg/scheduler/flavorassigner (every resource of a pod has to fit the same flavor)",
 )
-NONE_BESIDE = fault(
+NONE_BESIDE = declare_rule(
     "QTA016",
     Severity.WARNING,
     "A flavor has quota of some resources, and nothing of the cpu or memory that every pod asks for.",
@@ -32,7 +32,7 @@ _BESIDE_GPUS = ("cpu", "memory", EFA)
 _ALWAYS = ("cpu", "memory", "pods")
 
 
-def balance(nodes: Nodes, family: Family) -> Iterator[Flaw]:
+def balance(nodes: Nodes, family: Family) -> Iterator[ObjectFinding]:
     """Flavors of a family's queues in which one resource has nothing, or borrows nothing, beside others that do."""
     for queue in family.queues:
         reachable = {resource for flavor, resource in queue.quotas if queue.capacity((flavor, resource)) > 0}
@@ -44,22 +44,22 @@ def balance(nodes: Nodes, family: Family) -> Iterator[Flaw]:
 
 def _is_open(queue: Node, quota: Quota, nodes: Nodes) -> bool:
     """Whether other files of the cluster may lend more."""
-    return not nodes.tree.is_whole and queue.parent is not None and quota.borrow != 0
+    return not nodes.tree.is_complete and queue.parent is not None and quota.borrow != 0
 
 
-def _none_beside(queue: Node, flavor: str, quotas: dict[str, Quota], judged: set[str]) -> Iterator[Flaw]:
+def _none_beside(queue: Node, flavor: str, quotas: dict[str, Quota], judged: set[str]) -> Iterator[ObjectFinding]:
     given = [resource for resource in quotas if queue.capacity((flavor, resource)) > 0]
     for resource in _ALWAYS:
         # Of what no flavor of the queue has anything, the judge of borrowing tells.
         if given and resource in judged and resource not in given:
             assert queue.manifest is not None, "a queue has an object"
             text = f"nothing of {resource} can be had of flavor {flavor}, beside {', '.join(given)}"
-            yield Flaw(NONE_BESIDE, queue.manifest, (*queue.path((flavor, resource)), "nominalQuota"), text)
+            yield ObjectFinding(NONE_BESIDE, queue.manifest, (*queue.path((flavor, resource)), "nominalQuota"), text)
 
 
 def _borrowed_alone(
     nodes: Nodes, queue: Node, flavor: str, quotas: dict[str, Quota], closed: set[str]
-) -> Iterator[Flaw]:
+) -> Iterator[ObjectFinding]:
     gpus = quotas.get(GPU)
     types = nodes.whole_gpus(flavor)
     if gpus is None or not types or queue.parent is None:
@@ -81,4 +81,4 @@ def _borrowed_alone(
                 f"of flavor {flavor} up to {rounded(GPU, most - gpus.nominal)} can be borrowed and no {resource}; the "
             )
             text += f"queue's own {rounded(resource, quota.nominal)} is a node's share for {rounded(GPU, max(shares))}"
-            yield Flaw(BORROWED_ALONE, queue.manifest, (*queue.path((flavor, resource)), field), text)
+            yield ObjectFinding(BORROWED_ALONE, queue.manifest, (*queue.path((flavor, resource)), field), text)

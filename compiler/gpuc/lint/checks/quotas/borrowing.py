@@ -10,31 +10,31 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import rounded
 from gpuc.kubernetes.quantity import quantity
 from gpuc.kubernetes.quota import Key, Quota
 from gpuc.lint.checks.quotas.families import Family
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.trace.closed_flavors import closed_flavors
 from gpuc.trace.quota import Node
 
-LIMIT_WITHOUT_COHORT = fault(
+LIMIT_WITHOUT_COHORT = declare_rule(
     "QTA006",
     Severity.ERROR,
     "A quota outside of any cohort has a borrowing or lending limit.",
     "Kueue's webhook refuses the object.",
     "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go (validateLimit)",
 )
-BELOW_ZERO = fault(
+BELOW_ZERO = declare_rule(
     "QTA008",
     Severity.ERROR,
     "A quota or a weight is negative, or a weight is too small to count.",
     "Kueue's webhook refuses the object.",
     "kueue v0.19.2 pkg/webhooks: clusterqueue_webhook.go (validateResourceQuantity), common.go (validateFairSharing)",
 )
-WEIGHT_OF_ZERO = fault(
+WEIGHT_OF_ZERO = declare_rule(
     "QTA010",
     Severity.WARNING,
     "A weight of fair sharing is zero.",
@@ -45,29 +45,29 @@ _TOO_SMALL = Fraction(1, 10**9)
 """The largest weight above zero that Kueue refuses."""
 
 
-def borrowing(tree: ObjectSet, family: Family) -> Iterator[Flaw]:
+def borrowing(tree: ObjectSet, family: Family) -> Iterator[ObjectFinding]:
     """All that is wrong with limits and weights of one family."""
-    knows_lenders = tree.is_whole or len(family.queues) > 1
+    knows_lenders = tree.is_complete or len(family.queues) > 1
     for member in family.members:
         yield from _weight(member)
         for key, quota in member.quotas.items():
             yield from _refused(member, key, quota)
             if knows_lenders and quota.borrow and member.parent is not None:
-                yield from _nobody_lends(member, key, quota, tree.is_whole)
+                yield from _nobody_lends(member, key, quota, tree.is_complete)
     closed = closed_flavors(tree)
     if not any(flavor in closed for queue in family.queues for flavor, _ in queue.quotas):
         yield from _shares_nothing(family)
-    if tree.is_whole or family.root.is_queue:
+    if tree.is_complete or family.root.is_queue:
         for queue in family.queues:
             yield from _no_quota(queue, closed)
 
 
-def _refused(member: Node, key: Key, quota: Quota) -> Iterator[Flaw]:
+def _refused(member: Node, key: Key, quota: Quota) -> Iterator[ObjectFinding]:
     assert member.manifest is not None, "what has quotas has an object"
     limits = (("borrowingLimit", quota.borrow), ("lendingLimit", quota.lend))
     for field, value in (("nominalQuota", quota.nominal), *limits):
         if value is not None and value < 0:
-            yield Flaw(
+            yield ObjectFinding(
                 BELOW_ZERO, member.manifest, (*member.path(key), field), f"{rounded(key[1], value)} is below zero"
             )
     if member.parent is None:
@@ -75,15 +75,17 @@ def _refused(member: Node, key: Key, quota: Quota) -> Iterator[Flaw]:
             if value is not None:
                 what = "cohortName" if member.is_queue else "parentName"
                 text = f"set, but spec.{what} is not: there is nobody to share {key[1]} of flavor {key[0]} with"
-                yield Flaw(LIMIT_WITHOUT_COHORT, member.manifest, (*member.path(key), field), text, on_key=True)
+                yield ObjectFinding(
+                    LIMIT_WITHOUT_COHORT, member.manifest, (*member.path(key), field), text, on_key=True
+                )
     elif member.is_queue and quota.lend is not None and quota.lend > quota.nominal:
         from gpuc.rules.queues.lends_more_than_it_has import lends_more_than_it_has
 
         text = f"lends {rounded(key[1], quota.lend)}, the nominal quota is {rounded(key[1], quota.nominal)}"
-        yield Flaw(lends_more_than_it_has.fault, member.manifest, (*member.path(key), "lendingLimit"), text)
+        yield ObjectFinding(lends_more_than_it_has.rule, member.manifest, (*member.path(key), "lendingLimit"), text)
 
 
-def _nobody_lends(member: Node, key: Key, quota: Quota, is_whole: bool) -> Iterator[Flaw]:
+def _nobody_lends(member: Node, key: Key, quota: Quota, is_complete: bool) -> Iterator[ObjectFinding]:
     """A warning where other files may hold a queue that lends."""
     assert member.manifest is not None, "what has quotas has an object"
     assert quota.borrow is not None
@@ -91,13 +93,15 @@ def _nobody_lends(member: Node, key: Key, quota: Quota, is_whole: bool) -> Itera
         from gpuc.rules.queues.unreachable_borrowing import unreachable_borrowing
 
         text = f"up to {rounded(key[1], quota.borrow)} may be borrowed of flavor {key[0]}, and nobody lends any of it"
-        fault = (
-            unreachable_borrowing.fault if is_whole else replace(unreachable_borrowing.fault, severity=Severity.WARNING)
+        rule = (
+            unreachable_borrowing.rule
+            if is_complete
+            else replace(unreachable_borrowing.rule, severity=Severity.WARNING)
         )
-        yield Flaw(fault, member.manifest, (*member.path(key), "borrowingLimit"), text)
+        yield ObjectFinding(rule, member.manifest, (*member.path(key), "borrowingLimit"), text)
 
 
-def _shares_nothing(family: Family) -> Iterator[Flaw]:
+def _shares_nothing(family: Family) -> Iterator[ObjectFinding]:
     queues = family.queues
     if len(queues) < 2 or not any(queue.quotas for queue in queues):
         return
@@ -111,22 +115,22 @@ def _shares_nothing(family: Family) -> Iterator[Flaw]:
 
     names = ", ".join(sorted(queue.name for queue in queues))
     text = f"no queue of cohort {family.root.name} can borrow anything: {names}"
-    yield Flaw(cohort_shares_nothing.fault, at, path, text)
+    yield ObjectFinding(cohort_shares_nothing.rule, at, path, text)
 
 
-def _weight(member: Node) -> Iterator[Flaw]:
+def _weight(member: Node) -> Iterator[ObjectFinding]:
     if member.manifest is None:
         return
     path: Path = ("spec", "fairSharing", "weight")
     weight = quantity(dig(member.manifest.body, *path))
     if weight is not None and (weight < 0 or 0 < weight <= _TOO_SMALL):
-        yield Flaw(BELOW_ZERO, member.manifest, path, "a weight is 0 or more than 1n")
+        yield ObjectFinding(BELOW_ZERO, member.manifest, path, "a weight is 0 or more than 1n")
     elif weight == 0 and member.parent is not None:
         text = "whatever it borrows beside others of its cohort counts as an infinite share"
-        yield Flaw(WEIGHT_OF_ZERO, member.manifest, path, text)
+        yield ObjectFinding(WEIGHT_OF_ZERO, member.manifest, path, text)
 
 
-def _no_quota(queue: Node, closed: frozenset[str]) -> Iterator[Flaw]:
+def _no_quota(queue: Node, closed: frozenset[str]) -> Iterator[ObjectFinding]:
     assert queue.manifest is not None, "a queue has an object"
     reachable = {key[1] for key in queue.quotas if queue.capacity(key) > 0}
     reachable |= {resource for flavor, resource in queue.quotas if flavor in closed}
@@ -136,4 +140,4 @@ def _no_quota(queue: Node, closed: frozenset[str]) -> Iterator[Flaw]:
                 from gpuc.rules.queues.quota_of_nothing import quota_of_nothing
 
                 path = ("spec", "resourceGroups", number, "coveredResources", index)
-                yield Flaw(quota_of_nothing.fault, queue.manifest, path, f"no flavor has any quota of {name}")
+                yield ObjectFinding(quota_of_nothing.rule, queue.manifest, path, f"no flavor has any quota of {name}")

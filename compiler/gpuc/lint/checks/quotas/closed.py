@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from gpuc.kubernetes.quantity import quantity
 from gpuc.lint.checks.object_consistency import TOO_FEW_NODES
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.trace.closed_flavors import NODEPOOL, promised_flavors
 
 
-def flaws(tree: ObjectSet) -> Iterator[Flaw]:
+def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
     """Static node pools that may start no node, though queues have quota of their flavor."""
     closed = [
         (pool, {**dict(pairs(dig(pool.body, "spec", "template", "metadata", "labels"))), NODEPOOL: pool.name})
@@ -24,4 +24,4 @@ def flaws(tree: ObjectSet) -> Iterator[Flaw]:
             wanted = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
             if wanted and flavor.name in promised and wanted.items() <= labels.items():
                 message = f"at most 0, and queues have quota of flavor {flavor.name}"
-                yield Flaw(TOO_FEW_NODES, pool, ("spec", "limits", "nodes"), message)
+                yield ObjectFinding(TOO_FEW_NODES, pool, ("spec", "limits", "nodes"), message)

@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 
-TOO_MANY = fault(
+TOO_MANY = declare_rule(
     "QTA018",
     Severity.ERROR,
     "A ResourceQuota allows fewer objects of a kind than stand in its namespace.",
     "The API server refuses whichever comes last: exceeded quota.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
 )
-NO_JOBS = fault(
+NO_JOBS = declare_rule(
     "QTA021",
     Severity.WARNING,
     "A namespace has a queue and may have no Jobs.",
@@ -33,12 +33,12 @@ _OLD_NAMES = frozenset(("configmaps", "persistentvolumeclaims", "replicationcont
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
-def counts(tree: ObjectSet) -> Iterator[Flaw]:
+def counts(tree: ObjectSet) -> Iterator[ObjectFinding]:
     """Bounds on numbers of objects that the tree's own objects break; work for queues counts once, as one may wait."""
     quotas = tree.of("", "ResourceQuota")
     if not quotas:
         return
-    queues = {each.namespace: each.name for each in tree.of("kueue.x-k8s.io", "LocalQueue")} if tree.is_whole else {}
+    queues = {each.namespace: each.name for each in tree.of("kueue.x-k8s.io", "LocalQueue")} if tree.is_complete else {}
     there: Counter[tuple[str, str]] = Counter()
     waiting: set[tuple[str, str]] = set()
     for manifest in tree.manifests:
@@ -55,10 +55,10 @@ def counts(tree: ObjectSet) -> Iterator[Flaw]:
             seen = there[key] + (key in waiting)
             if resource_name and most is not None and most < seen:
                 text = f"at most {row} {resource_name} may be in namespace {quota.namespace}, and {seen} stand there"
-                yield Flaw(TOO_MANY, quota, ("spec", "hard", name), text)
+                yield ObjectFinding(TOO_MANY, quota, ("spec", "hard", name), text)
             elif resource_name == _JOBS and most is not None and most < 1 and quota.namespace in queues:
                 text = f"no Job may be in {quota.namespace}, and LocalQueue {queues[quota.namespace]} waits for them"
-                yield Flaw(NO_JOBS, quota, ("spec", "hard", name), text)
+                yield ObjectFinding(NO_JOBS, quota, ("spec", "hard", name), text)
 
 
 def _resource(manifest: Manifest) -> str:

@@ -9,32 +9,32 @@ from fractions import Fraction
 from functools import cached_property
 from math import inf
 
-from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.kubernetes.quota import Key, Quota
 from gpuc.lint.checks.quotas.capacity import Capacity, Pool, PoolIndex
 from gpuc.lint.checks.quotas.families import Family, by_flavor
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.trace.machine import EFA, GPU
 from gpuc.trace.quota import Node
 
-BEYOND_POOLS_HERE = fault(
+BEYOND_POOLS_HERE = declare_rule(
     "QTA002",
     Severity.WARNING,
     "Queues promise more of a flavor than the node pools of these files can hold, unless other nodes carry its labels.",
     "Kueue admits work for which no node comes: its pods stay pending and hold quota that others wait for.",
     "kueue v0.19.2 pkg/cache/scheduler/resource_node.go; karpenter v1.14.1 pkg/apis/v1/nodepool.go, limits",
 )
-BELOW_A_NODE = fault(
+BELOW_A_NODE = declare_rule(
     "QTA003",
     Severity.WARNING,
     "A queue of nodes with EFA can never have the GPUs of one whole node.",
     "EFA joins whole nodes to gangs; no such gang is ever admitted here.",
 )
-OUT_OF_PROPORTION = fault(
+OUT_OF_PROPORTION = declare_rule(
     "QTA004",
     Severity.WARNING,
     "Of a flavor a queue has cpu, memory or EFA for less than a quarter of its GPUs.",
@@ -64,7 +64,7 @@ class Nodes:
     def most(self, key: Key) -> int | None:
         """What the pools of a flavor hold of a resource at most; None where nothing bounds it."""
         chosen = self.by_flavor.get(key[0])
-        bounds = [pool.holds(key[1], counts_gpus=self.tree.is_whole) for pool in chosen or ()]
+        bounds = [pool.holds(key[1], counts_gpus=self.tree.is_complete) for pool in chosen or ()]
         known = [bound for bound in bounds if bound is not None]
         return sum(known) if known and len(known) == len(bounds) else None
 
@@ -79,12 +79,12 @@ class Nodes:
     def is_certain(self, flavor: str) -> bool:
         """Whether no other nodes than those of the tree's pools can carry the flavor's labels."""
         found = self.tree.find(GROUP, "ResourceFlavor", flavor)
-        return self.tree.is_whole or (
+        return self.tree.is_complete or (
             found is not None and dig(found.body, "spec", "nodeLabels", NODE_POOL) is not None
         )
 
 
-def promises(nodes: Nodes, known: list[Family]) -> Iterator[Flaw]:
+def promises(nodes: Nodes, known: list[Family]) -> Iterator[ObjectFinding]:
     """Nominal quotas that no node backs: of one family first, then of all that share a flavor.
 
     Of each flavor the resource is told of which most is missing; the others follow from the same nodes.
@@ -127,11 +127,11 @@ def _missing(parts: list[Part], most: int) -> float:
     return sum(value for value, _ in parts) / most if most > 0 else inf
 
 
-def _beyond(nodes: Nodes, key: Key, parts: list[Part], most: int, others: list[str]) -> Iterator[Flaw]:
+def _beyond(nodes: Nodes, key: Key, parts: list[Part], most: int, others: list[str]) -> Iterator[ObjectFinding]:
     flavor, resource = key
     from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
 
-    kind = quotas_exceed_capacity.fault if nodes.is_certain(flavor) else BEYOND_POOLS_HERE
+    kind = quotas_exceed_capacity.rule if nodes.is_certain(flavor) else BEYOND_POOLS_HERE
     names = ", ".join(pool.name for pool in nodes.by_flavor[flavor])
     more = f"; too much as well: {', '.join(others)}" if others else ""
     alone = [part for part in parts if part[0] > most]
@@ -142,7 +142,7 @@ def _beyond(nodes: Nodes, key: Key, parts: list[Part], most: int, others: list[s
         who = str(family) if alone else f"{family} and {len(parts) - 1} more"
         promised = rounded(resource, value if alone else sum(part[0] for part in parts))
         text = f"{who} promises {promised} of flavor {flavor}, its node pools hold at most {rounded(resource, most)}: "
-        yield Flaw(kind, member.manifest, (*member.path(key), "nominalQuota"), text + names + more)
+        yield ObjectFinding(kind, member.manifest, (*member.path(key), "nominalQuota"), text + names + more)
 
 
 def _remote_queues(tree: ObjectSet) -> set[str]:
@@ -158,7 +158,7 @@ def _remote_queues(tree: ObjectSet) -> set[str]:
     return found
 
 
-def proportions(nodes: Nodes, family: Family) -> Iterator[Flaw]:
+def proportions(nodes: Nodes, family: Family) -> Iterator[ObjectFinding]:
     """Quotas of whole GPUs for which there can never be a node's worth, or never the cpu, memory and EFA."""
     for queue in family.queues:
         for flavor, quotas in by_flavor(queue).items():
@@ -170,7 +170,7 @@ def proportions(nodes: Nodes, family: Family) -> Iterator[Flaw]:
 
 def _of_gpus(
     queue: Node, flavor: str, quotas: dict[str, Quota], gpus: int, types: list[dict[str, int]]
-) -> Iterator[Flaw]:
+) -> Iterator[ObjectFinding]:
     assert queue.manifest is not None, "a queue has an object"
     where = (*queue.path((flavor, GPU)), "nominalQuota")
     node = min(each[GPU] for each in types)
@@ -178,7 +178,7 @@ def _of_gpus(
         text = (
             f"{rounded(GPU, gpus)} of flavor {flavor} with all that can be borrowed, one node has {rounded(GPU, node)}"
         )
-        yield Flaw(BELOW_A_NODE, queue.manifest, where, text)
+        yield ObjectFinding(BELOW_A_NODE, queue.manifest, where, text)
     for resource in _BESIDE_GPUS:
         if resource not in quotas or not (resource != EFA or queue.capacity((flavor, EFA))):
             continue
@@ -187,4 +187,6 @@ def _of_gpus(
         if shares and max(shares) * _PARTS < gpus:
             text = f"{rounded(resource, most)} of flavor {flavor} can be used, which is a "
             text += f"node's share for {rounded(GPU, max(shares))}, the queue can use {rounded(GPU, gpus)}"
-            yield Flaw(OUT_OF_PROPORTION, queue.manifest, (*queue.path((flavor, resource)), "nominalQuota"), text)
+            yield ObjectFinding(
+                OUT_OF_PROPORTION, queue.manifest, (*queue.path((flavor, resource)), "nominalQuota"), text
+            )

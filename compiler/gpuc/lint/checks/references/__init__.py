@@ -1,6 +1,6 @@
 """References: whether what one object expects of another exists, and what nobody expects.
 
-Each module is a subject with `flaws(index)`. Rows of its tables say who expects what; a further reference is a
+Each module is a subject with `findings(index)`. Rows of its tables say who expects what; a further reference is a
 further row.
 """
 
@@ -30,8 +30,8 @@ from gpuc.lint.checks.references import (
     topologies,
     unused,
 )
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify.references import missing_key, names
 
@@ -62,8 +62,8 @@ SUBJECTS = (
 """In the order in which they are told."""
 
 
-def flaws(tree: ObjectSet) -> Iterator[Flaw]:
+def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
     """Every reference of a tree that leads nowhere, and what nothing refers to."""
     index = Index(tree)
     for subject in SUBJECTS:
-        yield from subject.flaws(index)
+        yield from subject.findings(index)

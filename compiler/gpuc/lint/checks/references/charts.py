@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import Delivery
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items
 
-NO_CHART = fault(
+NO_CHART = declare_rule(
     "DLV004",
     Severity.ERROR,
     "Objects or resources need a chart that no Application installs, while others are installed.",
@@ -56,7 +56,7 @@ _MOST_TOLD = 4
 _KARPENTER, _DEFINITIONS = "karpenter", "karpenter-crd"
 
 
-def missing_charts(index: Index, found: Delivery) -> Iterator[Flaw]:
+def missing_charts(index: Index, found: Delivery) -> Iterator[ObjectFinding]:
     """Charts that are needed and not installed; nothing where the tree installs none at all."""
     if not found.charts:
         return
@@ -68,7 +68,7 @@ def missing_charts(index: Index, found: Delivery) -> Iterator[Flaw]:
         needy = [each for name in names for each in groups.get(name, ())]
         if needy and not found.charts & set(charts):
             message = f"{_apiece(needy)} need chart {' or '.join(charts)}, and no Application installs it"
-            yield Flaw(NO_CHART, needy[0], ("apiVersion",), message)
+            yield ObjectFinding(NO_CHART, needy[0], ("apiVersion",), message)
     for beginning, charts, image in RESOURCES:
         if not found.charts & set(charts) and not _runs(index, image):
             yield from _resource(index, beginning, charts)
@@ -81,14 +81,14 @@ def _apiece(manifests: list[Manifest]) -> str:
     return f"{len(manifests)} objects ({named})"
 
 
-def _definitions(found: Delivery) -> Iterator[Flaw]:
+def _definitions(found: Delivery) -> Iterator[ObjectFinding]:
     """Karpenter's chart without its CRDs needs the other chart, which has nothing else."""
     if _DEFINITIONS in found.charts:
         return
     for source in found.sources:
         if source.chart == _KARPENTER and dig(source.value, "helm", "skipCrds") is True:
             message = f"the chart leaves its definitions out, and no Application installs chart {_DEFINITIONS}"
-            yield Flaw(NO_CHART, source.application, (*source.path, "helm", "skipCrds"), message)
+            yield ObjectFinding(NO_CHART, source.application, (*source.path, "helm", "skipCrds"), message)
 
 
 def _runs(index: Index, image: str) -> bool:
@@ -97,13 +97,13 @@ def _runs(index: Index, image: str) -> bool:
     return any(isinstance(text := dig(each, "image"), str) and image in text for each in containers)
 
 
-def _resource(index: Index, beginning: str, charts: tuple[str, ...]) -> Iterator[Flaw]:
+def _resource(index: Index, beginning: str, charts: tuple[str, ...]) -> Iterator[ObjectFinding]:
     """The first place at which a queue gives out, or else pods ask for, a resource that nothing brings."""
     first = next(_given_out(index.tree, beginning), None) or next(_asked(index, beginning), None)
     if first is not None:
         manifest, path, name = first
         message = f"no node has {name}: it needs chart {' or '.join(charts)}, and no Application installs it"
-        yield Flaw(NO_CHART, manifest, path, message)
+        yield ObjectFinding(NO_CHART, manifest, path, message)
 
 
 def _given_out(tree: ObjectSet, beginning: str) -> Iterator[tuple[Manifest, Path, str]]:

@@ -1,18 +1,18 @@
-"""Cohorts: any name makes one, so only a name that is another one misspelt is a flaw."""
+"""Cohorts: any name makes one, so only a name that is another one misspelt is a finding."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 
-LONELY_COHORT = fault(
+LONELY_COHORT = declare_rule(
     "REF011",
     Severity.WARNING,
     "A cohort that only one queue names is nearly another cohort.",
@@ -24,7 +24,7 @@ _FIELDS = (("ClusterQueue", "cohortName"), ("ClusterQueue", "cohort"), ("Cohort"
 """With the names that the fields had in v1beta1 and v1alpha1."""
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Names of cohorts that have one member, no object, and nearly the name of another cohort."""
     members: dict[str, list[tuple[Manifest, Path]]] = {}
     for kind, key in _FIELDS:
@@ -38,4 +38,4 @@ def flaws(index: Index) -> Iterator[Flaw]:
             manifest, path = uses[0]
             is_only_one_too = near not in objects and len(members[near]) == 1
             if not is_only_one_too:
-                yield Flaw(LONELY_COHORT, manifest, path, missing("the Cohort", name, (), near), write(near))
+                yield ObjectFinding(LONELY_COHORT, manifest, path, missing("the Cohort", name, (), near), write(near))

@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.quantity import quantity
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, labels, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels, selector
 
-REFUSED_AMOUNT = fault(
+REFUSED_AMOUNT = declare_rule(
     "OBJ020",
     Severity.ERROR,
     "A container asks for resources in a way that the API server refuses.",
     "No pod of it is ever made: the event stands at its controller, and nothing is Pending.",
     "kubernetes v1.35, pkg/apis/core/validation/validation.go (ValidateContainerResourceRequirements)",
 )
-REFUSED_DEFAULTS = fault(
+REFUSED_DEFAULTS = declare_rule(
     "OBJ021",
     Severity.ERROR,
     "A LimitRange's bounds and defaults contradict each other.",
     "The API server refuses it, and the namespace has no defaults.",
     "kubernetes v1.35, pkg/apis/core/validation/validation.go (ValidateLimitRange)",
 )
-NO_PORT = fault(
+NO_PORT = declare_rule(
     "OBJ022",
     Severity.ERROR,
     "A probe, a Service or a monitor names a port that is not there.",
@@ -44,7 +44,7 @@ _ORDER = ("min", "defaultRequest", "default", "max")
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Amounts of containers and LimitRanges, then the names of ports."""
     defaults = _defaults(index)
     for each in index.pods:
@@ -64,12 +64,12 @@ def flaws(index: Index) -> Iterator[Flaw]:
         yield from _endpoints(monitor, services.get(monitor.namespace, []))
 
 
-def _amounts(each: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Iterator[Flaw]:
+def _amounts(each: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Iterator[ObjectFinding]:
     limits, requests = (dict(pairs(dig(container, "resources", part))) for part in ("limits", "requests"))
     for part, asked in (("limits", limits), ("requests", requests)):
         for name, value in asked.items():
             if message := _refused(name, value):
-                yield Flaw(REFUSED_AMOUNT, each.manifest, (*path, "resources", part, name), message)
+                yield ObjectFinding(REFUSED_AMOUNT, each.manifest, (*path, "resources", part, name), message)
     for name, value in requests.items():
         wanted, most = quantity(value), quantity(limits.get(name, defaults.get(name)))
         place, shown = (*path, "resources", "requests", name), limits.get(name, defaults.get(name))
@@ -79,20 +79,20 @@ def _amounts(each: Pods, path: Path, container: Any, defaults: dict[str, Any]) -
             if most is not None and wanted > most:
                 given = "" if name in limits else ", which the namespace's LimitRange gives it,"
                 message = f"{value} is more than the limit{given} of {shown}"
-                yield Flaw(REFUSED_AMOUNT, each.manifest, place, message)
+                yield ObjectFinding(REFUSED_AMOUNT, each.manifest, place, message)
         elif name not in {**limits, **defaults}:
-            yield Flaw(REFUSED_AMOUNT, each.manifest, place, "needs a limit of the same amount, and has none")
+            yield ObjectFinding(REFUSED_AMOUNT, each.manifest, place, "needs a limit of the same amount, and has none")
         elif most is not None and wanted != most:
             message = f"{value} is not the limit of {shown}: of devices and huge pages both are the same"
-            yield Flaw(REFUSED_AMOUNT, each.manifest, place, message)
+            yield ObjectFinding(REFUSED_AMOUNT, each.manifest, place, message)
     yield from _huge_pages(each, path, {**limits, **requests}, defaults)
 
 
-def _huge_pages(each: Pods, path: Path, asked: dict[str, Any], defaults: dict[str, Any]) -> Iterator[Flaw]:
+def _huge_pages(each: Pods, path: Path, asked: dict[str, Any], defaults: dict[str, Any]) -> Iterator[ObjectFinding]:
     pages = next((name for name in asked if name.startswith("hugepages-")), None)
     if pages is not None and not {"cpu", "memory"} & ({*asked} | {*defaults}):
         message = "huge pages need a request of cpu or memory beside them"
-        yield Flaw(REFUSED_AMOUNT, each.manifest, (*path, "resources"), message)
+        yield ObjectFinding(REFUSED_AMOUNT, each.manifest, (*path, "resources"), message)
 
 
 def _refused(name: Any, value: Any) -> str:
@@ -119,7 +119,7 @@ def _defaults(index: Index) -> dict[str, dict[str, Any]]:
     return {namespace: each[0] for namespace, each in found.items() if len(each) == 1}
 
 
-def _bounds(manifest: Manifest) -> Iterator[Flaw]:
+def _bounds(manifest: Manifest) -> Iterator[ObjectFinding]:
     for number, each in items(dig(manifest.body, "spec", "limits")):
         maps = [(part, dict(pairs(dig(each, part)))) for part in _ORDER]
         for first, (low, below) in enumerate(maps):
@@ -128,14 +128,14 @@ def _bounds(manifest: Manifest) -> Iterator[Flaw]:
                     small, large = quantity(below[name]), quantity(above.get(name))
                     if small is not None and large is not None and small > large:
                         message = f"{below[name]} is more than the {high} of {above[name]}"
-                        yield Flaw(REFUSED_DEFAULTS, manifest, ("spec", "limits", number, low, name), message)
+                        yield ObjectFinding(REFUSED_DEFAULTS, manifest, ("spec", "limits", number, low, name), message)
 
 
 def _ports(container: Any) -> set[str]:
     return {name for _, port in items(dig(container, "ports")) if isinstance(name := dig(port, "name"), str)}
 
 
-def _probes(each: Pods, path: Path, container: Any) -> Iterator[Flaw]:
+def _probes(each: Pods, path: Path, container: Any) -> Iterator[ObjectFinding]:
     for probe in _PROBES:
         for action in ("httpGet", "tcpSocket"):
             name = dig(container, probe, action, "port")
@@ -144,7 +144,7 @@ def _probes(each: Pods, path: Path, container: Any) -> Iterator[Flaw]:
                 yield _no_port(each.manifest, place, name, known, "the container")
 
 
-def _targets(service: Manifest, pods: list[Pods]) -> Iterator[Flaw]:
+def _targets(service: Manifest, pods: list[Pods]) -> Iterator[ObjectFinding]:
     """Named ports of a Service, where the tree has the pods that it selects."""
     selected = equal_labels(dig(service.body, "spec", "selector"))
     chosen = [each for each in pods if selected and matches(selected, each.labels)]
@@ -155,7 +155,7 @@ def _targets(service: Manifest, pods: list[Pods]) -> Iterator[Flaw]:
             yield _no_port(service, ("spec", "ports", number, "targetPort"), name, known, "the pods that it selects")
 
 
-def _endpoints(monitor: Manifest, services: list[Manifest]) -> Iterator[Flaw]:
+def _endpoints(monitor: Manifest, services: list[Manifest]) -> Iterator[ObjectFinding]:
     """Named ports of a ServiceMonitor, where the tree has the services that it selects in its own namespace."""
     selected = selector(dig(monitor.body, "spec", "selector"))
     if not selected or dig(monitor.body, "spec", "namespaceSelector"):
@@ -169,7 +169,7 @@ def _endpoints(monitor: Manifest, services: list[Manifest]) -> Iterator[Flaw]:
             yield _no_port(monitor, ("spec", "endpoints", number, "port"), name, known, "the services that it selects")
 
 
-def _no_port(manifest: Manifest, path: Path, name: str, known: set[str], who: str) -> Flaw:
+def _no_port(manifest: Manifest, path: Path, name: str, known: set[str], who: str) -> ObjectFinding:
     near = misspelt(name, known)
     there = f"there {'is' if len(known) == 1 else 'are'} {', '.join(sorted(known))}" if known else "there is none"
-    return Flaw(NO_PORT, manifest, path, f'no port of {who} is called "{name}"; {there}', write(near))
+    return ObjectFinding(NO_PORT, manifest, path, f'no port of {who} is called "{name}"; {there}', write(near))

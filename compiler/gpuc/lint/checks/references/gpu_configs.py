@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.embedded import document
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, pairs
 from gpuc.objects.operator_values import CHART, config_maps, policy_values
 
-NO_CONFIGURATION = fault(
+NO_CONFIGURATION = declare_rule(
     "REF026",
     Severity.ERROR,
     "A node pool chooses a configuration of the GPU operator that does not exist.",
@@ -23,7 +23,7 @@ NO_CONFIGURATION = fault(
     "k8s-device-plugin v0.20.0, cmd/config-manager/main.go (updateConfigName); "
     "mig-parted, cmd/nvidia-mig-manager/reconfigure_mig.go (assertValidMIGConfig)",
 )
-NO_POLICY = fault(
+NO_POLICY = declare_rule(
     "REF014",
     Severity.ERROR,
     "The values of the GPU Operator's chart switch its ClusterPolicy off, and no other is there.",
@@ -59,7 +59,7 @@ class Choice(NamedTuple):
         return _LABELS[self.part]
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Labels that name no configuration, labels that nothing reads, and operators without a policy."""
     yield from _without_policy(index)
     for each in choices(index):
@@ -73,31 +73,31 @@ def flaws(index: Index) -> Iterator[Flaw]:
         for key, _ in pairs(dig(pool.manifest.body, *_POOL_LABELS)):
             if (near := misspelt(key, _LABELS.values())) and key not in _LABELS.values():
                 message = f'nothing reads this label, did you mean "{near}"'
-                yield Flaw(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, key), message, write(near), True)
+                yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, key), message, write(near), True)
     for part, label in _LABELS.items():
         for settings, policy in operators(index):
             if dig(settings, part, "enabled") is False:
                 yield from _unread(index, part, label, policy)
 
 
-def _unread(index: Index, part: str, label: str, policy: Manifest | None) -> Iterator[Flaw]:
+def _unread(index: Index, part: str, label: str, policy: Manifest | None) -> Iterator[ObjectFinding]:
     """Labels of node pools that a part of the operator would read, were it not switched off."""
     where = f"ClusterPolicy {policy.name}" if policy else "the values of the GPU operator"
     for pool in index.nodes.pools:
         if dig(pool.manifest.body, *_POOL_LABELS, label) is not None:
             message = f"nothing reads this label: {part}.enabled is false in {where}"
-            yield Flaw(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, label), message, on_key=True)
+            yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, label), message, on_key=True)
 
 
-def _without_policy(index: Index) -> Iterator[Flaw]:
+def _without_policy(index: Index) -> Iterator[ObjectFinding]:
     values = index.tree.values.get(CHART)
-    if not index.tree.is_whole or values is None or next(operators(index), None) is not None:
+    if not index.tree.is_complete or values is None or next(operators(index), None) is not None:
         return
     if dig(values, "gpuCluster", "deployCR") is not True:
         for source in index.delivery.sources:
             if source.chart == CHART:
                 message = "the chart's values have clusterPolicy.deployCR: false, and there is no ClusterPolicy"
-                yield Flaw(NO_POLICY, source.application, source.path, message)
+                yield ObjectFinding(NO_POLICY, source.application, source.path, message)
 
 
 def operators(index: Index) -> Iterator[tuple[Any, Manifest | None]]:
@@ -141,8 +141,8 @@ def _layouts(data: dict[str, Any], index: Index) -> dict[str, Any]:
     return dict(pairs(dig(document(index.tree, data.get(_MIG_FILE)), "mig-configs")))
 
 
-def _flaw(manifest: Manifest, path: Path, name: Any, choice: Choice) -> Iterator[Flaw]:
+def _flaw(manifest: Manifest, path: Path, name: Any, choice: Choice) -> Iterator[ObjectFinding]:
     if isinstance(name, str) and name and name not in choice.texts:
         near = misspelt(name, choice.texts)
         message = f"in {choice.source}: {missing('the configuration', name, choice.texts, near)}"
-        yield Flaw(NO_CONFIGURATION, manifest, path, message, write(near))
+        yield ObjectFinding(NO_CONFIGURATION, manifest, path, message, write(near))

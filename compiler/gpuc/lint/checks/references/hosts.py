@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group
 from gpuc.objects.pods import Pods
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
 
-NO_SUBDOMAIN = fault(
+NO_SUBDOMAIN = declare_rule(
     "REF033",
     Severity.ERROR,
     "Pods have a subdomain of which there is no Service.",
@@ -23,7 +23,7 @@ _WITH_OWN_SERVICE = ("jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "kubeflow.or
 """API groups whose controllers make the Services of their pods."""
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Pods whose subdomain is the name of no Service of their namespace."""
     for each in index.pods:
         name = dig(each.spec, "subdomain")
@@ -31,12 +31,12 @@ def flaws(index: Index) -> Iterator[Flaw]:
             yield from _subdomain(each, name, index)
 
 
-def _subdomain(each: Pods, name: str, index: Index) -> Iterator[Flaw]:
+def _subdomain(each: Pods, name: str, index: Index) -> Iterator[ObjectFinding]:
     kind, home = ("", "Service"), each.manifest.namespace
     here = index.register.within(kind, home)
-    if index.register.has(kind, name, home) or not (index.tree.is_whole or here):
+    if index.register.has(kind, name, home) or not (index.tree.is_complete or here):
         return
     near = misspelt(name, here)
-    found = NO_SUBDOMAIN if index.tree.is_whole or near else NOT_IN_THESE_FILES
+    found = NO_SUBDOMAIN if index.tree.is_complete or near else NOT_IN_THESE_FILES
     message = missing("the Service", name, here, near) + ", so no name of these pods resolves"
-    yield Flaw(found, each.manifest, (*each.path, "spec", "subdomain"), message, write(near))
+    yield ObjectFinding(found, each.manifest, (*each.path, "spec", "subdomain"), message, write(near))

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.objects.embedded import document
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
 
-NO_ROOM = fault(
+NO_ROOM = declare_rule(
     "REF035",
     Severity.ERROR,
     "A MIG layout asks more of one GPU than any GPU has.",
@@ -26,7 +26,7 @@ _SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
 """Slices of memory that a profile takes at least, by its slices of compute."""
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Entries of mig-parted's configuration with more slices than a GPU has."""
     for manifest in index.tree.of("", "ConfigMap"):
         for key, text in pairs(dig(manifest.body, "data")):
@@ -36,7 +36,7 @@ def flaws(index: Index) -> Iterator[Flaw]:
                 for number, entry in items(entries):
                     if message := _too_much(dig(entry, "mig-devices")):
                         path = ("data", key, "mig-configs", str(name), number, "mig-devices")
-                        yield Flaw(NO_ROOM, manifest, path, message)
+                        yield ObjectFinding(NO_ROOM, manifest, path, message)
 
 
 def _too_much(devices: Any) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.namespace_labels import ALWAYS
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
 
-HOMELESS = fault(
+HOMELESS = declare_rule(
     "REF040",
     Severity.ERROR,
     "An object stands in a namespace that nothing makes.",
@@ -23,13 +23,13 @@ HOMELESS = fault(
 _DELIVERY = ("argoproj.io", "toolkit.fluxcd.io")
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Objects in a namespace without an object or an Application that makes it.
 
     Of files that somebody keeps, only where they have namespaces too; of each namespace the first object is told.
     """
-    known, is_whole = index.namespaces, index.tree.is_whole
-    if not (is_whole or known.has_objects):
+    known, is_complete = index.namespaces, index.tree.is_complete
+    if not (is_complete or known.has_objects):
         return
     argo = {project.namespace for project in index.tree.of("argoproj.io", "AppProject")}
     told: set[str] = set()
@@ -37,12 +37,12 @@ def flaws(index: Index) -> Iterator[Flaw]:
         name = manifest.namespace
         if not is_name(name) or name in known.named or name in told:
             continue
-        if group(manifest).endswith(_DELIVERY) and (not is_whole or name in argo):
+        if group(manifest).endswith(_DELIVERY) and (not is_complete or name in argo):
             continue  # the namespace of Argo CD or Flux is made with them; nothing that they deliver makes it
         told.add(name)
         near = misspelt(name, known.named)
-        found = HOMELESS if is_whole or near else NOT_IN_THESE_FILES
-        yield Flaw(
+        found = HOMELESS if is_complete or near else NOT_IN_THESE_FILES
+        yield ObjectFinding(
             found,
             manifest,
             ("metadata", "namespace"),

@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.overlay import capacity
 from gpuc.lint.checks.references.gpu_configs import DEVICE_PLUGIN, MIG_MANAGER, Choice, choices, operators
 from gpuc.lint.checks.references.overlays import types_of
 from gpuc.objects.embedded import document
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.trace.machine import instance_labels
 
-NEVER_THERE = fault(
+NEVER_THERE = declare_rule(
     "REF054",
     Severity.ERROR,
     "A node overlay promises devices that the device plugin's configuration does not make of the node's GPUs.",
@@ -61,7 +61,7 @@ class Sharing(NamedTuple):
         return (gpus * times, False) if whole is None else (whole * times, True)
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Amounts of devices that no node of a pool has, where its configuration and its GPUs are known."""
     settings = [found for found, _ in operators(index)] if index.tree.has("karpenter.sh", "NodeOverlay") else []
     known = list(choices(index)) if len(settings) == 1 else []
@@ -79,7 +79,7 @@ def flaws(index: Index) -> Iterator[Flaw]:
             yield from _pool(pool, sharing, index)
 
 
-def _pool(pool: Pool, sharing: Sharing, index: Index) -> Iterator[Flaw]:
+def _pool(pool: Pool, sharing: Sharing, index: Index) -> Iterator[ObjectFinding]:
     from gpuc.catalog import load
 
     for name in types_of(pool):
@@ -98,7 +98,7 @@ def _pool(pool: Pool, sharing: Sharing, index: Index) -> Iterator[Flaw]:
                 makes = f"makes {'' if is_exact else 'at most '}{most} of its GPUs ({instance.gpu_count})"
                 who = f"the device plugin's configuration {sharing.name}" if sharing.name else "the device plugin"
                 message = f"{amount} {resource} on {name}; {who} {makes}"
-                yield Flaw(
+                yield ObjectFinding(
                     NEVER_THERE, overlay.manifest, ("spec", "capacity", resource), f"{message} in NodePool {pool.name}"
                 )
 

@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.toleration import Toleration, tolerated, untolerated
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, labels
 from gpuc.objects.selectors import tolerations
 
-OPEN_NODES = fault(
+OPEN_NODES = declare_rule(
     "REF028",
     Severity.WARNING,
     "Nodes lack a taint that a flavor or pods which are meant for them tolerate by name.",
@@ -34,7 +34,7 @@ _PLACE: Path = ("spec", "template", "spec", "taints")
 Tolerations = tuple[Toleration, ...]
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Pools that lack a taint: what flavors tolerate, then what pods tolerate."""
     told: set[tuple[str, str]] = set()
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
@@ -45,20 +45,22 @@ def flaws(index: Index) -> Iterator[Flaw]:
             yield from _of(each.manifest, dig(each.spec, "nodeSelector"), each.tolerations, index, told)
 
 
-def _of(who: Manifest, selector: Any, taken: Tolerations, index: Index, told: set[tuple[str, str]]) -> Iterator[Flaw]:
+def _of(
+    who: Manifest, selector: Any, taken: Tolerations, index: Index, told: set[tuple[str, str]]
+) -> Iterator[ObjectFinding]:
     if not any(key in index.nodes.values for key in labels(selector)) or not index.nodes.are_all:
         return
     pools = index.nodes.matching(selector)
-    if all(untolerated(pool.taints, taken) for pool in pools):  # another flaw, and the reason of this one
+    if all(untolerated(pool.taints, taken) for pool in pools):  # another finding, and the reason of this one
         return
-    is_strict = not index.tree.is_whole or who.kind != "ResourceFlavor"
+    is_strict = not index.tree.is_complete or who.kind != "ResourceFlavor"
     if is_strict and not all(_is_bare(pool) for pool in pools):
         return
     for key in _missing(taken, pools):
         for pool in pools:
             if (pool.name, key) not in told and not _is_put_by_kubelet(key, pool, index):
                 told.add((pool.name, key))
-                yield Flaw(OPEN_NODES, pool.manifest, _PLACE, _message(who, key, pool))
+                yield ObjectFinding(OPEN_NODES, pool.manifest, _PLACE, _message(who, key, pool))
 
 
 def _message(who: Manifest, key: str, pool: Pool) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.toleration import untolerated
 from gpuc.lint.checks.references.overlays import types_of
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import tolerations
 
-KEPT_OFF = fault(
+KEPT_OFF = declare_rule(
     "REF015",
     Severity.ERROR,
     "The pods of the GPU operator do not tolerate a taint of a node pool with GPUs.",
@@ -26,7 +26,7 @@ _WITHOUT: Final = "nvidia.com/gpu.deploy.operands"
 """Label of nodes that the operator leaves alone when its value is false."""
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Taints that the only ClusterPolicy of a tree does not tolerate, the first one of each pool."""
     policies = index.tree.of("nvidia.com", "ClusterPolicy")
     raw = dig(policies[0].body, *_TOLERATIONS) if len(policies) == 1 else None
@@ -37,7 +37,7 @@ def flaws(index: Index) -> Iterator[Flaw]:
         taint = untolerated(pool.taints, taken)
         if taint and _serves_gpus(pool):
             message = f"nodes of NodePool {pool.name} have the taint {taint}, which nothing here tolerates"
-            yield Flaw(KEPT_OFF, policies[0], _TOLERATIONS, message)
+            yield ObjectFinding(KEPT_OFF, policies[0], _TOLERATIONS, message)
 
 
 def _serves_gpus(pool: Pool) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.trace.machine import instance_labels
 
-LEFT_OUT = fault(
+LEFT_OUT = declare_rule(
     "REF053",
     Severity.WARNING,
     "Node overlays give a resource to some instance types of a node pool and not to others.",
@@ -50,7 +50,7 @@ class Given:
     """Overlays that say it has none, by resource."""
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Types of pools that lack what overlays give to other types of the same pool."""
     if not index.tree.has("karpenter.sh", "NodeOverlay"):
         return
@@ -87,15 +87,15 @@ def _given(index: Index, pool: Pool, name: str) -> Given:
     return given
 
 
-def _left_out(pool: Pool, resource: str, without: list[str], given: dict[str, Given]) -> Iterator[Flaw]:
+def _left_out(pool: Pool, resource: str, without: list[str], given: dict[str, Given]) -> Iterator[ObjectFinding]:
     having = [name for name, each in given.items() if resource in each.has]
     shown = f"{resource} to {', '.join(having)} of NodePool {pool.name}, not to {', '.join(without)}"
     message = f"overlays give {shown}: Karpenter starts none of the latter for work that asks for it"
     zero = [name for name in without if resource in given[name].zero]
     for name in zero:
-        yield Flaw(LEFT_OUT, given[name].zero[resource], ("spec", "capacity", resource), message)
+        yield ObjectFinding(LEFT_OUT, given[name].zero[resource], ("spec", "capacity", resource), message)
     if len(zero) < len(without):
-        yield Flaw(LEFT_OUT, pool.manifest, _place(pool), message)
+        yield ObjectFinding(LEFT_OUT, pool.manifest, _place(pool), message)
 
 
 def _lacks(given: Given, resource: str) -> bool:

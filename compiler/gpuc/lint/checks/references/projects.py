@@ -7,22 +7,22 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
-from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import ARGO, Delivery, Source
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group, items
 from gpuc.objects.symbol_table import CLUSTER_SCOPED
 
-NOT_PERMITTED = fault(
+NOT_PERMITTED = declare_rule(
     "REF012",
     Severity.ERROR,
     "An Application's repository or destination is none that its project permits.",
     "Argo CD reports InvalidSpecError and syncs nothing of it.",
     "Argo CD v3.5, pkg/apis/application/v1alpha1/app_project_types.go (IsSourcePermitted, IsDestinationPermitted)",
 )
-KIND_NOT_PERMITTED = fault(
+KIND_NOT_PERMITTED = declare_rule(
     "REF013",
     Severity.ERROR,
     "An Application's folder has an object whose kind or namespace its project does not permit.",
@@ -31,7 +31,7 @@ KIND_NOT_PERMITTED = fault(
 )
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Applications, then the objects of their folders, that their project does not permit."""
     projects = {each.name: each for each in index.tree.of(ARGO, "AppProject")}
     for application in index.tree.of(ARGO, "Application"):
@@ -48,12 +48,12 @@ def _project(application: Manifest, projects: dict[str, Manifest]) -> Manifest |
     return projects.get(name) if isinstance(name, str) else None
 
 
-def _repository(source: Source, project: Manifest) -> Iterator[Flaw]:
+def _repository(source: Source, project: Manifest) -> Iterator[ObjectFinding]:
     seen = dig(source.value, "repoURL")
     allowed = [each for _, each in items(dig(project.body, "spec", "sourceRepos")) if isinstance(each, str)]
     if isinstance(seen, str) and not any(_is_repository(each, seen) for each in allowed):
         message = f"AppProject {project.name} does not permit {seen}, only {', '.join(allowed) or 'none'}"
-        yield Flaw(NOT_PERMITTED, source.application, (*source.path, "repoURL"), message)
+        yield ObjectFinding(NOT_PERMITTED, source.application, (*source.path, "repoURL"), message)
 
 
 def _is_repository(pattern: str, seen: str) -> bool:
@@ -61,12 +61,12 @@ def _is_repository(pattern: str, seen: str) -> bool:
     return fnmatchcase(theirs, ours) and not pattern.startswith("!")
 
 
-def _destination(application: Manifest, project: Manifest) -> Iterator[Flaw]:
+def _destination(application: Manifest, project: Manifest) -> Iterator[ObjectFinding]:
     destination = dig(application.body, "spec", "destination")
     namespace = dig(destination, "namespace")
     if isinstance(namespace, str) and not _is_permitted(project, destination, namespace):
         message = f"AppProject {project.name} does not permit this server with namespace {namespace}"
-        yield Flaw(NOT_PERMITTED, application, ("spec", "destination", "namespace"), message)
+        yield ObjectFinding(NOT_PERMITTED, application, ("spec", "destination", "namespace"), message)
 
 
 def _is_permitted(project: Manifest, destination: Any, namespace: str) -> bool:
@@ -87,7 +87,7 @@ def _fits(pattern: Any, text: Any) -> bool:
     return isinstance(pattern, str) and isinstance(text, str) and fnmatchcase(text, pattern)
 
 
-def _objects(source: Source, delivery: Delivery, project: Manifest) -> Iterator[Flaw]:
+def _objects(source: Source, delivery: Delivery, project: Manifest) -> Iterator[ObjectFinding]:
     """What a source's folders hold and the project does not permit, each kind of each namespace once."""
     told: set[tuple[str, str]] = set()
     asked: set[tuple[str, str, str]] = set()
@@ -107,7 +107,7 @@ def _kind(
     project: Manifest,
     told: set[tuple[str, str]],
     permits_namespace: Callable[[str], bool],
-) -> Iterator[Flaw]:
+) -> Iterator[ObjectFinding]:
     kind = (group(manifest), manifest.kind)
     spec = dig(project.body, "spec")
     is_scoped = bool(manifest.namespace)
@@ -121,10 +121,10 @@ def _kind(
     if (not permits or _lists(black, kind)) and kind not in told:
         told.add(kind)
         message = f"AppProject {project.name}, of Application {application.name}, does not permit a {manifest.kind}"
-        yield Flaw(KIND_NOT_PERMITTED, manifest, ("kind",), message)
+        yield ObjectFinding(KIND_NOT_PERMITTED, manifest, ("kind",), message)
     elif manifest.namespace and not permits_namespace(manifest.namespace):
         message = f"AppProject {project.name}, of Application {application.name}, does not permit this namespace"
-        yield Flaw(KIND_NOT_PERMITTED, manifest, ("metadata", "namespace"), message)
+        yield ObjectFinding(KIND_NOT_PERMITTED, manifest, ("metadata", "namespace"), message)
 
 
 def _is_of_cluster(kind: tuple[str, str]) -> bool:

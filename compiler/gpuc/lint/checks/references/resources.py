@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import write
 from gpuc.lint.checks.references.devices import meant
 from gpuc.lint.checks.references.overlays import types_of
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.objects.paths import pattern, places
 from gpuc.trace.machine import instance_labels
 
-NOT_COVERED = fault(
+NOT_COVERED = declare_rule(
     "REF050",
     Severity.WARNING,
     "A queue does not cover a resource that its nodes have or that its tenants have a quota of.",
     "Kueue admits no work that asks for a resource which its ClusterQueue does not cover.",
     "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (resource unavailable in ClusterQueue)",
 )
-IDLE_QUOTA = fault(
+IDLE_QUOTA = declare_rule(
     "REF051",
     Severity.ERROR,
     "A ResourceQuota has a key that Kubernetes refuses, or takes and never counts.",
     "Extended resources are counted only as requests.<name>: by any other key the namespace takes all it can.",
     "kubernetes v1.35, pkg/quota/v1/evaluator/core/pods.go (isExtendedResourceNameForQuota), pkg/apis/core/validation",
 )
-NEARLY_A_RESOURCE = fault(
+NEARLY_A_RESOURCE = declare_rule(
     "REF052",
     Severity.ERROR,
     "A resource has nearly the name of one that devices have.",
@@ -77,7 +77,7 @@ _COUNTED_WITH_SLASH = (
 )
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Keys of quotas, names that are nearly another, and what queues should cover."""
     for quota in index.tree.of("", "ResourceQuota"):
         yield from _quota_keys(quota)
@@ -88,7 +88,7 @@ def flaws(index: Index) -> Iterator[Flaw]:
         yield from _quotas_covered(index, covered)
 
 
-def _quota_keys(quota: Manifest) -> Iterator[Flaw]:
+def _quota_keys(quota: Manifest) -> Iterator[ObjectFinding]:
     for key, _ in pairs(dig(quota.body, "spec", "hard")):
         if key in _STANDARD or key.startswith(("hugepages-", "requests.hugepages-")):
             continue
@@ -96,16 +96,18 @@ def _quota_keys(quota: Manifest) -> Iterator[Flaw]:
         if "/" not in key:
             if not key.startswith("count/"):
                 hint = f"requests.{key.removeprefix('limits.')}" if "hugepages-" in key else ""
-                yield Flaw(IDLE_QUOTA, quota, path, "Kubernetes knows no such quota and refuses it", write(hint), True)
+                yield ObjectFinding(
+                    IDLE_QUOTA, quota, path, "Kubernetes knows no such quota and refuses it", write(hint), True
+                )
         elif not key.startswith("requests.") and not any(part in key for part in _COUNTED_WITH_SLASH):
             name = key.removeprefix("limits.")
             message = (
                 "Kubernetes takes this key and counts nothing by it; extended resources are counted as requests.<name>"
             )
-            yield Flaw(IDLE_QUOTA, quota, path, message, write(f"requests.{name}"), True)
+            yield ObjectFinding(IDLE_QUOTA, quota, path, message, write(f"requests.{name}"), True)
 
 
-def _nearly(index: Index) -> Iterator[Flaw]:
+def _nearly(index: Index) -> Iterator[ObjectFinding]:
     offered = {name for each in index.tree.of("karpenter.sh", "NodeOverlay") for name in _capacity(each)}
     sure = {name for name in offered if not meant(name, ())}
     for kind, where in NAMED:
@@ -122,13 +124,13 @@ def _nearly(index: Index) -> Iterator[Flaw]:
 
 def _nearly_one(
     manifest: Manifest, path: Path, text: str, offered: set[str], index: Index, *, on_key: bool
-) -> Iterator[Flaw]:
+) -> Iterator[ObjectFinding]:
     prefix = next((each for each in _PREFIXES if text.startswith(each)), "")
     name = text[len(prefix) :]
     near = meant(name, offered)
     if near and not _is_renamed(name, index):
         message = f'no device is known as "{name}", did you mean "{near}"'
-        yield Flaw(NEARLY_A_RESOURCE, manifest, path, message, write(f"{prefix}{near}"), on_key)
+        yield ObjectFinding(NEARLY_A_RESOURCE, manifest, path, message, write(f"{prefix}{near}"), on_key)
 
 
 def _is_renamed(name: str, index: Index) -> bool:
@@ -156,7 +158,7 @@ def _excludes(index: Index) -> bool:
     return False
 
 
-def _nodes_covered(index: Index) -> Iterator[Flaw]:
+def _nodes_covered(index: Index) -> Iterator[ObjectFinding]:
     given = _given(index)
     if not given:
         return
@@ -173,7 +175,9 @@ def _nodes_covered(index: Index) -> Iterator[Flaw]:
                     missing |= {name: pool.name for name in given.get(pool.name, ()) if name not in covered}
             for name, pool_name in missing.items():
                 path: Path = ("spec", "resourceGroups", number, "coveredResources")
-                yield Flaw(NOT_COVERED, queue, path, f"{name} is missing, which nodes of NodePool {pool_name} have")
+                yield ObjectFinding(
+                    NOT_COVERED, queue, path, f"{name} is missing, which nodes of NodePool {pool_name} have"
+                )
 
 
 def _given(index: Index) -> dict[str, list[str]]:
@@ -189,7 +193,7 @@ def _given(index: Index) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(names)) for name, names in found.items()}
 
 
-def _quotas_covered(index: Index, covered: dict[str, set[str]]) -> Iterator[Flaw]:
+def _quotas_covered(index: Index, covered: dict[str, set[str]]) -> Iterator[ObjectFinding]:
     queues: dict[str, list[str]] = {}
     for local in index.tree.of("kueue.x-k8s.io", "LocalQueue"):
         queues.setdefault(local.namespace, []).append(str(dig(local.body, "spec", "clusterQueue")))
@@ -205,4 +209,4 @@ def _quotas_covered(index: Index, covered: dict[str, set[str]]) -> Iterator[Flaw
                 message = (
                     f"the quota lets the namespace have {name}, which ClusterQueue {', '.join(names)} does not cover"
                 )
-                yield Flaw(NOT_COVERED, quota, ("spec", "hard", key), message, on_key=True)
+                yield ObjectFinding(NOT_COVERED, quota, ("spec", "hard", key), message, on_key=True)

@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import instead, missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.namespace_labels import ALWAYS
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, dig, group, items, labels
 from gpuc.objects.paths import pattern, places
 from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from gpuc.objects.selectors import equal_labels, selector, wanted_labels
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
-NO_NAMESPACE = fault(
+NO_NAMESPACE = declare_rule(
     "REF030",
     Severity.ERROR,
     "A selector finds no namespace.",
     "The policy holds nowhere, the rule lets nobody in, or the queue takes work from no namespace; nothing says so.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
 )
-CLOSED_QUEUE = fault(
+CLOSED_QUEUE = declare_rule(
     "REF031",
     Severity.ERROR,
     "A LocalQueue's namespace is none that its ClusterQueue takes work from.",
     "Kueue holds all work of the LocalQueue as inadmissible. A ClusterQueue without a namespaceSelector takes none.",
     "Kueue v0.19.2, apis/kueue/v1beta2/clusterqueue_types.go (namespaceSelector)",
 )
-NO_PODS = fault(
+NO_PODS = declare_rule(
     "REF032",
     Severity.WARNING,
     "A selector finds none of the pods or services of its namespace, where its labels have other values.",
@@ -73,7 +73,7 @@ _OF_JOBS = frozenset(JOB_NAME)
 _OF_JOBSETS = frozenset((JOBSET_NAME, REPLICATED_JOB))
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Selectors that find nothing: over namespaces, of queues, over pods, of monitors."""
     if index.namespaces.has_objects:
         for manifest in index.tree.manifests:
@@ -91,7 +91,7 @@ def _is(manifest: Manifest, kind: str) -> bool:
     return group(manifest) == api_group and name in ("*", manifest.kind)
 
 
-def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Iterator[Flaw]:
+def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Iterator[ObjectFinding]:
     known = index.namespaces
     if not isinstance(raw, dict) or not raw or known.index.select(selector(raw)):
         return
@@ -102,16 +102,18 @@ def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Itera
         if not there and (near := misspelt(key, known.keys)):
             is_key = place[-1] == key
             message = f'no namespace has the label "{key}"{instead((), near)}'
-            yield Flaw(NO_NAMESPACE, manifest, place, message, write(near) if is_key else "", is_key)
+            yield ObjectFinding(NO_NAMESPACE, manifest, place, message, write(near) if is_key else "", is_key)
             continue
         near = misspelt(values[0], there) if len(values) == 1 else ""
-        if near or (key != NAMESPACE_NAME and (there or index.tree.is_whole)):  # others may make namespaces with a name
-            found = NO_NAMESPACE if index.tree.is_whole or near else NOT_IN_THESE_FILES
+        if near or (
+            key != NAMESPACE_NAME and (there or index.tree.is_complete)
+        ):  # others may make namespaces with a name
+            found = NO_NAMESPACE if index.tree.is_complete or near else NOT_IN_THESE_FILES
             message = f'no namespace has {key}: "{" or ".join(values)}"{instead(there, near)}'
-            yield Flaw(found, manifest, place, message, write(near))
+            yield ObjectFinding(found, manifest, place, message, write(near))
 
 
-def _queues(index: Index) -> Iterator[Flaw]:
+def _queues(index: Index) -> Iterator[ObjectFinding]:
     for local in index.tree.of("kueue.x-k8s.io", "LocalQueue"):
         name = dig(local.body, "spec", "clusterQueue")
         queue = index.tree.find("kueue.x-k8s.io", "ClusterQueue", name) if isinstance(name, str) else None
@@ -124,7 +126,7 @@ def _queues(index: Index) -> Iterator[Flaw]:
             if matches(selector(raw), own):
                 continue
             reason = f"does not select namespace {local.namespace}"
-        yield Flaw(CLOSED_QUEUE, local, ("spec", "clusterQueue"), f"ClusterQueue {name} {reason}")
+        yield ObjectFinding(CLOSED_QUEUE, local, ("spec", "clusterQueue"), f"ClusterQueue {name} {reason}")
 
 
 Wanted = tuple[Path, str, list[str]]
@@ -138,11 +140,11 @@ class _There(NamedTuple):
     labels: list[dict[str, str]]
     closed: frozenset[str] = frozenset()
     """Labels of controllers whose values all follow from the objects; others of theirs are not judged."""
-    is_whole: bool = False
+    is_complete: bool = False
     """Whether nobody makes further ones by hand."""
 
 
-def _pods(index: Index) -> Iterator[Flaw]:
+def _pods(index: Index) -> Iterator[ObjectFinding]:
     by_namespace: dict[str, list[dict[str, str]]] = {}
     for each in index.pods:
         by_namespace.setdefault(each.manifest.namespace, []).append(each.labels)
@@ -152,9 +154,9 @@ def _pods(index: Index) -> Iterator[Flaw]:
     for kind, where in POD_SELECTORS:
         for manifest in index.tree.of(*_kind(kind)):
             home = manifest.namespace
-            is_shared = home in ALWAYS - {"default"} and not index.tree.is_whole
+            is_shared = home in ALWAYS - {"default"} and not index.tree.is_complete
             there = by_namespace.get(home, []) if not is_shared else []  # programs of others run there
-            among = _There("pods", there, _closed(kinds[home]), index.tree.is_whole)
+            among = _There("pods", there, _closed(kinds[home]), index.tree.is_complete)
             for path, raw in places(manifest.body, pattern(where)):
                 if kind == "Service":
                     wanted = [((*path, key), key, [value]) for key, value in labels(raw).items()]
@@ -177,25 +179,25 @@ def _kind(text: str) -> tuple[str, str]:
     return api_group, kind
 
 
-def _labelled(manifest: Manifest, asked: list[Wanted], selected: Selector, there: _There) -> Iterator[Flaw]:
-    """The flaw of a selector none of whose wanted values is there, while its keys are."""
+def _labelled(manifest: Manifest, asked: list[Wanted], selected: Selector, there: _There) -> Iterator[ObjectFinding]:
+    """The finding of a selector none of whose wanted values is there, while its keys are."""
     wanted = [each for each in asked if each[1] in there.closed or not each[1].startswith(_ADDED)]
     if not wanted or any(matches(selected, own) for own in there.labels):
         return
     values = {key: {own[key] for own in there.labels if key in own} for _, key, _ in wanted}
-    if not all(known or (there.is_whole and key in there.closed) for key, known in values.items()):
+    if not all(known or (there.is_complete and key in there.closed) for key, known in values.items()):
         yield from _nearly(manifest, wanted, there)
         return
     for place, key, seen in wanted:
         if not values[key] & set(seen):
             near = misspelt(seen[0], values[key]) if len(seen) == 1 else ""
-            if key in there.closed and not (near or there.is_whole):
+            if key in there.closed and not (near or there.is_complete):
                 continue  # people make Jobs by hand, whose names stand in no file
             message = f'no {there.what} here have {key}: "{" or ".join(seen)}"{instead(values[key], near)}'
-            yield Flaw(NO_PODS, manifest, place, message, write(near))
+            yield ObjectFinding(NO_PODS, manifest, place, message, write(near))
 
 
-def _nearly(manifest: Manifest, wanted: list[Wanted], there: _There) -> Iterator[Flaw]:
+def _nearly(manifest: Manifest, wanted: list[Wanted], there: _There) -> Iterator[ObjectFinding]:
     """Keys that nothing has, where something has the wanted value by nearly that key."""
     keys = {key for own in there.labels for key in own}
     for place, key, seen in wanted:
@@ -203,10 +205,10 @@ def _nearly(manifest: Manifest, wanted: list[Wanted], there: _There) -> Iterator
         if near and any(own.get(near) in seen for own in there.labels):
             is_key = place[-1] == key
             message = f'no {there.what} here have the label "{key}"{instead((), near)}'
-            yield Flaw(NO_PODS, manifest, place, message, write(near) if is_key else "", is_key)
+            yield ObjectFinding(NO_PODS, manifest, place, message, write(near) if is_key else "", is_key)
 
 
-def _monitors(index: Index) -> Iterator[Flaw]:
+def _monitors(index: Index) -> Iterator[ObjectFinding]:
     services = [(each.namespace, labels(each.labels)) for each in index.tree.of("", "Service")]
     templates = [(each.manifest.namespace, each.labels) for each in index.pods]
     for kind, what, known in (("ServiceMonitor", "services", services), ("PodMonitor", "pods", templates)):
@@ -221,10 +223,12 @@ def _monitors(index: Index) -> Iterator[Flaw]:
             yield from _match_names(monitor, chosen, index)
 
 
-def _match_names(monitor: Manifest, chosen: Any, index: Index) -> Iterator[Flaw]:
+def _match_names(monitor: Manifest, chosen: Any, index: Index) -> Iterator[ObjectFinding]:
     for number, name in items(dig(chosen, "matchNames")):
         known = index.namespaces.mentioned
         near = misspelt(name, known) if isinstance(name, str) and name not in known else ""
         if near:
             message = missing("the namespace", name, (), near)
-            yield Flaw(NO_NAMESPACE, monitor, ("spec", "namespaceSelector", "matchNames", number), message, write(near))
+            yield ObjectFinding(
+                NO_NAMESPACE, monitor, ("spec", "namespaceSelector", "matchNames", number), message, write(near)
+            )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.lint.checks.references.gpu_configs import DEVICE_PLUGIN, choices
 from gpuc.objects.embedded import document
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
 
-MORE_THAN_ONE = fault(
+MORE_THAN_ONE = declare_rule(
     "REF083",
     Severity.ERROR,
     "A container asks for more than one piece of a shared GPU, which the device plugin is told to refuse.",
@@ -23,7 +23,7 @@ _SHARED = ".shared"
 _KINDS = ("timeSlicing", "mps")
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Limits and requests above one, of resources of which every configuration in the tree gives one at a time."""
     asked = [each for each in index.pods if any(name.endswith(_SHARED) for _, name in each.resources())]
     refused = _refused(index) if asked else set()
@@ -37,7 +37,7 @@ def flaws(index: Index) -> Iterator[Flaw]:
             }
             for name, where in amounts.items():
                 message = f"more than one {name}; the device plugin's configuration gives a container one at most"
-                yield Flaw(MORE_THAN_ONE, each.manifest, where, message)
+                yield ObjectFinding(MORE_THAN_ONE, each.manifest, where, message)
 
 
 def _refused(index: Index) -> set[str]:

@@ -7,26 +7,26 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.node_pool import normal
 from gpuc.kubernetes.startup_agents import AGENTS, agent_of
 from gpuc.kubernetes.toleration import Taint, tolerated
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.paths import pattern, places
 from gpuc.objects.pods import Pods
 
-STARTUP_TAINT_STAYS = fault(
+STARTUP_TAINT_STAYS = declare_rule(
     "REF025",
     Severity.ERROR,
     "Nothing takes a startup taint of a node pool away.",
     "Karpenter waits for the node without end: it never counts as initialised, takes no work, and costs what it costs.",
     "Karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle/initialization.go",
 )
-IDLE_REMOVER = fault(
+IDLE_REMOVER = declare_rule(
     "REF081",
     Severity.WARNING,
     "A node pool is without the startup taint that a DaemonSet on its nodes takes away.",
@@ -91,9 +91,9 @@ class Remover:
         return "\n".join(text for part in parts for text in _texts(part))
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Startup taints that stay; of a whole cluster, those that are taken away and not there."""
-    if index.tree.is_whole and index.nodes.pools:
+    if index.tree.is_complete and index.nodes.pools:
         for each in index.pods:
             yield from _idle(each, index)
     if not any(pool.startup_taints for pool in index.nodes.pools):
@@ -103,19 +103,21 @@ def flaws(index: Index) -> Iterator[Flaw]:
         yield from _staying(pool, index, removers)
 
 
-def _staying(pool: Pool, index: Index, removers: list[Remover]) -> Iterator[Flaw]:
+def _staying(pool: Pool, index: Index, removers: list[Remover]) -> Iterator[ObjectFinding]:
     for taint in pool.startup_taints:
         if agent_of(taint.key) or _is_ruled(taint, index.tree):
             continue
         near = misspelt(taint.key, AGENTS)
-        if not (near or index.tree.is_whole) or any(each.removes(taint, pool) for each in removers):
+        if not (near or index.tree.is_complete) or any(each.removes(taint, pool) for each in removers):
             continue
         reason = f', did you mean "{near}"' if near else ": no agent is known for it, and no pods there speak of it"
         path: Path = (*STARTUP_TAINTS, taint.index, "key")
-        yield Flaw(STARTUP_TAINT_STAYS, pool.manifest, path, f"nothing takes {taint} away{reason}", write(near))
+        yield ObjectFinding(
+            STARTUP_TAINT_STAYS, pool.manifest, path, f"nothing takes {taint} away{reason}", write(near)
+        )
 
 
-def _idle(pods: Pods, index: Index) -> Iterator[Flaw]:
+def _idle(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
     """Pools whose nodes a DaemonSet selects and frees of a taint that none of them starts with."""
     wanted = labels(dig(pods.spec, "nodeSelector"))
     if pods.manifest.kind != "DaemonSet" or not any(key in index.nodes.values for key in wanted):
@@ -125,7 +127,7 @@ def _idle(pods: Pods, index: Index) -> Iterator[Flaw]:
         if not any(taint.key == key for pool in pools for taint in (*pool.startup_taints, *pool.taints)):
             for pool in pools:
                 message = f"{pods.manifest} takes the taint {key} off nodes of NodePool {pool.name}, which lacks it"
-                yield Flaw(IDLE_REMOVER, pool.manifest, STARTUP_TAINTS, message)
+                yield ObjectFinding(IDLE_REMOVER, pool.manifest, STARTUP_TAINTS, message)
 
 
 def _taken(pods: Pods) -> Iterator[str]:

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.toleration import Taint, Toleration, tolerated
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import taints, tolerations
 
-FLAVOR_KEPT_OFF = fault(
+FLAVOR_KEPT_OFF = declare_rule(
     "REF022",
     Severity.ERROR,
     "A ResourceFlavor neither tolerates nor names a taint of the nodes that it selects.",
     "Kueue admits pods that the nodes keep off: they stay Pending and hold the quota.",
     "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (FindMatchingUntoleratedTaint)",
 )
-LEFT_TO_ADMISSION = fault(
+LEFT_TO_ADMISSION = declare_rule(
     "REF084",
     Severity.WARNING,
     "A ResourceFlavor leaves it to the API server that its pods tolerate a taint named after their device.",
@@ -31,21 +31,21 @@ LEFT_TO_ADMISSION = fault(
     "toleration; elsewhere Kueue admits them and the nodes keep them off.",
     "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/extendedresourcetoleration/admission.go",
 )
-PHANTOM_TAINT = fault(
+PHANTOM_TAINT = declare_rule(
     "REF023",
     Severity.WARNING,
     "A ResourceFlavor names a taint that no node of it has.",
     "Kueue keeps work without the toleration off this flavor although its nodes would take it.",
     "Kueue v0.19.2, apis/kueue/v1beta2/resourceflavor_types.go (nodeTaints)",
 )
-PODS_KEPT_OFF = fault(
+PODS_KEPT_OFF = declare_rule(
     "REF024",
     Severity.ERROR,
     "Pods select nodes by label and do not tolerate a taint that all of these nodes have.",
     "No node that they select takes them; a DaemonSet is missing there, all else stays Pending.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
-NEARLY_A_TAINT = fault(
+NEARLY_A_TAINT = declare_rule(
     "REF082",
     Severity.WARNING,
     "Pods tolerate a taint that no node pool has, and whose key is nearly that of one.",
@@ -55,12 +55,12 @@ NEARLY_A_TAINT = fault(
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Taints that keep off what is meant for the nodes."""
     if not index.nodes.pools:
         return
-    devices = frozenset() if index.tree.is_whole else _metered(index.tree)
-    brought = [] if index.tree.is_whole else [toleration for each in index.pods for toleration in _of_work(each)]
+    devices = frozenset() if index.tree.is_complete else _metered(index.tree)
+    brought = [] if index.tree.is_complete else [toleration for each in index.pods for toleration in _of_work(each)]
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
         labels = dig(flavor.body, "spec", "nodeLabels")
         if labels and (pools := index.nodes.matching(labels)):
@@ -83,7 +83,7 @@ def _metered(tree: ObjectSet) -> frozenset[str]:
 
 def _flavor(
     flavor: Manifest, pools: list[Pool], brought: Iterable[Toleration], devices: frozenset[str]
-) -> Iterator[Flaw]:
+) -> Iterator[ObjectFinding]:
     spec = dig(flavor.body, "spec")
     taken = (*tolerations(dig(spec, "tolerations")), *brought)
     named = {(taint.key, taint.value, taint.effect) for taint in taints(dig(spec, "nodeTaints"))}
@@ -103,7 +103,7 @@ def _flavor(
             path, near = _meant(dig(spec, "tolerations"), taint)
             is_given = taint.key in devices and taint.effect == "NoSchedule" and not near
             found = LEFT_TO_ADMISSION if is_given else FLAVOR_KEPT_OFF
-            yield Flaw(found, flavor, ("spec", *path), message, near)
+            yield ObjectFinding(found, flavor, ("spec", *path), message, near)
 
 
 def _of_work(each: Pods) -> list[Toleration]:
@@ -123,7 +123,7 @@ def _meant(raw: Any, taint: Taint) -> tuple[Path, str]:
     return ("tolerations",), ""
 
 
-def _phantoms(flavor: Manifest, pools: list[Pool]) -> Iterator[Flaw]:
+def _phantoms(flavor: Manifest, pools: list[Pool]) -> Iterator[ObjectFinding]:
     there = [taint for pool in pools for taint in (*pool.taints, *pool.startup_taints)]
     real = {(taint.key, taint.value, taint.effect) for taint in there}
     names = ", ".join(pool.name for pool in pools[:3])
@@ -131,10 +131,10 @@ def _phantoms(flavor: Manifest, pools: list[Pool]) -> Iterator[Flaw]:
         if (taint.key, taint.value, taint.effect) not in real:
             have = f"; they have {', '.join(sorted({str(each) for each in there}))}" if there else ""
             message = f"no node of NodePool {names} has the taint {taint}{have}"
-            yield Flaw(PHANTOM_TAINT, flavor, ("spec", "nodeTaints", taint.index), message)
+            yield ObjectFinding(PHANTOM_TAINT, flavor, ("spec", "nodeTaints", taint.index), message)
 
 
-def _pods(each: Pods, index: Index) -> Iterator[Flaw]:
+def _pods(each: Pods, index: Index) -> Iterator[ObjectFinding]:
     labels = dict(pairs(dig(each.spec, "nodeSelector")))
     named = [key for key in labels if key in index.nodes.values]
     pools = index.nodes.matching(labels) if named else []
@@ -143,13 +143,13 @@ def _pods(each: Pods, index: Index) -> Iterator[Flaw]:
     own = each.tolerations
     closed = [[taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, own)] for pool in pools]
     asked = {name for _, name in each.resources()}
-    if all(closed) and not (not index.tree.is_whole and all(taint.key in asked for taint in closed[0])):
+    if all(closed) and not (not index.tree.is_complete and all(taint.key in asked for taint in closed[0])):
         shown = ", ".join(str(taint) for taint in closed[0])
         message = f"nodes of NodePool {pools[0].name} have the taint {shown}, which the pods do not tolerate"
-        yield Flaw(PODS_KEPT_OFF, each.manifest, (*each.path, "spec", "tolerations"), message)
+        yield ObjectFinding(PODS_KEPT_OFF, each.manifest, (*each.path, "spec", "tolerations"), message)
 
 
-def _nearly(each: Pods, keys: set[str]) -> Iterator[Flaw]:
+def _nearly(each: Pods, keys: set[str]) -> Iterator[ObjectFinding]:
     """Tolerations of a misspelt key, unless the pods tolerate the key itself too."""
     tolerations = [(number, key) for number, one in items(dig(each.spec, "tolerations")) if (key := dig(one, "key"))]
     known = {key for _, key in tolerations if isinstance(key, str)}
@@ -157,7 +157,7 @@ def _nearly(each: Pods, keys: set[str]) -> Iterator[Flaw]:
         if isinstance(key, str) and key not in keys and (near := misspelt(key, keys)) and near not in known:
             message = f'no node pool has the taint "{key}", did you mean "{near}"'
             path: Path = (*each.path, "spec", "tolerations", number, "key")
-            yield Flaw(NEARLY_A_TAINT, each.manifest, path, message, write(near))
+            yield ObjectFinding(NEARLY_A_TAINT, each.manifest, path, message, write(near))
 
 
 def _is_queued(each: Pods) -> bool:

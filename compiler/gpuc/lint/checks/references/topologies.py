@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Severity, fault
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.node_pool import normal
-from gpuc.objects.flaw import Flaw
 from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items
 
-NEARLY_A_LABEL = fault(
+NEARLY_A_LABEL = declare_rule(
     "REF034",
     Severity.WARNING,
     "A level of a topology has nearly the key of a label that node pools give.",
@@ -20,7 +20,7 @@ NEARLY_A_LABEL = fault(
 )
 
 
-def flaws(index: Index) -> Iterator[Flaw]:
+def findings(index: Index) -> Iterator[ObjectFinding]:
     """Levels that no pool has, where one has nearly the same."""
     known = index.nodes.keys
     for topology in index.tree.of("kueue.x-k8s.io", "Topology"):
@@ -30,4 +30,6 @@ def flaws(index: Index) -> Iterator[Flaw]:
                 continue
             if near := misspelt(key, known):
                 message = f'no node pool gives "{key}", did you mean "{near}"'
-                yield Flaw(NEARLY_A_LABEL, topology, ("spec", "levels", number, "nodeLabel"), message, write(near))
+                yield ObjectFinding(
+                    NEARLY_A_LABEL, topology, ("spec", "levels", number, "nodeLabel"), message, write(near)
+                )

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import Amounts, quantity_text
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
-from gpuc.trace.cluster_index import Site
-from gpuc.trace.policies import PARAMETERS, Breach, breaches
+from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.policies import PARAMETERS, PolicyViolation, breaches
 from gpuc.trace.quota import Node
 from gpuc.trace.work import PodSet, Work
 
-SHUT_OUT = fault(
+SHUT_OUT = declare_rule(
     "SCD008", Severity.ERROR, "A constraint refuses every pod that asks for a resource of a queue.",
     "The queue's quota of it is there for the namespace, and nobody in it can ever use any: admission denies the pods.",
     "gatekeeper v3.23.0 website/docs/howto.md; the policies of gpuc, policies",
 )  # fmt: skip
-TOLD_OFF = fault(
+TOLD_OFF = declare_rule(
     "SCD009", Severity.WARNING, "A constraint warns of every pod that asks for a resource of a queue.",
     "Whoever uses what the queue gives is told that it is wrong; enforced, the constraint would refuse all of it.",
     "gatekeeper v3.23.0 website/docs/violations.md (warn enforcement action)",
@@ -43,10 +43,10 @@ class _Refusal(NamedTuple):
     resource: str
     flavor: str
     local: Manifest
-    breach: Breach
+    breach: PolicyViolation
 
 
-def shut_out(site: Site, queue: Node, smallest: Smallest) -> Iterator[Flaw]:
+def shut_out(site: ClusterIndex, queue: Node, smallest: Smallest) -> Iterator[ObjectFinding]:
     """Constraints against the smallest pod of a resource, each told once with all that it is against."""
     told: dict[int, list[_Refusal]] = {}
     for local in site.local_queues.get(queue.name, ()):
@@ -57,17 +57,17 @@ def shut_out(site: Site, queue: Node, smallest: Smallest) -> Iterator[Flaw]:
                     told.setdefault(id(breach.manifest), []).append(found)
     for refused in told.values():
         breach = refused[0].breach
-        fault = SHUT_OUT if breach.is_denied else TOLD_OFF
-        yield Flaw(fault, breach.manifest, _path(breach.manifest), _message(queue, refused))
+        rule = SHUT_OUT if breach.is_denied else TOLD_OFF
+        yield ObjectFinding(rule, breach.manifest, _path(breach.manifest), _message(queue, refused))
 
 
-def _against(site: Site, local: Manifest, flavor: Manifest, pod: Amounts) -> list[Breach]:
+def _against(site: ClusterIndex, local: Manifest, flavor: Manifest, pod: Amounts) -> list[PolicyViolation]:
     """What speaks against a pod both as it is and with the label of the flavor's pool; nothing where one gets by."""
     asked = {name: quantity_text(name, count) for name, count in pod.items()}
     container = {"resources": {"requests": asked, "limits": asked}}
     pool = dig(flavor.body, "spec", "nodeLabels", _POOL)
     choices: list[dict[str, Any]] = [{}, {"nodeSelector": {_POOL: pool}}] if isinstance(pool, str) else [{}]
-    found: list[Breach] = []
+    found: list[PolicyViolation] = []
     for choice in choices:
         work = Work((PodSet({"containers": [container], **choice}),), local.namespace, local.name)
         found = list(breaches(site, work))

@@ -6,45 +6,45 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from gpuc.diagnostics.finding import Path, Severity, fault
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, MEMORY, Amounts, described, places, quantity_text
 from gpuc.lint.checks.scheduling.policy_conflicts import shut_out
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.flaw import Flaw
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
-from gpuc.trace.cluster_index import Site
+from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.limits import container_limits, namespace_steps
 from gpuc.trace.nodes import Entry, entries, most_pods, wanted
 from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage
-from gpuc.trace.walk import walk
+from gpuc.trace.walk import trace_work
 from gpuc.trace.work import QUEUE_LABEL, PodSet, Work, requests, work_of
 
-NOTHING_TO_HAVE = fault(
+NOTHING_TO_HAVE = declare_rule(
     "SCD001", Severity.WARNING, "A ClusterQueue names a flavor of which it can never have anything.",
     "Its quota is zero and nobody lends: every pod that selects the flavor is refused.",
     "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go",
 )  # fmt: skip
-UNADVERTISED = fault(
+UNADVERTISED = declare_rule(
     "SCD002", Severity.ERROR, "A queue has quota of a resource that no node of the flavor advertises.",
     "Kueue admits the work, and Karpenter starts no node for it: the pods hold the quota and wait for ever.",
     "sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go",
 )  # fmt: skip
-NO_NODE = fault(
+NO_NODE = declare_rule(
     "SCD003", Severity.ERROR, "The limits or requirements of a node pool allow not one node of its instance types.",
     "Karpenter starts nothing: all pods of the pool wait for ever.",
     "sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/scheduler.go, filterByRemainingResources",
 )  # fmt: skip
-CLOSED_NAMESPACE = fault(
+CLOSED_NAMESPACE = declare_rule(
     "SCD005", Severity.ERROR, "A namespace's limits allow not the smallest pod of a queue that stands in it.",
     "Kueue admits the work and the API server refuses its pods: the quota is held by nothing.",
     "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/limitranger and pkg/quota",
 )  # fmt: skip
-NEVER_STARTS = fault(
+NEVER_STARTS = declare_rule(
     "SCD006", Severity.ERROR, "Work of these files can never start.",
     "It is refused, or admitted and then pending for ever, even in an empty cluster. `gpuc trace -f FILE` shows why.",
 )  # fmt: skip
-NOT_BY_THESE_FILES = fault(
+NOT_BY_THESE_FILES = declare_rule(
     "SCD007", Severity.WARNING, "Work can never start by what these files say of quota, resources and nodes.",
     "It waits for ever unless other files lend quota, make nodes with the same labels, or let Kueue look away.",
 )  # fmt: skip
@@ -59,23 +59,23 @@ _OPEN = (Stage.RESOURCES, Stage.QUOTA, Stage.TOPOLOGY, Stage.NODE)
 """Steps at which other files of the cluster may let work through."""
 
 
-def flaws(tree: ObjectSet) -> Iterator[Flaw]:
+def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
     """Flavors and namespaces through which not even the smallest pod of a queue can go, and work that never starts.
 
     References to what is not there, labels that no pool gives and taints that nobody tolerates are told by others.
     """
-    site = Site(tree)
+    site = ClusterIndex(tree)
     if not site.quotas:
         return
     told: set[tuple[str, int, Path]] = set()
-    for flaw in chain(*(_of_queue(site, queue) for queue in site.quotas.values()), _never_starts(site)):
-        key = flaw.fault.id, id(flaw.manifest), flaw.path
+    for finding in chain(*(_of_queue(site, queue) for queue in site.quotas.values()), _never_starts(site)):
+        key = finding.rule.id, id(finding.manifest), finding.path
         if key not in told:
             told.add(key)
-            yield flaw
+            yield finding
 
 
-def _of_queue(site: Site, queue: Node) -> Iterator[Flaw]:
+def _of_queue(site: ClusterIndex, queue: Node) -> Iterator[ObjectFinding]:
     manifest = queue.manifest
     assert manifest is not None, "queues are objects"
     smallest: dict[str, tuple[Manifest, dict[str, Amounts]]] = {}
@@ -93,20 +93,20 @@ def _of_queue(site: Site, queue: Node) -> Iterator[Flaw]:
                 yield from _nothing_to_have(site, queue, manifest, path)
             yield from _of_flavor(site, manifest, path, flavor, own)
     yield from _closed(site, manifest, [pod for _, own in smallest.values() for pod in own.values()])
-    if site.tree.is_whole:
+    if site.tree.is_complete:
         yield from shut_out(site, queue, smallest)
 
 
-def _never_starts(site: Site) -> Iterator[Flaw]:
+def _never_starts(site: ClusterIndex) -> Iterator[ObjectFinding]:
     for manifest in site.tree.manifests:
         if manifest.labels.get(QUEUE_LABEL) is None or (work := work_of(manifest)) is None:
             continue
-        step = walk(site, work, policies=False).failure
+        step = trace_work(site, work, policies=False).failure
         if step is None or step.stage in _TOLD_BY_OTHERS:
             continue
-        found = NEVER_STARTS if site.tree.is_whole or step.stage not in _OPEN else NOT_BY_THESE_FILES
+        found = NEVER_STARTS if site.tree.is_complete or step.stage not in _OPEN else NOT_BY_THESE_FILES
         by = f", by {step.manifest}" if step.manifest is not None and step.manifest is not manifest else ""
-        yield Flaw(found, manifest, ("spec",), f"{step.stage.value}{by}: {step.message}")
+        yield ObjectFinding(found, manifest, ("spec",), f"{step.stage.value}{by}: {step.message}")
 
 
 def _smallest(queue: Node, flavor: str, quotas: Any) -> dict[str, Amounts]:
@@ -124,12 +124,16 @@ def _piece(resource: str) -> int:
     return page.get(resource, 1)
 
 
-def _nothing_to_have(site: Site, queue: Node, manifest: Manifest, path: Path) -> Iterator[Flaw]:
-    if site.tree.is_whole or queue.parent is None:
-        yield Flaw(NOTHING_TO_HAVE, manifest, path, "no resource of it has any quota, and nothing can be borrowed")
+def _nothing_to_have(site: ClusterIndex, queue: Node, manifest: Manifest, path: Path) -> Iterator[ObjectFinding]:
+    if site.tree.is_complete or queue.parent is None:
+        yield ObjectFinding(
+            NOTHING_TO_HAVE, manifest, path, "no resource of it has any quota, and nothing can be borrowed"
+        )
 
 
-def _of_flavor(site: Site, queue: Manifest, path: Path, flavor: Manifest, pods: dict[str, Amounts]) -> Iterator[Flaw]:
+def _of_flavor(
+    site: ClusterIndex, queue: Manifest, path: Path, flavor: Manifest, pods: dict[str, Amounts]
+) -> Iterator[ObjectFinding]:
     if not site.pools or not dig(flavor.body, "spec", "nodeLabels"):
         return
     want = wanted({}, 1, {}, [flavor])
@@ -143,40 +147,40 @@ def _of_flavor(site: Site, queue: Manifest, path: Path, flavor: Manifest, pods: 
         yield from _unadvertised(site, queue, path, flavor, found, name, pod)
     topology = dig(flavor.body, "spec", "topologyName")
     checks = dig(queue.body, "spec", "admissionChecksStrategy")
-    if site.tree.is_whole and topology is not None and not checks and not any(each.pool.replicas for each in found):
+    if site.tree.is_complete and topology is not None and not checks and not any(each.pool.replicas for each in found):
         from gpuc.rules.queues.topology_without_lasting_nodes import topology_without_lasting_nodes
 
         pools = ", ".join(each.pool.name for each in found)
         message = f"topology {topology} needs nodes that exist, and node pool {pools} keeps none (spec.replicas)"
-        yield Flaw(topology_without_lasting_nodes.fault, flavor, ("spec", "topologyName"), message)
+        yield ObjectFinding(topology_without_lasting_nodes.rule, flavor, ("spec", "topologyName"), message)
 
 
-def _no_node(entry: Entry) -> Flaw:
+def _no_node(entry: Entry) -> ObjectFinding:
     pool = entry.pool
     if not entry.types:
         path: Path = ("spec", "template", "spec", "requirements")
-        return Flaw(NO_NODE, pool.manifest, path, "the requirements leave none of the instance types")
+        return ObjectFinding(NO_NODE, pool.manifest, path, "the requirements leave none of the instance types")
     limits = ", ".join(f"{quantity_text(name, count)} {name}" for name, count in pool.limits.items())
     types = ", ".join(each.type for each in entry.types)
-    return Flaw(NO_NODE, pool.manifest, ("spec", "limits"), f"{limits} is less than one node of {types}")
+    return ObjectFinding(NO_NODE, pool.manifest, ("spec", "limits"), f"{limits} is less than one node of {types}")
 
 
 def _unadvertised(
-    site: Site, queue: Manifest, path: Path, flavor: Manifest, found: list[Entry], name: str, pod: Amounts
-) -> Iterator[Flaw]:
+    site: ClusterIndex, queue: Manifest, path: Path, flavor: Manifest, found: list[Entry], name: str, pod: Amounts
+) -> Iterator[ObjectFinding]:
     pools = [each.pool for each in found]
     if not all(pool.is_known for pool in pools) or not name.startswith(_KARPENTER_KNOWS):
         return
-    if not site.tree.is_whole and any(pool.replicas is not None for pool in pools):
+    if not site.tree.is_complete and any(pool.replicas is not None for pool in pools):
         return  # what runs on nodes that exist, parts of a tree do not say
     if any(places(entry.pool.room(each), pod) for entry in found for each in entry.types):
         return
     names = ", ".join(pool.name for pool in pools)
     message = f"flavor {flavor.name} has quota of {name}, but no node of node pool {names} holds {described(pod)}"
-    yield Flaw(UNADVERTISED, queue, path, message)
+    yield ObjectFinding(UNADVERTISED, queue, path, message)
 
 
-def _closed(site: Site, queue: Manifest, smallest: list[Amounts]) -> Iterator[Flaw]:
+def _closed(site: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Iterator[ObjectFinding]:
     """Namespaces of the queue whose bounds refuse the smallest pod of every kind."""
     for local in site.local_queues.get(queue.name, ()):
         limits = container_limits(site, local.namespace)
@@ -194,4 +198,4 @@ def _closed(site: Site, queue: Manifest, smallest: list[Amounts]) -> Iterator[Fl
         if first is None or first.manifest is None or (has_devices and first.manifest.kind == "ResourceQuota"):
             continue  # of GPUs the judge of quotas tells
         message = f"{first.message}; LocalQueue {local.name} stands here"
-        yield Flaw(CLOSED_NAMESPACE, first.manifest, first.path, message)
+        yield ObjectFinding(CLOSED_NAMESPACE, first.manifest, first.path, message)

@@ -17,13 +17,13 @@ from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.quantity import canonical_quantity, is_canonical_quantity
-from gpuc.objects.flaw import place
+from gpuc.objects.object_finding import place
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
 
 
-class Fit(Enum):
+class ErrorKind(Enum):
     """In which way a value does not fit its schema."""
 
     UNKNOWN = "unknown field"
@@ -33,17 +33,17 @@ class Fit(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
+class SchemaError:
     """One place of a document that its schema refuses."""
 
-    fit: Fit
+    kind: ErrorKind
     path: Path
     """From the document's root: ("spec", "taints", 0, "effect")."""
     message: str
     """What is wrong there, without the place."""
     fix: str = ""
 
-    def under(self, *path: str | int) -> Mismatch:
+    def under(self, *path: str | int) -> SchemaError:
         """The same in a document of which this one is the part at a path."""
         return replace(self, path=(*path, *self.path))
 
@@ -60,7 +60,7 @@ def validator(schema: Schema) -> Draft202012Validator:
     )
 
 
-def mismatches(compiled: Draft202012Validator, document: Any, schema: Schema) -> Iterator[Mismatch]:
+def schema_errors(compiled: Draft202012Validator, document: Any, schema: Schema) -> Iterator[SchemaError]:
     """Every place that the schema refuses, in the order of the document's paths.
 
     Args:
@@ -101,7 +101,7 @@ def _doubled(keys: list[str], instance: Any, schema: Schema) -> Iterator[str]:
             before.add(key)
 
 
-def _explained(error: ValidationError, schema: Schema) -> Iterator[Mismatch]:
+def _explained(error: ValidationError, schema: Schema) -> Iterator[SchemaError]:
     """What jsonschema has to say of the value and the part of the schema at an error of jsonschema-rs."""
     path: Path = tuple(error.instance_path)
     if error.kind.name == "format" and error.kind.format == "quantity":  # type: ignore[attr-defined]
@@ -113,7 +113,7 @@ def _explained(error: ValidationError, schema: Schema) -> Iterator[Mismatch]:
     errors = _explaining()({**part, "$defs": schema.get("$defs", {})}).iter_errors(error.instance)
     here = [best_match([inner]) for inner in errors if not inner.path]  # what is below has an error of its own
     found = [item.under(*path) for inner in here for item in _read(inner)]
-    yield from found or [Mismatch(Fit.VALUE, path, _short(error.message, 300))]
+    yield from found or [SchemaError(ErrorKind.VALUE, path, _short(error.message, 300))]
 
 
 def _part(schema: Schema, schema_path: list[str | int]) -> Any:
@@ -150,7 +150,7 @@ def _alone(keyword: str, value: str) -> Draft202012Validator:
     return validator({keyword: value})
 
 
-def _read(error: Any) -> Iterator[Mismatch]:
+def _read(error: Any) -> Iterator[SchemaError]:
     """The finding of an error of jsonschema."""
     path: Path = tuple(error.absolute_path)
     if error.validator == "additionalProperties" and error.validator_value is False:
@@ -158,22 +158,22 @@ def _read(error: Any) -> Iterator[Mismatch]:
         for name in sorted(set(error.instance) - set(known)):
             near = nearest(name, known)
             hint = f', did you mean "{near}"' if near else f"; known: {', '.join(known) or 'none'}"
-            yield Mismatch(Fit.UNKNOWN, (*path, name), f"unknown field{hint}")
+            yield SchemaError(ErrorKind.UNKNOWN, (*path, name), f"unknown field{hint}")
     elif error.validator == "required":
         for name in error.validator_value:
             if name not in error.instance:
-                yield Mismatch(Fit.MISSING, (*path, name), "required, and missing")
+                yield SchemaError(ErrorKind.MISSING, (*path, name), "required, and missing")
     else:
         shown = _short(json.dumps(error.instance, ensure_ascii=False, default=str), 100)
-        yield Mismatch(Fit.VALUE, path, _short(error.message.replace(repr(error.instance), shown, 1), 300))
+        yield SchemaError(ErrorKind.VALUE, path, _short(error.message.replace(repr(error.instance), shown, 1), 300))
 
 
-def _quantity(where: Path, text: str) -> Mismatch:
+def _quantity(where: Path, text: str) -> SchemaError:
     try:
         canonical = canonical_quantity(text)
     except ValueError as error:
-        return Mismatch(Fit.VALUE, where, str(error))
-    return Mismatch(Fit.QUANTITY, where, f'quantity "{text}" is stored as "{canonical}"', f'"{canonical}"')
+        return SchemaError(ErrorKind.VALUE, where, str(error))
+    return SchemaError(ErrorKind.QUANTITY, where, f'quantity "{text}" is stored as "{canonical}"', f'"{canonical}"')
 
 
 def _short(text: str, longest: int) -> str:

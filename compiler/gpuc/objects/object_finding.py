@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpuc.diagnostics.finding import Fault, Finding, Path
+from gpuc.diagnostics.finding import Finding, Path, Rule
 from gpuc.manifest.manifest import Manifest
 
 
-class Flaw(NamedTuple):
+class ObjectFinding(NamedTuple):
     """One thing that is wrong with an object, wherever the object comes from."""
 
-    fault: Fault
+    rule: Rule
     manifest: Manifest
     path: Path
     """Where in the object's document: ("spec", "taints", 0, "effect"); empty for the object."""
@@ -22,10 +22,10 @@ class Flaw(NamedTuple):
     on_key: bool = False
     """Whether the fault lies in the key at the path, not in its value."""
 
-    def finding(self) -> Finding:
+    def to_finding(self) -> Finding:
         """The finding at the spec path that the object was emitted for."""
         parts = (self.manifest.file, str(self.manifest), place(self.path), self.message)
-        return self.fault.at(self.manifest.origin, ": ".join(filter(None, parts)), fix=self.fix)
+        return self.rule.at(self.manifest.origin, ": ".join(filter(None, parts)), fix=self.fix)
 
 
 def place(path: Path) -> str:

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from gpuc.objects.flaw import place
-from gpuc.verify.mismatch import Fit, mismatches, validator
+from gpuc.objects.object_finding import place
+from gpuc.verify.schema_errors import ErrorKind, schema_errors, validator
 from tests.conftest import ROOT
 
 NAMED = {"type": "object", "additionalProperties": False, "properties": {"name": {"type": "string"}}}
 PORTS = {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"port": {"type": "integer"}}}]}
 
 
-def read(schema: dict[str, Any], document: Any) -> list[tuple[Fit, str, str]]:
-    return [(item.fit, place(item.path), item.message) for item in mismatches(validator(schema), document, schema)]
+def read(schema: dict[str, Any], document: Any) -> list[tuple[ErrorKind, str, str]]:
+    return [(item.kind, place(item.path), item.message) for item in schema_errors(validator(schema), document, schema)]
 
 
 NO_QUANTITY = '"many" is not a quantity; write a number with a unit such as 500m, 16, 200Gi or 2Ti'
@@ -26,20 +26,20 @@ NO_QUANTITY = '"many" is not a quantity; write a number with a unit such as 500m
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
-        ({"type": "string"}, None, (Fit.VALUE, "a", "null is not of type 'string'")),
-        ({"type": "integer"}, True, (Fit.VALUE, "a", "true is not of type 'integer'")),
-        ({"enum": ["x", "y"]}, "z", (Fit.VALUE, "a", "\"z\" is not one of ['x', 'y']")),
-        ({"pattern": "^(?i)(abort|warn)?$"}, "x", (Fit.VALUE, "a", "\"x\" does not match '^(?i)(abort|warn)?$'")),
-        ({"format": "date-time"}, "now", (Fit.VALUE, "a", "\"now\" is not a 'date-time'")),
-        ({"format": "quantity"}, "1024Mi", (Fit.QUANTITY, "a", 'quantity "1024Mi" is stored as "1Gi"')),
-        ({"format": "quantity"}, "many", (Fit.VALUE, "a", NO_QUANTITY)),
-        (NAMED, {"nam": "x"}, (Fit.UNKNOWN, "a.nam", 'unknown field, did you mean "name"')),
-        (NAMED, {"zone": "x"}, (Fit.UNKNOWN, "a.zone", "unknown field; known: name")),
-        ({"type": "object", "required": ["b"]}, {}, (Fit.MISSING, "a.b", "required, and missing")),
-        (PORTS, {"port": "x"}, (Fit.VALUE, "a.port", "\"x\" is not of type 'integer'")),
+        ({"type": "string"}, None, (ErrorKind.VALUE, "a", "null is not of type 'string'")),
+        ({"type": "integer"}, True, (ErrorKind.VALUE, "a", "true is not of type 'integer'")),
+        ({"enum": ["x", "y"]}, "z", (ErrorKind.VALUE, "a", "\"z\" is not one of ['x', 'y']")),
+        ({"pattern": "^(?i)(abort|warn)?$"}, "x", (ErrorKind.VALUE, "a", "\"x\" does not match '^(?i)(abort|warn)?$'")),
+        ({"format": "date-time"}, "now", (ErrorKind.VALUE, "a", "\"now\" is not a 'date-time'")),
+        ({"format": "quantity"}, "1024Mi", (ErrorKind.QUANTITY, "a", 'quantity "1024Mi" is stored as "1Gi"')),
+        ({"format": "quantity"}, "many", (ErrorKind.VALUE, "a", NO_QUANTITY)),
+        (NAMED, {"nam": "x"}, (ErrorKind.UNKNOWN, "a.nam", 'unknown field, did you mean "name"')),
+        (NAMED, {"zone": "x"}, (ErrorKind.UNKNOWN, "a.zone", "unknown field; known: name")),
+        ({"type": "object", "required": ["b"]}, {}, (ErrorKind.MISSING, "a.b", "required, and missing")),
+        (PORTS, {"port": "x"}, (ErrorKind.VALUE, "a.port", "\"x\" is not of type 'integer'")),
     ],
 )
-def test_a_mismatch_has_a_place_and_a_reason(field: Any, value: Any, expected: tuple[Fit, str, str]) -> None:
+def test_a_mismatch_has_a_place_and_a_reason(field: Any, value: Any, expected: tuple[ErrorKind, str, str]) -> None:
     assert read({"properties": {"a": field}}, {"a": value}) == [expected]
     shared = {"properties": {"b": {"items": {"$ref": "#/$defs/B"}}}, "$defs": {"B": {"properties": {"a": field}}}}
     below = (expected[0], f"b[0].{expected[1]}", expected[2])
@@ -55,7 +55,8 @@ def test_every_mismatch_of_a_document_is_found_once() -> None:
     schema = {"properties": {"a": NAMED, "b": {"type": "integer"}}, "required": ["c", "d"]}
     found = read(schema, {"a": {"x": 1, "name": 2}, "b": "1"})
     assert [(fit, at) for fit, at, _ in found] == [
-        (Fit.VALUE, "a.name"), (Fit.UNKNOWN, "a.x"), (Fit.VALUE, "b"), (Fit.MISSING, "c"), (Fit.MISSING, "d"),
+        (ErrorKind.VALUE, "a.name"), (ErrorKind.UNKNOWN, "a.x"), (ErrorKind.VALUE, "b"),
+        (ErrorKind.MISSING, "c"), (ErrorKind.MISSING, "d"),
     ]  # fmt: skip
 
 
@@ -63,15 +64,15 @@ def test_a_quantity_below_another_mismatch_is_still_a_quantity() -> None:
     memory = {"type": "string", "format": "quantity"}
     schema = {"type": "object", "additionalProperties": False, "properties": {"memory": memory}}
     found = read(schema, {"memory": "1024Mi", "memori": "1"})
-    assert [(fit, at) for fit, at, _ in found] == [(Fit.UNKNOWN, "memori"), (Fit.QUANTITY, "memory")]
+    assert [(fit, at) for fit, at, _ in found] == [(ErrorKind.UNKNOWN, "memori"), (ErrorKind.QUANTITY, "memory")]
 
 
 def test_nothing_explains_where_nothing_is_refused() -> None:
     script = """
 import sys
-from gpuc.verify.mismatch import mismatches, validator
+from gpuc.verify.schema_errors import schema_errors, validator
 schema = {"type": "object"}
-print(list(mismatches(validator(schema), {}, schema)), "jsonschema" in sys.modules)
+print(list(schema_errors(validator(schema), {}, schema)), "jsonschema" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.split() == ["[]", "False"]

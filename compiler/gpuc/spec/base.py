@@ -24,7 +24,7 @@ from gpuc.kubernetes.quantity import format_quantity, parse_quantity
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
-class Wish(BaseModel):
+class SpecModel(BaseModel):
     """Something that a user asks for; unknown keys are refused and nothing changes after parsing."""
 
     model_config = ConfigDict(
@@ -36,7 +36,7 @@ class Wish(BaseModel):
     )
 
 
-class Shorthand(Wish):
+class Shorthand(SpecModel):
     """A map that may also be written as one word, which then stands for one of its keys."""
 
     short_for: ClassVar[str]
