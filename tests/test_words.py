@@ -1,0 +1,61 @@
+"""Plain words: docstrings, comments, messages and pages avoid words that readers have to translate."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+FORBIDDEN = re.compile(r"\b(told|tells|said|stands|whoever|somebody|nobody)\b", re.IGNORECASE)
+PACKAGE = ROOT / "compiler/gpuc"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "benchmarks").glob("*.md")),
+    *sorted((ROOT / "policies").rglob("*.yaml")),
+    *sorted(PACKAGE.rglob("*.j2")),
+    *sorted(file for file in (PACKAGE / "cli/template").rglob("*.*") if file.is_file()),
+]
+
+
+def texts(source: str) -> Iterator[tuple[int, str]]:
+    """Line and text of every string and comment of a module, docstrings among them."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def loop_variables(source: str) -> Iterator[tuple[int, str]]:
+    """Line and name of every variable that a loop or a comprehension assigns."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.For | ast.comprehension):
+            yield from ((name.lineno, name.id) for name in ast.walk(node.target) if isinstance(name, ast.Name))
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: file.relative_to(PACKAGE).as_posix())
+def test_a_module_uses_plain_words(file: Path) -> None:
+    source = file.read_text(encoding="utf-8")
+    words = [(line, word) for line, text in texts(source) for word in FORBIDDEN.findall(text)]
+    assert words == []
+    assert [line for line, name in loop_variables(source) if name == "each"] == []
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.relative_to(ROOT).as_posix())
+def test_a_page_uses_plain_words(file: Path) -> None:
+    assert FORBIDDEN.findall(file.read_text(encoding="utf-8")) == []
+
+
+def test_a_forbidden_word_is_found_wherever_it_is() -> None:
+    source = 'def f():\n    """It is told."""\n    # said\n    return [f"{each} stands" for each in ()]\n'
+    assert [FORBIDDEN.findall(text) for _, text in texts(source)] == [["told"], ["stands"], ["said"]]
+    assert [name for _, name in loop_variables(source)] == ["each"]
