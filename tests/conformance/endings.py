@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 MOMENTS_SECONDS = (2, 7, 16)
-"""After the start: while the API server starts, while controllers start, while the tree is applied or scenes play."""
+"""After the first program started: while the API server starts, while controllers start, while test cases run."""
 GONE_SECONDS = 15
 COMMAND = (sys.executable, "-m", "gpuc.cli.main", "rehearse", "prod-use1", "--scene", "smallest/*")
 
@@ -36,8 +36,11 @@ def _ended(ending: signal.Signals, moment: float, cache: Path) -> Check:
     process = subprocess.Popen(
         COMMAND, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
+    runs = cache / "gpuc" / "rehearse"
+    while not runs.is_dir() or not any(runs.glob("*/pids")):
+        time.sleep(0.1)
     time.sleep(moment)
-    (folder,) = (cache / "gpuc" / "rehearse").iterdir()
+    (folder,) = runs.iterdir()
     pids = [int(line.split()[0]) for line in (folder / "pids").read_text(encoding="ascii").splitlines()]
     process.send_signal(ending)
     process.wait(GONE_SECONDS)

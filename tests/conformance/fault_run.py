@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
+from gpuc.kubernetes.argocd import WAVE
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.apply import apply_tree
@@ -21,7 +22,6 @@ from gpuc.rehearse.play import Played, play
 from gpuc.rehearse.scenes import Scene, all_scenes
 from gpuc.rehearse.session import Rehearsal, Timeouts
 from gpuc.rehearse.substitute import rehearsed, stand_ins
-from gpuc.rehearse.waves import WAVE
 from tests.conformance.breaking import Documents
 from tests.conformance.faults import FAULTS, INVISIBLE, Fault
 from tests.conformance.lane import Lane, lane

@@ -39,7 +39,7 @@ READY_SECONDS = 120
 _CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _TOLD = 8
 """So many disagreements are told."""
-_EVALUATING = " evaluating rule: "
+_EVALUATING = (" evaluating rule: ", " for rule: ")
 
 
 @dataclass
@@ -181,8 +181,9 @@ def _is_same(finding: ObjectFinding, cause: Object) -> bool:
     if _field(finding.path) != str(cause.get("field", "")).replace("[", ".").replace("]", ""):
         return False
     message = str(cause["message"])
-    if _EVALUATING in message:
-        return finding.message.startswith(message.rpartition(_EVALUATING)[2])
+    for words in _EVALUATING:
+        if words in message:
+            return finding.message.startswith(message.rpartition(words)[2])
     return message.endswith(finding.message)
 
 

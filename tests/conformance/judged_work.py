@@ -141,7 +141,9 @@ class _Queueing:
         return Judged(queue.name, request, replace(expected, borrowed=()), seen, after)
 
     def _hold(self, queue: ClusterQueue, request: Request, flavor: str, made: Object) -> None:
-        self._borrows = self._borrows or bool(self._quota.borrowed(queue, flavor, request.total))
+        node, usage = self._quota.node(queue), self._quota.usage
+        borrowed = (node.distance((flavor, name), amount, usage) for name, amount in request.total.items())
+        self._borrows = self._borrows or any(borrowed)
         self._quota.hold(queue.name, flavor, request.total)
         self._holding.append((f"{queue.name} on {flavor}: {request}", made))
 
