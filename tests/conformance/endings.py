@@ -34,7 +34,14 @@ def _ended(ending: signal.Signals, moment: float, cache: Path) -> Check:
     # The programs stay where they were built; only the folders of runs are this cache's.
     environment = {**os.environ, "GPUC_TOOLS": str(_programs()), "XDG_CACHE_HOME": str(cache)}
     process = subprocess.Popen(
-        COMMAND, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        COMMAND,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        # A shell starts background jobs with SIGINT ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     runs = cache / "gpuc" / "rehearse"
     while not runs.is_dir() or not any(runs.glob("*/pids")):
