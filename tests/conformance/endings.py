@@ -41,7 +41,7 @@ def _ended(ending: signal.Signals, moment: float, cache: Path) -> Check:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
         # A shell starts background jobs with SIGINT ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     runs = cache / "gpuc" / "rehearse"
     while not runs.is_dir() or not any(runs.glob("*/pids")):
