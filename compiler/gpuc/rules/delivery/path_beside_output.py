@@ -7,10 +7,10 @@ from gpuc.rules import Findings, rule
 
 @rule("ARG102", Severity.WARNING)
 def path_beside_output(cluster: Cluster) -> Findings:
-    """The path in the repository does not lead to out/.
+    """The path in the repository does not end with out.
 
-    gpuc writes into a folder of that name; Argo CD would look beside it and find nothing to apply.
+    gpuc writes its output to a folder named out. Argo CD reads another folder and finds nothing to apply.
     """
     path = cluster.spec.delivery.path
     if path.rstrip("/").split("/")[-1] != "out":
-        yield ("spec", "delivery", "path"), f"path is {path}; the output lies in a folder called out"
+        yield ("spec", "delivery", "path"), f"path is {path}; gpuc writes the output to a folder named out"

@@ -12,26 +12,26 @@ if TYPE_CHECKING:
 
 @rule("EFA104", source="NCCL user guide, environment variables")
 def impossible_value(cluster: Cluster) -> Findings:
-    """A variable of NCCL has a value that it does not take.
+    """A variable of NCCL has a value that NCCL does not accept.
 
-    NCCL either stops with an error in every pod, or goes on with its default as if nothing had been written.
+    NCCL either stops with an error in every pod, or uses its default without a warning.
     """
     for path, name, value in settings(cluster):
         variable = cluster.catalog.nccl.variables.get(name)
         allowed = _allowed(variable, value) if variable else ""
         if allowed:
-            yield path, f"{name} is {value or 'empty'}; it takes {allowed}"
+            yield path, f"{name} is {value or 'empty'}; expected {allowed}"
 
 
 def _allowed(variable: NcclVariable, value: str) -> str:
-    """What the variable takes, where the value is not that; nothing where it is."""
+    """The allowed values, if the value is not one of them; empty if it is."""
     if variable.type == "bool":
         return "" if value.lower() in ("0", "1", "true", "false") else "0 or 1"
     if variable.type == "int":
         return _range(variable, value)
     words = value.lstrip("^").split(",") if variable.type == "list" else [value]
     known = {word.lower() for word in variable.values}
-    # Levels that have names also go by numbers, and lists of algorithms by collective: those are left to NCCL.
+    # NCCL also accepts numbers for named levels and lists of algorithms by collective; this rule does not check them.
     is_level = value.isdigit() and not any(word.isdigit() for word in known)
     if not known or is_level or ":" in value:
         return ""
@@ -47,5 +47,5 @@ def _range(variable: NcclVariable, value: str) -> str:
     if (low is None or number >= low) and (high is None or number <= high):
         return ""
     if low is None or high is None:
-        return f"{high} at most" if low is None else f"{low} at least"
+        return f"at most {high}" if low is None else f"at least {low}"
     return f"{low} to {high}"

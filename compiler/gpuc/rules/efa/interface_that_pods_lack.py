@@ -5,23 +5,23 @@ from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 from gpuc.rules.efa._environment import settings
 
-OF_A_POD = "eth0"
+POD_INTERFACE = "eth0"
 
 
 @rule("EFA009", Severity.WARNING, source="NCCL user guide, NCCL_SOCKET_IFNAME")
 def interface_that_pods_lack(cluster: Cluster) -> Findings:
-    """NCCL shall start over a network interface that pods do not have.
+    """NCCL is configured to use a network interface that pods do not have.
 
-    A pod has eth0 and lo; interfaces of the host are not seen in it. NCCL finds no interface and gives up.
+    A pod has eth0 and lo; interfaces of the host are not visible in it. NCCL finds no interface and stops.
     """
     for path, name, value in settings(cluster):
         if name in ("NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME") and not _selects(value):
-            yield path, f"{name} is {value or 'empty'}; a pod has {OF_A_POD}", f"write {OF_A_POD}"
+            yield path, f"{name} is {value or 'empty'}; a pod has {POD_INTERFACE}", f"write {POD_INTERFACE}"
 
 
 def _selects(value: str) -> bool:
-    """Whether the interface of a pod is among those that the value names: by beginning, exactly with =, not with ^."""
+    """Whether the value selects the interface of a pod: by prefix, exactly after =, all others after ^."""
     names = value.lstrip("^=").split(",")
     exact = "=" in value[:2]
-    named = any(name == OF_A_POD if exact else bool(name) and OF_A_POD.startswith(name) for name in names)
+    named = any(name == POD_INTERFACE if exact else bool(name) and POD_INTERFACE.startswith(name) for name in names)
     return not named if value.startswith("^") else named

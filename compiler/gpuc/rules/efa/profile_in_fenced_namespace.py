@@ -6,15 +6,15 @@ from gpuc.rules import Findings, rule
 
 @rule("TEN008", source="Kubernetes Pod Security Standards, capabilities")
 def profile_in_fenced_namespace(cluster: Cluster) -> Findings:
-    """A namespace has an NCCL profile for EFA, but its Pod Security refuses EFA pods.
+    """A namespace has an NCCL profile for EFA, but its Pod Security level refuses EFA pods.
 
-    They need the capability IPC_LOCK: the job starts and has no pods, which only an event explains.
+    EFA pods need the capability IPC_LOCK. The job starts and has no pods; only an event explains why.
     """
     for tenant in cluster.tenants:
         if all(namespace.spec.pod_security != "privileged" for namespace in tenant.namespaces):
-            continue  # EFA007 tells it of the tenant
+            continue  # EFA007 reports the tenant
         for namespace in tenant.namespaces:
             if namespace.nccl and namespace.nccl.spec.fabric == "efa" and namespace.spec.pod_security != "privileged":
                 level = namespace.spec.pod_security
-                message = f"podSecurity is {level}, but {namespace.name} has profile {namespace.nccl.name} for EFA"
+                message = f"podSecurity is {level}, but NCCL profile {namespace.nccl.name} is for EFA"
                 yield (*namespace.path, "podSecurity"), message, "write privileged"

@@ -7,9 +7,10 @@ from gpuc.rules import Findings, rule
 
 @rule("EFA105", Severity.WARNING, source="NCCL user guide, NCCL_DEBUG")
 def verbose_in_production(cluster: Cluster) -> Findings:
-    """NCCL tells everything in production.
+    """NCCL logs verbosely in production.
 
-    Each rank of each job writes thousands of lines at its start; the logs cost more than they tell.
+    Each rank of each job writes thousands of lines at startup. The volume of logs is expensive and hides other
+    messages.
     """
     if cluster.spec.environment != "prod":
         return

@@ -9,14 +9,15 @@ from gpuc.rules.network._ranges import declared, egress, network
 
 @rule("NET101")
 def impossible_range(cluster: Cluster) -> Findings:
-    """A range of addresses does not exist, or does not begin where it says.
+    """An address range is invalid, or does not begin with its first address.
 
-    The API server refuses an address above 255, and reads a range with bits behind its prefix as another, wider one.
+    The API server refuses an address part above 255. It reads a range with bits behind its prefix as another, wider
+    range.
     """
     for path, text in (*declared(cluster, "podCidrs", "endpointCidrs", "apiServerCidrs"), *egress(cluster)):
         found = network(text)
         if found is None:
-            yield path, f"there is no range {text}"
+            yield path, f"{text} is not a range of IPv4 addresses"
         elif not _begins(text, found):
             yield path, f"{text} lies in {found}; a range begins with its first address", f"write {found}"
 

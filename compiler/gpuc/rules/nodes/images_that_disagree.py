@@ -9,20 +9,19 @@ PARTS = ("driver", "toolkit", "device_plugin")
 
 @rule("GPU002", source="NVIDIA/gpu-operator v26.7.0 controllers/state_manager.go")
 def images_that_disagree(cluster: Cluster) -> Findings:
-    """GPU pools have images that leave different parts to the GPU Operator.
+    """The images of GPU pools leave different parts to the GPU Operator.
 
-    One ClusterPolicy serves the whole cluster: what one image needs from the operator fights with what the other
-    brings, or is missing on both.
+    One ClusterPolicy serves the complete cluster. A part that the operator installs conflicts with the same part of an
+    image, or is missing on nodes whose image does not include it.
     """
     if not cluster.gpu_pools:
         return
-    # Pools with the cluster's image are right, those that depart from it are told; else the first pool is right.
+    # Pools are compared with a pool that has the cluster's image, or else with the first pool.
     usual = min(cluster.gpu_pools, key=lambda pool: pool.spec.image is not None)
     for path, pool in {image_path(pool): pool for pool in cluster.gpu_pools}.items():
         for part in PARTS:
-            owner, usually = getattr(pool.image, part), getattr(usual.image, part)
-            if owner != usually:
+            source, expected = getattr(pool.image, part), getattr(usual.image, part)
+            if source != expected:
                 name = part.replace("_", " ")
-                message = f"the {name} of {pool.name} comes from the {owner}, that of {usual.name} from the {usually}"
-                yield path, message
+                yield path, f"{name} of {pool.name} is from the {source}, {name} of {usual.name} from the {expected}"
                 break

@@ -7,9 +7,9 @@ from gpuc.rules import Findings, rule
 
 @rule("POL003")
 def impossible_setting(cluster: Cluster) -> Findings:
-    """A setting of a policy has a value that it does not take.
+    """A setting of a policy has an invalid value.
 
-    The API server refuses the constraint, or the policy judges by something that never matches.
+    The API server refuses the constraint, or the policy compares objects with a value that never matches.
     """
     known = policies()
     for name, policy in cluster.spec.policies.items():

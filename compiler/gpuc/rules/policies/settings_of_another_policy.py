@@ -7,9 +7,10 @@ from gpuc.rules import Findings, rule
 
 @rule("POL002")
 def settings_of_another_policy(cluster: Cluster) -> Findings:
-    """A policy lacks a setting that it needs, or has one that it does not read.
+    """A policy lacks a required setting, or has an unknown setting.
 
-    Without its settings a policy cannot judge and is left out; a setting that nobody reads is believed to be on.
+    Without its settings gpuc cannot write the policy and leaves it out. Nothing reads an unknown setting, although the
+    spec suggests that it is on.
     """
     known = policies()
     for name, policy in cluster.spec.policies.items():
@@ -19,8 +20,8 @@ def settings_of_another_policy(cluster: Cluster) -> Findings:
         given = policy.model_extra or {}
         path = ("spec", "policies", name)
         for key in sorted(given.keys() - settings.keys()):
-            takes = f"it takes {', '.join(settings)}" if settings else "it takes none"
-            yield (*path, key), f"{name} has no setting {key}; {takes}", f"remove {key}"
+            allowed = f"its settings are {', '.join(settings)}" if settings else "it has no settings"
+            yield (*path, key), f"{name} has no setting {key}; {allowed}", f"remove {key}"
         missing = settings.keys() - given.keys()
         if missing:
-            yield path, f"{name} needs {', '.join(sorted(missing))}"
+            yield path, f"{name} needs the setting {', '.join(sorted(missing))}"

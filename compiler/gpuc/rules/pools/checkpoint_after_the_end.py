@@ -10,10 +10,11 @@ from gpuc.rules import Findings, rule
 def checkpoint_after_the_end(cluster: Cluster) -> Findings:
     """The time between checkpoints is longer than the longest run.
 
-    Work never saves itself, although the spec says that it does.
+    A run never saves a checkpoint, although the spec declares checkpoints.
     """
     for pool in cluster.pools:
         runs = pool.spec.runs
         if runs and runs.checkpoint_every and runs.checkpoint_every > runs.longest:
             every, longest = format_duration(runs.checkpoint_every), format_duration(runs.longest)
-            yield (*pool.path, "runs", "checkpointEvery"), f"checkpointEvery is {every}, the longest run {longest}"
+            message = f"checkpointEvery is {every}, but runs.longest is {longest}"
+            yield (*pool.path, "runs", "checkpointEvery"), message

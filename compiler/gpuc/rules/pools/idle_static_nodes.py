@@ -7,10 +7,10 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP112", Severity.WARNING, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas")
 def idle_static_nodes(cluster: Cluster) -> Findings:
-    """A static pool says when idle nodes are removed.
+    """A static pool has idleAfter.
 
-    Static nodes stay whether or not they are used; nothing reads the setting.
+    Karpenter keeps static nodes whether or not they are used; nothing reads the setting.
     """
     for pool in cluster.pools:
         if pool.is_static and pool.spec.idle_after is not None:
-            yield (*pool.path, "idleAfter"), f"idleAfter on {pool.nodes_max} static nodes, which are never removed"
+            yield (*pool.path, "idleAfter"), f"idleAfter of {pool.name} has no effect; static nodes are never removed"

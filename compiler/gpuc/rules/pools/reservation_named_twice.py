@@ -7,13 +7,13 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP109", Severity.WARNING)
 def reservation_named_twice(cluster: Cluster) -> Findings:
-    """Two pools count on the same reservation.
+    """Two pools use the same reservation.
 
-    Both are planned as if they had it to themselves; whichever asks later waits, or buys on demand.
+    The limits of both pools count the same capacity. The pool that asks later waits for capacity, or buys on demand.
     """
     owners: dict[str, str] = {}
     for pool in cluster.pools:
         for index, id_ in enumerate(pool.spec.reservations.ids if pool.spec.reservations else []):
             owner = owners.setdefault(id_, pool.name)
             if owner != pool.name:
-                yield (*pool.path, "reservations", "ids", index), f"{id_} belongs to {owner} already"
+                yield (*pool.path, "reservations", "ids", index), f"reservation {id_} already belongs to pool {owner}"

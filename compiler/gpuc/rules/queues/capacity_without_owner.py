@@ -10,7 +10,7 @@ from gpuc.rules.queues._units import counted, pieces, quotas, unit
 def capacity_without_owner(cluster: Cluster) -> Findings:
     """Part of a pool belongs to no queue.
 
-    Nodes beyond the sum of all quotas are never started for queued work; on static or reserved pools they are paid for.
+    No queued work ever starts nodes beyond the sum of all quotas. On static or reserved pools these nodes are paid for.
     """
     for pool in cluster.pools:
         if pool.spec.leaving:

@@ -19,8 +19,9 @@ def lends_more_than_it_has(cluster: Cluster) -> Findings:
                 for profile, count in quota.lend.items():
                     own = (quota.slices or {}).get(profile, 0)
                     if count > own:
-                        yield (*path, profile), f"lends {count} {profile} slices of {pool}, has {own}", f"write {own}"
+                        message = f"lends {count} {profile} slices of {pool}, but has {own}"
+                        yield (*path, profile), message, f"write {own}"
             else:
                 own = next((part for part in (quota.nodes, quota.gpus, quota.shares) if part is not None), 0)
                 if quota.lend > own:
-                    yield path, f"lends {quota.lend} of {pool}, has {own}", f"write {own}, or all"
+                    yield path, f"lends {quota.lend} of {pool}, but has {own}", f"write {own}, or all"

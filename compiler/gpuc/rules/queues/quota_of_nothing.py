@@ -8,16 +8,16 @@ from gpuc.rules.queues._units import counted, unit
 
 @rule("QTA011", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
 def quota_of_nothing(cluster: Cluster) -> Findings:
-    """A queue covers a resource of which no flavor has any quota, of its own or borrowed.
+    """A queue covers a resource for which it has no quota and can borrow none.
 
-    Work that asks for it is never admitted.
+    Kueue never admits a workload that requests the resource.
     """
     for queue in cluster.queues:
         for part in queue.cluster_queues:
             most = [(share, cluster.ceiling(queue, share)) for share in part.shares]
             reachable = {name for _, vector in most for name, amount in vector.items() if amount}
             if any(share.pool.spec.leaving for share in part.shares) or queue.spec.leaving:
-                continue  # it admits no new work on purpose
+                continue  # the queue intentionally admits no new work
             reported: set[str] = set()
             for share, vector in most:
                 for resource in counted(share.pool):

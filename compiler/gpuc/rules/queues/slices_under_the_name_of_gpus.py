@@ -13,10 +13,10 @@ from gpuc.rules.queues._units import leaf
     source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/rm.go; kubernetes-sigs/kueue v0.19.2 flavorFungibility",
 )
 def slices_under_the_name_of_gpus(cluster: Cluster) -> Findings:
-    """One queue calls slices of one pool and whole GPUs of another nvidia.com/gpu.
+    """A queue covers MIG slices and whole GPUs with the same resource name nvidia.com/gpu.
 
-    With the single strategy a slice is advertised as a GPU. Work that asks for a GPU lands on a seventh of one,
-    whichever pool is free first.
+    With the MIG strategy single a node advertises each slice as a GPU. A workload that requests a GPU may get a small
+    slice, depending on which pool is free first.
     """
     for queue in cluster.queues:
         offering = [pool for pool in queue.pools if GPU in pool.gpu_resource_names]

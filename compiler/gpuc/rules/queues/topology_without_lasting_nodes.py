@@ -8,13 +8,13 @@ from gpuc.rules import Findings, rule
 def topology_without_lasting_nodes(cluster: Cluster) -> Findings:
     """A pool has a topology, but its nodes are not static.
 
-    Topology-aware scheduling counts nodes that exist. A pool that starts at none never gets one, reserved capacity or
-    not: the work is not admitted, so no pod asks for a node.
+    Topology-aware scheduling counts existing nodes. A pool that starts with no nodes never gets one, even with reserved
+    capacity: Kueue does not admit the workload, so no pod requests a node.
     """
     for pool in cluster.pools:
         if pool.spec.topology and not pool.is_static:
             most = pool.nodes_max
             yield (
                 (*pool.path, "topology"),
-                f"topology on a pool that starts at no node; nodes: {{static: {most}}} has them",
+                f"topology needs static nodes, but the pool starts with none; write nodes: {{static: {most}}}",
             )

@@ -7,9 +7,9 @@ from gpuc.rules import Findings, rule
 
 @rule("REM102", Severity.WARNING)
 def queue_without_lasting_pool(cluster: Cluster) -> Findings:
-    """A queue stays, and all pools of one of its ClusterQueues leave.
+    """All pools of a ClusterQueue are leaving, but its queue is not.
 
-    The ClusterQueue has no quota left. Its LocalQueues still take work, and that work is never admitted.
+    The ClusterQueue has no quota left. Its LocalQueues still accept workloads, and Kueue never admits them.
     """
     for queue in cluster.queues:
         if queue.spec.leaving:
@@ -17,5 +17,5 @@ def queue_without_lasting_pool(cluster: Cluster) -> Findings:
         for part in queue.cluster_queues:
             if all(pool.spec.leaving for pool in part.pools):
                 names = ", ".join(pool.name for pool in part.pools)
-                message = f"{names} leaves, and ClusterQueue {part.name} has no other pool"
+                message = f"{names} is leaving, and ClusterQueue {part.name} has no other pool"
                 yield (*part.pools[-1].path, "leaving"), message, f"add a pool to {queue.name}, or mark it as leaving"

@@ -7,13 +7,14 @@ from gpuc.rules import Findings, rule
 
 @rule("REM103", Severity.WARNING)
 def queue_without_lasting_tenant(cluster: Cluster) -> Findings:
-    """A queue stays, and all of its tenants leave.
+    """All tenants of a queue are leaving, but the queue is not.
 
-    The quota would belong to a queue that takes no work, and a queue without a tenant has no place in the spec.
+    No namespace could submit work to the queue, and its quota would be unused. The spec also requires a tenant in each
+    queue.
     """
     for queue in cluster.queues:
         tenants = [tenant for tenant in cluster.tenants if queue in tenant.queues]
         if not queue.spec.leaving and tenants and all(tenant.spec.leaving for tenant in tenants):
             names = ", ".join(tenant.name for tenant in tenants)
-            message = f"{names} leaves, and queue {queue.name} has no other tenant"
+            message = f"{names} is leaving, and queue {queue.name} has no other tenant"
             yield (*tenants[-1].path, "leaving"), message, f"mark {queue.name} as leaving, or give it another tenant"

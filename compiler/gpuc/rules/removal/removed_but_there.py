@@ -7,9 +7,9 @@ from gpuc.spec.cluster import Removed
 
 @rule("REM101")
 def removed_but_there(cluster: Cluster) -> Findings:
-    """A removal has a reason, and the spec still has the element.
+    """The spec gives a reason for the removal of an element that it still has.
 
-    The reason would accept a later removal that has nothing to do with it.
+    The reason would also accept a later removal for which it was not written.
     """
     present = {
         "pools": {pool.name for pool in cluster.pools},
@@ -20,4 +20,4 @@ def removed_but_there(cluster: Cluster) -> Findings:
     for section in Removed.model_fields:
         for name in getattr(cluster.spec.removed, section):
             if name in present[section]:
-                yield ("spec", "removed", section, name), f"{name} is among the {section} of the cluster"
+                yield ("spec", "removed", section, name), f"{name} is still one of the {section} of the spec"

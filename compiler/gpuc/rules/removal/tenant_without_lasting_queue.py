@@ -7,13 +7,13 @@ from gpuc.rules import Findings, rule
 
 @rule("REM104", Severity.WARNING)
 def tenant_without_lasting_queue(cluster: Cluster) -> Findings:
-    """A tenant stays, and all of its queues leave.
+    """All queues of a tenant are leaving, but the tenant is not.
 
-    Its LocalQueues are held: what the tenant submits is never admitted.
+    The tenant's LocalQueues are on hold: Kueue never admits its workloads.
     """
     for tenant in cluster.tenants:
         if not tenant.spec.leaving and tenant.queues and all(queue.spec.leaving for queue in tenant.queues):
             names = ", ".join(queue.name for queue in tenant.queues)
-            message = f"{names} leaves, and tenant {tenant.name} has no other queue"
+            message = f"{names} is leaving, and tenant {tenant.name} has no other queue"
             fix = f"give {tenant.name} another queue, or mark it as leaving"
             yield (*tenant.queues[-1].path, "leaving"), message, fix

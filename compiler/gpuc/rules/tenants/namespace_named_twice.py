@@ -8,11 +8,11 @@ from gpuc.rules import Findings, rule
 def namespace_named_twice(cluster: Cluster) -> Findings:
     """Two tenants have the same namespace.
 
-    A namespace has one owner: its label, quota, roles and bill would be those of whichever was applied last.
+    A namespace has one owner. Its label, quota, roles and bill would come from the tenant that was applied last.
     """
     owners: dict[str, str] = {}
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             owner = owners.setdefault(namespace.name, tenant.name)
             if owner != tenant.name:
-                yield (*namespace.path, "podSecurity"), f"{namespace.name} belongs to tenant {owner} already"
+                yield (*namespace.path, "podSecurity"), f"namespace {namespace.name} already belongs to tenant {owner}"

@@ -1,4 +1,4 @@
-"""Which components run on which Kubernetes version."""
+"""Compatibility of components and Kubernetes versions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def numbers(version: str) -> Numbers:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-def schema_errors(cluster: Cluster, *, certain: bool) -> Iterator[tuple[Path, str]]:
-    """Components that do not run on the cluster's Kubernetes, as far as the facts are certain or uncertain."""
+def incompatible_components(cluster: Cluster, *, certain: bool) -> Iterator[tuple[Path, str]]:
+    """Components that do not run on the cluster's Kubernetes version, from facts that are certain or uncertain."""
     wanted, kubernetes = cluster.spec.kubernetes, ("spec", "kubernetes")
     ranges = [*_ranges(cluster, certain)]
     if ranges:
@@ -29,15 +29,15 @@ def schema_errors(cluster: Cluster, *, certain: bool) -> Iterator[tuple[Path, st
             if least and numbers(version) < numbers(least):
                 is_overridden = name in cluster.spec.releases.components
                 path = ("spec", "releases", "components", name) if is_overridden else kubernetes
-                yield path, f"{name} {version} is too old for Kubernetes {wanted}, which takes {least} or later"
+                yield path, f"{name} {version} is too old for Kubernetes {wanted}, which needs {least} or later"
 
 
 def _ranges(cluster: Cluster, certain: bool) -> Iterator[str]:
-    """Ranges of components that the cluster's Kubernetes lies outside of."""
+    """The supported Kubernetes ranges that do not include the cluster's version, in words."""
     wanted = numbers(cluster.spec.kubernetes)
     for name, released in cluster.catalog.releases[cluster.spec.releases.set].items():
         low, high = released.kubernetes_min, released.kubernetes_max
-        # Of an overridden version nobody recorded the range.
+        # The catalog has no range for an overridden version.
         if cluster.components[name].version != released.version or certain != (released.confidence != "low"):
             continue
         if (low and wanted < numbers(low)) or (high and wanted > numbers(high)):

@@ -16,6 +16,6 @@ def image_for_other_kubernetes(cluster: Cluster) -> Findings:
     for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
         low, high = pool.image.kubernetes_min, pool.image.kubernetes_max
         if high and numbers(wanted) > numbers(high):
-            yield path, f"{pool.image.id} images end with Kubernetes {high}, the cluster has {wanted}"
+            yield path, f"{pool.image.id} images support Kubernetes up to {high}, but the cluster has {wanted}"
         elif low and numbers(wanted) < numbers(low):
-            yield path, f"{pool.image.id} images begin with Kubernetes {low}, the cluster has {wanted}"
+            yield path, f"{pool.image.id} images support Kubernetes from {low}, but the cluster has {wanted}"

@@ -3,18 +3,18 @@ from __future__ import annotations
 from gpuc.catalog.schemas import builtin_versions
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.versions._compatibility import schema_errors
+from gpuc.rules.versions._compatibility import incompatible_components
 
 
 @rule("VER105")
 def kubernetes_without_tables(cluster: Cluster) -> Findings:
-    """The kinds of the cluster's Kubernetes version are not known.
+    """gpuc has no schemas for the cluster's Kubernetes version.
 
-    No object could be checked against the version's schemas before it is written.
+    gpuc could not check any object against the schemas of this version.
     """
-    is_out_of_range = any(schema_errors(cluster, certain=True))  # another rule's
+    is_out_of_range = any(incompatible_components(cluster, certain=True))  # KRP022 reports it
     if cluster.spec.kubernetes not in builtin_versions() and not is_out_of_range:
         message = (
-            f"the kinds of Kubernetes {cluster.spec.kubernetes} are not known; {', '.join(builtin_versions())} are"
+            f"no schemas of Kubernetes {cluster.spec.kubernetes}; gpuc has schemas of {', '.join(builtin_versions())}"
         )
         yield ("spec", "kubernetes"), message
