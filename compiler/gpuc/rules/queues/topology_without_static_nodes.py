@@ -5,7 +5,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("KUE005", source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/tas_flavorassigner.go")
-def topology_without_lasting_nodes(cluster: Cluster) -> Findings:
+def topology_without_static_nodes(cluster: Cluster) -> Findings:
     """A pool has a topology, but its nodes are not static.
 
     Topology-aware scheduling counts existing nodes. A pool that starts with no nodes never gets one, even with reserved

@@ -8,7 +8,7 @@ PARTS = ("driver", "toolkit", "device_plugin")
 
 
 @rule("GPU002", source="NVIDIA/gpu-operator v26.7.0 controllers/state_manager.go")
-def images_that_disagree(cluster: Cluster) -> Findings:
+def incompatible_images(cluster: Cluster) -> Findings:
     """The images of GPU pools leave different parts to the GPU Operator.
 
     One ClusterPolicy serves the complete cluster. A part that the operator installs conflicts with the same part of an

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @rule("EFA104", source="NCCL user guide, environment variables")
-def impossible_value(cluster: Cluster) -> Findings:
+def invalid_value(cluster: Cluster) -> Findings:
     """A variable of NCCL has a value that NCCL does not accept.
 
     NCCL either stops with an error in every pod, or uses its default without a warning.

@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("KRP109", Severity.WARNING)
-def reservation_named_twice(cluster: Cluster) -> Findings:
+def reservation_used_twice(cluster: Cluster) -> Findings:
     """Two pools use the same reservation.
 
     The limits of both pools count the same capacity. The pool that asks later waits for capacity, or buys on demand.

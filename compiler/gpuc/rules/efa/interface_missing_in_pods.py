@@ -9,7 +9,7 @@ POD_INTERFACE = "eth0"
 
 
 @rule("EFA009", Severity.WARNING, source="NCCL user guide, NCCL_SOCKET_IFNAME")
-def interface_that_pods_lack(cluster: Cluster) -> Findings:
+def interface_missing_in_pods(cluster: Cluster) -> Findings:
     """NCCL is configured to use a network interface that pods do not have.
 
     A pod has eth0 and lo; interfaces of the host are not visible in it. NCCL finds no interface and stops.

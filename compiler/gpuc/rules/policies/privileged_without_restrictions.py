@@ -8,7 +8,7 @@ RESTRICTIONS = ("host-access", "host-network")
 
 
 @rule("POL101", Severity.WARNING, source="Kubernetes Pod Security Standards, privileged")
-def privileged_without_fence(cluster: Cluster) -> Findings:
+def privileged_without_restrictions(cluster: Cluster) -> Findings:
     """A namespace is privileged, but a policy that restricts its pods is not at deny.
 
     Namespaces are privileged because EFA needs the capability IPC_LOCK. Without these policies their pods may also

@@ -7,7 +7,7 @@ from gpuc.rules.queues._units import counted, pieces, quotas, unit
 
 
 @rule("VER004", Severity.INFO)
-def capacity_without_owner(cluster: Cluster) -> Findings:
+def capacity_without_queue(cluster: Cluster) -> Findings:
     """Part of a pool belongs to no queue.
 
     No queued work ever starts nodes beyond the sum of all quotas. On static or reserved pools these nodes are paid for.

@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("ARG102", Severity.WARNING)
-def path_beside_output(cluster: Cluster) -> Findings:
+def path_without_output(cluster: Cluster) -> Findings:
     """The path in the repository does not end with out.
 
     gpuc writes its output to a folder named out. Argo CD reads another folder and finds nothing to apply.

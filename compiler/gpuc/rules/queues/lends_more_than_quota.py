@@ -5,7 +5,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("KUE007", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
-def lends_more_than_it_has(cluster: Cluster) -> Findings:
+def lends_more_than_quota(cluster: Cluster) -> Findings:
     """A queue lends more than its own quota.
 
     Kueue's webhook refuses the ClusterQueue, and the sync fails.

@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("KRP112", Severity.WARNING, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas")
-def idle_static_nodes(cluster: Cluster) -> Findings:
+def idle_after_on_static_nodes(cluster: Cluster) -> Findings:
     """A static pool has idleAfter.
 
     Karpenter keeps static nodes whether or not they are used; nothing reads the setting.

@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("POL002")
-def settings_of_another_policy(cluster: Cluster) -> Findings:
+def missing_or_unknown_setting(cluster: Cluster) -> Findings:
     """A policy lacks a required setting, or has an unknown setting.
 
     Without its settings gpuc cannot write the policy and leaves it out. Nothing reads an unknown setting, although the

@@ -5,7 +5,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("TEN101")
-def namespace_named_twice(cluster: Cluster) -> Findings:
+def namespace_of_two_tenants(cluster: Cluster) -> Findings:
     """Two tenants have the same namespace.
 
     A namespace has one owner. Its label, quota, roles and bill would come from the tenant that was applied last.

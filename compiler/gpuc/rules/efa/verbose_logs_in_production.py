@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("EFA105", Severity.WARNING, source="NCCL user guide, NCCL_DEBUG")
-def verbose_in_production(cluster: Cluster) -> Findings:
+def verbose_logs_in_production(cluster: Cluster) -> Findings:
     """NCCL logs verbosely in production.
 
     Each rank of each job writes thousands of lines at startup. The volume of logs is expensive and hides other

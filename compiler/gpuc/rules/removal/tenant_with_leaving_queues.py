@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("REM104", Severity.WARNING)
-def tenant_without_lasting_queue(cluster: Cluster) -> Findings:
+def tenant_with_leaving_queues(cluster: Cluster) -> Findings:
     """All queues of a tenant are leaving, but the tenant is not.
 
     The tenant's LocalQueues are on hold: Kueue never admits its workloads.

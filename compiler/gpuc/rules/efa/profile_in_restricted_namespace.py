@@ -5,7 +5,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("TEN008", source="Kubernetes Pod Security Standards, capabilities")
-def profile_in_fenced_namespace(cluster: Cluster) -> Findings:
+def profile_in_restricted_namespace(cluster: Cluster) -> Findings:
     """A namespace has an NCCL profile for EFA, but its Pod Security level refuses EFA pods.
 
     EFA pods need the capability IPC_LOCK. The job starts and has no pods; only an event explains why.

@@ -10,7 +10,7 @@ from gpuc.rules import Findings, rule
     Severity.WARNING,
     source="NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/values.yaml, which has no schema",
 )
-def version_without_tables(cluster: Cluster) -> Findings:
+def version_without_schemas(cluster: Cluster) -> Findings:
     """gpuc has no schemas for the version of a component.
 
     gpuc checks objects and values against the schemas of the release set's version. A removed or changed key is not

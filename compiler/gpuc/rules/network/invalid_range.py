@@ -8,7 +8,7 @@ from gpuc.rules.network._ranges import declared, egress, network
 
 
 @rule("NET101")
-def impossible_range(cluster: Cluster) -> Findings:
+def invalid_range(cluster: Cluster) -> Findings:
     """An address range is invalid, or does not begin with its first address.
 
     The API server refuses an address part above 255. It reads a range with bits behind its prefix as another, wider

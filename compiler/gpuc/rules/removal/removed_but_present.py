@@ -6,7 +6,7 @@ from gpuc.spec.cluster import Removed
 
 
 @rule("REM101")
-def removed_but_there(cluster: Cluster) -> Findings:
+def removed_but_present(cluster: Cluster) -> Findings:
     """The spec gives a reason for the removal of an element that it still has.
 
     The reason would also accept a later removal for which it was not written.

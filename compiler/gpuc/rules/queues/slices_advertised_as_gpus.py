@@ -12,7 +12,7 @@ from gpuc.rules.queues._units import leaf
     Severity.WARNING,
     source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/rm.go; kubernetes-sigs/kueue v0.19.2 flavorFungibility",
 )
-def slices_under_the_name_of_gpus(cluster: Cluster) -> Findings:
+def slices_advertised_as_gpus(cluster: Cluster) -> Findings:
     """A queue covers MIG slices and whole GPUs with the same resource name nvidia.com/gpu.
 
     With the MIG strategy single a node advertises each slice as a GPU. A workload that requests a GPU may get a small

@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("REM102", Severity.WARNING)
-def queue_without_lasting_pool(cluster: Cluster) -> Findings:
+def queue_with_leaving_pools(cluster: Cluster) -> Findings:
     """All pools of a ClusterQueue are leaving, but its queue is not.
 
     The ClusterQueue has no quota left. Its LocalQueues still accept workloads, and Kueue never admits them.

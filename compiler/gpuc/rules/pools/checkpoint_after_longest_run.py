@@ -7,7 +7,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("KRP104", Severity.WARNING)
-def checkpoint_after_the_end(cluster: Cluster) -> Findings:
+def checkpoint_after_longest_run(cluster: Cluster) -> Findings:
     """The time between checkpoints is longer than the longest run.
 
     A run never saves a checkpoint, although the spec declares checkpoints.

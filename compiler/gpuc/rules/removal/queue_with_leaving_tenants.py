@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("REM103", Severity.WARNING)
-def queue_without_lasting_tenant(cluster: Cluster) -> Findings:
+def queue_with_leaving_tenants(cluster: Cluster) -> Findings:
     """All tenants of a queue are leaving, but the queue is not.
 
     No namespace could submit work to the queue, and its quota would be unused. The spec also requires a tenant in each

@@ -7,7 +7,7 @@ from gpuc.rules.queues._units import counted, unit
 
 
 @rule("QTA011", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
-def quota_of_nothing(cluster: Cluster) -> Findings:
+def resource_without_quota(cluster: Cluster) -> Findings:
     """A queue covers a resource for which it has no quota and can borrow none.
 
     Kueue never admits a workload that requests the resource.

@@ -5,7 +5,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("KRP013", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/odcrs")
-def half_configured_reservation(cluster: Cluster) -> Findings:
+def incomplete_reservation(cluster: Cluster) -> Findings:
     """A pool has reservations without buying reserved capacity, or buys it without reservations.
 
     Karpenter starts on-demand nodes beside capacity that is already paid for, or starts no nodes. Since Karpenter 1.6

@@ -7,7 +7,7 @@ from gpuc.rules.versions._compatibility import incompatible_components
 
 
 @rule("VER105")
-def kubernetes_without_tables(cluster: Cluster) -> Findings:
+def kubernetes_without_schemas(cluster: Cluster) -> Findings:
     """gpuc has no schemas for the cluster's Kubernetes version.
 
     gpuc could not check any object against the schemas of this version.

@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 
 @rule("POL003")
-def impossible_setting(cluster: Cluster) -> Findings:
+def invalid_setting(cluster: Cluster) -> Findings:
     """A setting of a policy has an invalid value.
 
     The API server refuses the constraint, or the policy compares objects with a value that never matches.

@@ -6,7 +6,7 @@ from gpuc.rules.nodes._images import image_path, is_own_ami
 
 
 @rule("KRP111", source="aws/karpenter-provider-aws v1.14.1 docs, EC2NodeClass amiSelectorTerms")
-def strange_image_version(cluster: Cluster) -> Findings:
+def invalid_image_version(cluster: Cluster) -> Findings:
     """An image version does not have the format of its family.
 
     Karpenter finds no image with this name, and no node starts.
