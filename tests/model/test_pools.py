@@ -46,7 +46,7 @@ def test_a_training_node_keeps_what_kubelet_daemonsets_and_huge_pages_take(prod:
 
 def test_a_pool_of_several_types_promises_the_smallest(prod: Cluster) -> None:
     general = pool(prod, "general")
-    smaller = general.left(general.instances[0])
+    smaller = general.tenant_allocatable(general.instances[0])
     assert general.instances[0].vcpu < general.instances[1].vcpu
     assert general.node["cpu"] == smaller["cpu"]
 
@@ -77,4 +77,4 @@ def test_the_gate_of_late_layouts_is_paid_for_by_its_nodes() -> None:
     models = pool(example("infer-euw1"), "models-a100")
     instance = models.instances[0]
     agents = sum(row.cpu_milli for row in models.daemonsets)
-    assert models.allocatable(instance)["cpu"] - models.left(instance)["cpu"] == agents + 10
+    assert models.allocatable(instance)["cpu"] - models.tenant_allocatable(instance)["cpu"] == agents + 10

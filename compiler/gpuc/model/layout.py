@@ -1,4 +1,4 @@
-"""MIG layouts: whether instances can be placed on a GPU, by an exact search and not by a sum of slices."""
+"""Placement of MIG layouts on a GPU by an exact search. A sum of slices is not enough."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from gpuc.catalog.records import MigProfile, MigProfileSet
 
 
 def place(layout: Mapping[str, int], profiles: MigProfileSet) -> dict[str, list[int]] | None:
-    """Start positions by profile of a layout that fits one GPU, or None where none exists.
+    """Start positions of MIG instances by profile, or None if the layout does not fit on one GPU.
 
-    Every profile has to be one of the set. Placing the largest first keeps the search short: there are at most
-    eight placement units and seven instances.
+    Every profile must be in the profile set. The search places the largest instances first, which keeps it short: a
+    GPU has at most eight placement units and seven instances.
 
     Source: NVIDIA MIG user guide r620, supported placements
     """

@@ -1,4 +1,4 @@
-"""Tenants: their queues and pools, and the most that they can be given."""
+"""Resolves tenants: namespaces, queues and maximum usage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuc.spec.cluster import Spec
 
 
 def resolve_profiles(spec: Spec) -> dict[str, Profile]:
-    """NCCL profile by name."""
+    """NCCL profiles by name."""
     return {
         name: Profile(name, (*SPEC, "nccl", "profiles", name), wanted) for name, wanted in spec.nccl.profiles.items()
     }
