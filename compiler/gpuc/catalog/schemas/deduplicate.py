@@ -1,4 +1,4 @@
-"""Equal parts of schemas written once, under $defs."""
+"""Moves equal parts of schemas to $defs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from gpuc.catalog.schemas.structural import Schema
 
-_WORTHWHILE = 60
-"""Characters from which on a part that is used twice gets a name of its own."""
+_MIN_LENGTH = 60
+"""Minimum length in characters of a part that is moved to $defs."""
 
 
-class Pool:
-    """Schemas whose equal parts are one node, each with the number of places that use it.
+class Deduplicator:
+    """Stores equal parts of schemas once and counts their uses.
 
-    Shapes: add every schema first, then ask `whole` for each of them, then for `definitions`.
+    First add all schemas, then call `expanded` for each of them, then read `definitions`.
     """
 
     def __init__(self) -> None:
@@ -24,10 +24,10 @@ class Pool:
         self._labels: list[str] = []
         self._names: dict[int, str] = {}
         self.definitions: Schema = {}
-        """The shared parts by name, complete after the last `whole`."""
+        """The shared parts by name, complete after the last call of `expanded`."""
 
     def add(self, schema: Schema, label: str) -> int:
-        """Takes a schema in and returns its number; the label names it if it is shared."""
+        """Adds a schema and returns its number. The label becomes the name of the schema in `definitions`."""
         node = {word: self._children(word, value, label) for word, value in sorted(schema.items())}
         text = json.dumps(node, sort_keys=True)
         if text not in self._numbers:
@@ -48,8 +48,8 @@ class Pool:
             return [self.add(part, label) for part in value]
         return value
 
-    def whole(self, number: int) -> Schema:
-        """The schema of that number, with references in the place of its shared parts."""
+    def expanded(self, number: int) -> Schema:
+        """The schema with this number. References replace its shared parts."""
         return {word: self._expand(word, value) for word, value in self._nodes[number].items()}
 
     def _expand(self, word: str, value: Any) -> Any:
@@ -64,8 +64,8 @@ class Pool:
     def _place(self, number: int) -> Schema:
         if number in self._names:
             return {"$ref": f"#/$defs/{self._names[number]}"}
-        schema = self.whole(number)
-        if self._uses[number] < 2 or len(json.dumps(schema)) < _WORTHWHILE:
+        schema = self.expanded(number)
+        if self._uses[number] < 2 or len(json.dumps(schema)) < _MIN_LENGTH:
             return schema
         name = self._label(number)
         self.definitions[name] = schema
@@ -89,8 +89,8 @@ def _numbers(node: Schema) -> list[int]:
     return found
 
 
-def shared(schema: Schema) -> Schema:
-    """One schema with its equal parts under its own $defs."""
-    pool = Pool()
-    root = pool.whole(pool.add(schema, "root"))
-    return {**root, "$defs": pool.definitions} if pool.definitions else root
+def deduplicated(schema: Schema) -> Schema:
+    """A schema with its equal parts in $defs."""
+    deduplicator = Deduplicator()
+    root = deduplicator.expanded(deduplicator.add(schema, "root"))
+    return {**root, "$defs": deduplicator.definitions} if deduplicator.definitions else root
