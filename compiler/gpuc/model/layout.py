@@ -15,23 +15,23 @@ def place(layout: Mapping[str, int], profiles: MigProfileSet) -> dict[str, list[
 
     Source: NVIDIA MIG user guide r620, supported placements
     """
-    wanted = [profiles.profiles[name] for name, count in layout.items() for _ in range(count)]
-    if sum(profile.memory_slices for profile in wanted) > profiles.placement_units:
+    instances = [profiles.profiles[name] for name, count in layout.items() for _ in range(count)]
+    if sum(profile.memory_slices for profile in instances) > profiles.placement_units:
         return None
-    wanted.sort(key=lambda profile: (-profile.size, len(profile.starts), profile.profile))
-    starts = _search(wanted, frozenset(), profiles.placement_units)
+    instances.sort(key=lambda profile: (-profile.size, len(profile.starts), profile.profile))
+    starts = _search(instances, frozenset(), profiles.placement_units)
     if starts is None:
         return None
     found: dict[str, list[int]] = {}
-    for profile, start in zip(wanted, starts, strict=True):
+    for profile, start in zip(instances, starts, strict=True):
         found.setdefault(profile.profile, []).append(start)
     return found
 
 
-def _search(wanted: Sequence[MigProfile], taken: frozenset[int], units: int) -> list[int] | None:
-    if not wanted:
+def _search(instances: Sequence[MigProfile], taken: frozenset[int], units: int) -> list[int] | None:
+    if not instances:
         return []
-    first, *others = wanted
+    first, *others = instances
     for start in first.starts:
         span = frozenset(range(start, start + first.size))
         if max(span) < units and not span & taken:

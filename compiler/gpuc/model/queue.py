@@ -52,7 +52,7 @@ class Queue:
     spec: QueueSpec
     tenant_names: tuple[str, ...]
     cluster_queues: tuple[ClusterQueue, ...]
-    """The ClusterQueue for GPU pools has the name of the queue, the one for general pools has the suffix -cpu."""
+    """The ClusterQueue for GPU pools has the name of the queue; general pools add the suffix -cpu."""
 
     @property
     def shares(self) -> tuple[Share, ...]:

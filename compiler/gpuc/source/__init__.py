@@ -18,7 +18,7 @@ from gpuc.diagnostics.finding import Finding, Mark, Path, StageError
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import OUTSIDE, Layers, is_within, yaml_files
-from gpuc.source.node import Flat
+from gpuc.source.node import PlainData
 
 _kind = re.compile(rb"^kind:[ \t]*['\"]?(Cluster|Layer)['\"]?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 
@@ -62,7 +62,7 @@ def read(root: pathlib.Path, file: str) -> Source:
         raise StageError([OUTSIDE.at((), f"{file} is outside of specs/", mark=Mark(file, 1, 1))])
     layers.gather(file)
     _stop_at_errors(layers)
-    flat = Flat()
+    flat = PlainData()
     tree = flat.add(layers.merged())
     _stop_at_errors(layers)
     files = (layers.order[-1], *layers.order[:-1])

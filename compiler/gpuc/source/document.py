@@ -103,7 +103,7 @@ class _Composer:
             self._add(
                 NOT_A_MAP,
                 root.mark,
-                f"the file is {'a list' if isinstance(root.value, list) else 'one text'}, not a map",
+                f"the file is {'a list' if isinstance(root.value, list) else 'a scalar'}, not a map",
             )
         return None
 

@@ -27,7 +27,7 @@ class Node:
 
 
 @dataclass(slots=True)
-class Flat:
+class PlainData:
     """Plain data of nodes, with the places of all values and keys by path."""
 
     marks: dict[Path, Mark] = field(default_factory=dict)

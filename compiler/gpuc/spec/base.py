@@ -114,7 +114,7 @@ Bytes = Annotated[
 Name = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]*[a-z0-9])?$", max_length=40)]
 """A name that becomes part of object names and label values: lower-case letters, digits and hyphens."""
 
-Words = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
+TextLine = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """Free text on one line."""
 
 LabelValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$", max_length=63)]
@@ -123,5 +123,5 @@ LabelValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0
 Count = Annotated[int, Field(ge=1, le=100_000)]
 """An integer, at least 1."""
 
-Accept = dict[Annotated[str, Field(pattern=r"^[A-Z]{2,4}\d{3}$")], Words]
+Accept = dict[Annotated[str, Field(pattern=r"^[A-Z]{2,4}\d{3}$")], TextLine]
 """Reasons by rule id: findings of that rule are accepted here and below."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpuc.spec.base import Accept, Name, SpecModel, Words
+from gpuc.spec.base import Accept, Name, SpecModel, TextLine
 from gpuc.spec.cloud import Cloud
 from gpuc.spec.platform import Delivery, Kueue, Nccl, Observability, Policy, Releases
 from gpuc.spec.pools import Pool
@@ -24,16 +24,16 @@ class Metadata(SpecModel):
 class Removed(SpecModel):
     """Reasons for removals in one commit instead of two, by name. Only read if `delivery.prune` is confirm."""
 
-    pools: dict[Name, Words] = {}
+    pools: dict[Name, TextLine] = {}
     """Pools that were removed in one commit, with the reason."""
 
-    tenants: dict[Name, Words] = {}
+    tenants: dict[Name, TextLine] = {}
     """Tenants that were removed in one commit together with their namespaces, with the reason."""
 
-    namespaces: dict[Name, Words] = {}
+    namespaces: dict[Name, TextLine] = {}
     """Namespaces of tenants that were removed in one commit, with the reason."""
 
-    queues: dict[Name, Words] = {}
+    queues: dict[Name, TextLine] = {}
     """Queues that were removed in one commit, with the reason."""
 
 

@@ -165,7 +165,7 @@ def _fields_at(path: Path) -> list[str]:
 
 
 def _inside(annotation: Any, step: str | int) -> Any:
-    """The type of the value one step into a model, a map or a list."""
+    """The type of the value at a step of a model, a map or a list."""
     for model in _models(annotation):
         return next((field.annotation for field in model.model_fields.values() if field.alias == step), None)
     for member in (annotation, *get_args(annotation)):

@@ -70,7 +70,7 @@ class Queue(SpecModel):
     """The quota by pool. Kueue tries the pools in this order."""
 
     strategy: Literal["best-effort", "strict"] = "best-effort"
-    """best-effort lets a workload that fits pass an older one that waits. strict is first in, first out."""
+    """best-effort: a workload that fits may pass an older workload that waits. strict: first in, first out."""
 
     weight: Annotated[int, Field(ge=1, le=1000)] = 1
     """The weight of the queue in fair sharing."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpuc.spec.base import Accept, LabelValue, Name, SpecModel, Words
+from gpuc.spec.base import Accept, LabelValue, Name, SpecModel, TextLine
 from gpuc.spec.cloud import Cidr
 
 
@@ -32,7 +32,7 @@ class Egress(SpecModel):
     ports: Ports
     """The ports that pods may call."""
 
-    why: Words
+    why: TextLine
     """The reason for the exception."""
 
 
@@ -45,7 +45,7 @@ class Ingress(SpecModel):
     ports: Ports
     """The ports that the namespace may call."""
 
-    why: Words
+    why: TextLine
     """The reason for the exception."""
 
 

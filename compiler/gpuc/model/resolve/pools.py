@@ -44,50 +44,50 @@ def resolve_pools(
 ) -> dict[str, Pool]:
     """Pools by name. A pool that cannot be resolved is left out and has a finding."""
     pools = {}
-    for name, wanted in spec.pools.items():
+    for name, pool_spec in spec.pools.items():
         path = (*SPEC, "pools", name)
-        pool = _pool(name, wanted, path, spec, components, catalog, findings)
+        pool = _pool(name, pool_spec, path, spec, components, catalog, findings)
         if pool is not None:
             pools[name] = pool
     return pools
 
 
 def _pool(
-    name: str, wanted: PoolSpec, path: Path, spec: Spec, components: dict[str, Release], catalog: Catalog,
+    name: str, pool_spec: PoolSpec, path: Path, spec: Spec, components: dict[str, Release], catalog: Catalog,
     findings: list[Finding],
 ) -> Pool | None:  # fmt: skip
     before = len(findings)
-    instances = _instances(wanted, path, catalog, findings)
+    instances = _instances(pool_spec, path, catalog, findings)
     if not instances or len(findings) > before:
         return None
-    findings.extend(_hardware_findings(wanted, instances, path))
-    image, ami = _image(wanted.image or spec.cloud.aws.image, catalog)
+    findings.extend(_hardware_findings(pool_spec, instances, path))
+    image, ami = _image(pool_spec.image or spec.cloud.aws.image, catalog)
     general = Pool(
         name=name,
         path=path,
-        spec=wanted,
+        spec=pool_spec,
         instances=tuple({instance.type: instance for instance in instances}.values()),
         image=image,
         ami=ami,
-        zones=tuple(wanted.zones or spec.cloud.aws.zones),
+        zones=tuple(pool_spec.zones or spec.cloud.aws.zones),
         dedicated_to=_dedicated_to(name, spec),
         network_policy_engine=spec.cloud.aws.network_policy_engine,
-        daemonsets=_daemonsets(wanted, components, catalog),
+        daemonsets=_daemonsets(pool_spec, components, catalog),
         kubelet=catalog.kubelet,
     )
     if not instances[0].gpu:
         return general if len(findings) == before else None
     gpu = catalog.gpus[instances[0].gpu]
     profiles = catalog.profile_sets.get(gpu.id, NO_MIG)
-    sharing = _sharing(wanted, path, instances, profiles, findings)
+    sharing = _sharing(pool_spec, path, instances, profiles, findings)
     if sharing is None or len(findings) > before:
         return None
     return GpuPool(**{**vars(general), "sharing": sharing}, gpu=gpu, profiles=profiles)
 
 
-def _instances(wanted: PoolSpec, path: Path, catalog: Catalog, findings: list[Finding]) -> tuple[InstanceType, ...]:
+def _instances(pool_spec: PoolSpec, path: Path, catalog: Catalog, findings: list[Finding]) -> tuple[InstanceType, ...]:
     found = []
-    for index, name in enumerate(wanted.instances):
+    for index, name in enumerate(pool_spec.instances):
         where = (*path, "instances", index)
         if name in catalog.unsupported_instances:
             findings.append(
@@ -102,7 +102,7 @@ def _instances(wanted: PoolSpec, path: Path, catalog: Catalog, findings: list[Fi
     return tuple(found)
 
 
-def _hardware_findings(wanted: PoolSpec, instances: tuple[InstanceType, ...], path: Path) -> list[Finding]:
+def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...], path: Path) -> list[Finding]:
     """Findings about instance types with different GPUs, architectures or counts, and about purpose and sharing."""
     first, *others = instances
     findings = []
@@ -113,28 +113,33 @@ def _hardware_findings(wanted: PoolSpec, instances: tuple[InstanceType, ...], pa
             findings.append(HARDWARE.at(where, message))
         elif other.arch != first.arch:
             findings.append(HARDWARE.at(where, f"{other.type} is {other.arch}, but {first.type} is {first.arch}"))
-        elif wanted.sharing and wanted.sharing.mig and wanted.sharing.mig.gpus and other.gpu_count != first.gpu_count:
+        elif (
+            pool_spec.sharing
+            and pool_spec.sharing.mig
+            and pool_spec.sharing.mig.gpus
+            and other.gpu_count != first.gpu_count
+        ):
             counts = f"{other.type} has {other.gpu_count} GPUs, but {first.type} has {first.gpu_count}"
             message = f"{counts}; layouts by GPU number need the same number"
             findings.append(HARDWARE.at(where, message))
-    general = wanted.purpose == "general"
+    general = pool_spec.purpose == "general"
     if general and first.gpu:
         findings.append(HARDWARE.at((*path, "purpose"), f"purpose is general, but {first.type} has GPUs"))
     elif not general and not first.gpu:
-        findings.append(HARDWARE.at((*path, "purpose"), f"purpose is {wanted.purpose}, but {first.type} has no GPU"))
-    if general and wanted.sharing:
+        findings.append(HARDWARE.at((*path, "purpose"), f"purpose is {pool_spec.purpose}, but {first.type} has no GPU"))
+    if general and pool_spec.sharing:
         findings.append(HARDWARE.at((*path, "sharing"), "sharing is not allowed in a general pool, which has no GPUs"))
-    elif not general and first.gpu and not wanted.sharing:
+    elif not general and first.gpu and not pool_spec.sharing:
         message = "sharing is missing; write exclusive, mig, timeSlicing or mps"
         findings.append(HARDWARE.at(path, message))
     return findings
 
 
 def _sharing(
-    wanted: PoolSpec, path: Path, instances: tuple[InstanceType, ...], profiles: MigProfileSet,
+    pool_spec: PoolSpec, path: Path, instances: tuple[InstanceType, ...], profiles: MigProfileSet,
     findings: list[Finding],
 ) -> Sharing | None:  # fmt: skip
-    spec = wanted.sharing
+    spec = pool_spec.sharing
     if spec is None:
         return None
     if spec.time_slicing:
@@ -191,11 +196,13 @@ def _layout_findings(layout: dict[str, int], path: Path, profiles: MigProfileSet
     return []
 
 
-def _image(wanted: ImageSpec, catalog: Catalog) -> tuple[Image, str]:
-    if wanted.alias:
-        return catalog.images[wanted.alias.split("@")[0]], wanted.alias
-    assert wanted.family is not None and wanted.id is not None, "the spec model guarantees an alias, or family and id"
-    return catalog.images[wanted.family.lower()], wanted.id
+def _image(image_spec: ImageSpec, catalog: Catalog) -> tuple[Image, str]:
+    if image_spec.alias:
+        return catalog.images[image_spec.alias.split("@")[0]], image_spec.alias
+    assert image_spec.family is not None and image_spec.id is not None, (
+        "the spec model guarantees an alias, or family and id"
+    )
+    return catalog.images[image_spec.family.lower()], image_spec.id
 
 
 def _dedicated_to(pool: str, spec: Spec) -> str:
@@ -209,11 +216,11 @@ def _dedicated_to(pool: str, spec: Spec) -> str:
     return ""
 
 
-def _daemonsets(wanted: PoolSpec, components: dict[str, Release], catalog: Catalog) -> tuple[Daemonset, ...]:
+def _daemonsets(pool_spec: PoolSpec, components: dict[str, Release], catalog: Catalog) -> tuple[Daemonset, ...]:
     kinds = {"all"}
-    if wanted.purpose != "general":
+    if pool_spec.purpose != "general":
         kinds.add("gpu")
-    if wanted.fabric == "efa":
+    if pool_spec.fabric == "efa":
         kinds.add("efa")
     return tuple(
         row

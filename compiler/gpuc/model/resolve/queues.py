@@ -31,27 +31,27 @@ COHORT_CYCLE = declare_rule(
 def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) -> tuple[Queue, ...]:
     """The queues in the order of the spec."""
     queues = []
-    for name, wanted in spec.queues.items():
+    for name, queue_spec in spec.queues.items():
         path: Path = (*SPEC, "queues", name)
-        for index, tenant in enumerate(wanted.tenants):
+        for index, tenant in enumerate(queue_spec.tenants):
             if tenant not in spec.tenants:
                 findings.append(unknown("tenant", tenant, spec.tenants, (*path, "tenants", index)))
-        if wanted.cohort is not None and wanted.cohort not in spec.cohorts:
-            findings.append(unknown("cohort", wanted.cohort, spec.cohorts, (*path, "cohort")))
+        if queue_spec.cohort is not None and queue_spec.cohort not in spec.cohorts:
+            findings.append(unknown("cohort", queue_spec.cohort, spec.cohorts, (*path, "cohort")))
         shares = []
-        for pool_name, quota in wanted.quota.items():
+        for pool_name, quota in queue_spec.quota.items():
             where = (*path, "quota", pool_name)
             if pool_name not in spec.pools:
                 findings.append(unknown("pool", pool_name, spec.pools, where, on_key=True))
             elif pool_name in pools:  # otherwise the pool itself has a finding
-                share = _share(pools[pool_name], quota, where, wanted.cohort is not None, findings)
+                share = _share(pools[pool_name], quota, where, queue_spec.cohort is not None, findings)
                 shares += [share] if share else []
-        queues.append(Queue(name, path, wanted, tuple(wanted.tenants), _cluster_queues(name, shares)))
+        queues.append(Queue(name, path, queue_spec, tuple(queue_spec.tenants), _cluster_queues(name, shares)))
     return tuple(queues)
 
 
 def _cluster_queues(name: str, shares: list[Share]) -> tuple[ClusterQueue, ...]:
-    """One ClusterQueue for GPU pools and one for general pools. In a common one, CPU work would use GPU nodes."""
+    """A ClusterQueue for GPU pools and another for general pools. A common queue would run CPU work on GPU nodes."""
     gpu = tuple(share for share in shares if share.pool.is_gpu)
     general = tuple(share for share in shares if not share.pool.is_gpu)
     return tuple(ClusterQueue(queue, part) for queue, part in ((name, gpu), (f"{name}-cpu", general)) if part)
@@ -142,10 +142,10 @@ def _shares(pool: Pool, count: int) -> Amounts:
 def resolve_cohorts(spec: Spec, queues: tuple[Queue, ...], findings: list[Finding]) -> tuple[Cohort, ...]:
     """The cohorts in the order of the spec, with the queues of the complete tree of cohorts."""
     roots: dict[str, str] = {}
-    for name, wanted in spec.cohorts.items():
+    for name, cohort_spec in spec.cohorts.items():
         path: Path = (*SPEC, "cohorts", name)
-        if wanted.parent is not None and wanted.parent not in spec.cohorts:
-            findings.append(unknown("cohort", wanted.parent, spec.cohorts, (*path, "parent")))
+        if cohort_spec.parent is not None and cohort_spec.parent not in spec.cohorts:
+            findings.append(unknown("cohort", cohort_spec.parent, spec.cohorts, (*path, "parent")))
             continue
         chain = [name]
         while (parent := spec.cohorts[chain[-1]].parent) in spec.cohorts and parent not in chain:

@@ -36,12 +36,12 @@ def _beyond_lent(queue: Queue, share: Share, quota: Quota, lent: Amounts) -> Fin
         return
     in_nodes = quota.nodes is not None
     for resource in counted(pool):
-        wanted, most = share.borrow[resource], lent.get(resource, 0)
-        if wanted > most:
+        borrowed, most = share.borrow[resource], lent.get(resource, 0)
+        if borrowed > most:
             name = unit(pool, resource, in_nodes=in_nodes)
-            wanted = pieces(pool, resource, wanted, in_nodes=in_nodes)
+            borrowed = pieces(pool, resource, borrowed, in_nodes=in_nodes)
             most = pieces(pool, resource, most, in_nodes=in_nodes)
-            message = f"borrows {wanted} {name} of {pool.name}, but other queues lend at most {most}"
+            message = f"borrows {borrowed} {name} of {pool.name}, but other queues lend at most {most}"
             yield (*path, *_profile(quota, resource)), message, f"write {most}"
             if not isinstance(quota.borrow, dict):
                 return  # the other resources follow from the same number
