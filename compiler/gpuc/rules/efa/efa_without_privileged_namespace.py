@@ -15,5 +15,7 @@ def efa_without_privileged_namespace(cluster: Cluster) -> Findings:
         pools = [pool.name for pool in tenant.pools if pool.has_efa]
         if pools and all(namespace.spec.pod_security != "privileged" for namespace in tenant.namespaces):
             first = tenant.namespaces[0]
-            message = f"{tenant.name} uses {', '.join(pools)} with EFA, but podSecurity of no namespace is privileged"
+            message = (
+                f"{tenant.name} uses EFA pools ({', '.join(pools)}), but podSecurity of no namespace is privileged"
+            )
             yield (*first.path, "podSecurity"), message

@@ -24,4 +24,4 @@ def missing_or_unknown_setting(cluster: Cluster) -> Findings:
             yield (*path, key), f"{name} has no setting {key}; {allowed}", f"remove {key}"
         missing = settings.keys() - given.keys()
         if missing:
-            yield path, f"{name} needs the setting {', '.join(sorted(missing))}"
+            yield path, f"{name} needs a value for {', '.join(sorted(missing))}"

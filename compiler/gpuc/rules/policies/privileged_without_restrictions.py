@@ -24,5 +24,5 @@ def privileged_without_restrictions(cluster: Cluster) -> Findings:
         stage = cluster.policy_stage(policy)
         if stage != "deny":
             key = policy if policy in cluster.spec.policies else "default"
-            message = f"{policy} is at {stage}, but {', '.join(names)} is privileged; expected deny"
+            message = f"{policy} is at {stage}; expected deny, because of privileged namespaces: {', '.join(names)}"
             yield ("spec", "policies", key), message

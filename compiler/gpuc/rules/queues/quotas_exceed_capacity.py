@@ -19,7 +19,7 @@ def quotas_exceed_capacity(cluster: Cluster) -> Findings:
         reported: set[Path] = set()
         for resource in counted(pool):
             most = pool.capacity[resource]
-            promised = sum(share.nominal[resource] for _, share, _ in shares)
+            quota_sum = sum(share.nominal[resource] for _, share, _ in shares)
             running = 0
             for _, share, quota in shares:
                 running += share.nominal[resource]
@@ -27,7 +27,7 @@ def quotas_exceed_capacity(cluster: Cluster) -> Findings:
                     path = leaf(share, quota, resource)
                     if path not in reported:
                         reported.add(path)
-                        total = pieces(pool, resource, promised, in_nodes=in_nodes)
+                        total = pieces(pool, resource, quota_sum, in_nodes=in_nodes)
                         limit = pieces(pool, resource, most, in_nodes=in_nodes)
                         pieces_name = unit(pool, resource, in_nodes=in_nodes)
                         yield path, f"{total} {pieces_name} of {pool.name} promised, at most {limit} can exist"
