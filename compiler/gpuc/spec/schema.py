@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from functools import cache
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -78,5 +79,5 @@ def _attribute_docstrings(node: ast.ClassDef) -> dict[str, str]:
             and isinstance(after, ast.Expr)
             and isinstance(after.value, ast.Constant)
         ):
-            texts[before.target.id] = str(after.value.value)
+            texts[before.target.id] = cleandoc(str(after.value.value))
     return texts
