@@ -1,4 +1,4 @@
-"""Every figure that the catalog carries against the collection of facts that it was built from."""
+"""The catalog equals the collection of facts from which it was built."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpuc.catalog import load
 SHARED = os.environ.get("GPUC_SHARED", "")
 CATALOG = load()
 
-pytestmark = pytest.mark.skipif(not SHARED, reason="GPUC_SHARED is not set: the facts are not at hand")
+pytestmark = pytest.mark.skipif(not SHARED, reason="GPUC_SHARED is not set: the facts are not available")
 
 
 @cache
@@ -25,7 +25,7 @@ def facts(name: str) -> dict[str, Any]:
 
 
 def test_instances_with_gpus() -> None:
-    carried = {
+    rows = {
         row.type: (
             row.family, row.arch, row.gpu, row.gpu_count, row.vcpu, row.memory_mib, row.local_nvme_gb,
             row.network_cards, row.efa, row.pods, row.hourly_usd,
@@ -33,7 +33,7 @@ def test_instances_with_gpus() -> None:
         for row in CATALOG.instances.values()
         if row.gpu
     }  # fmt: skip
-    assert carried.items() >= {
+    assert rows.items() >= {
         row["type"]: (
             row["family"], row["arch"], row["gpu"]["id"], row["gpu"]["count"], row["vcpu"], row["memory_mib"],
             row.get("local_nvme_gb", 0), row["network_cards"], row["efa"]["max_interfaces"],
@@ -44,13 +44,13 @@ def test_instances_with_gpus() -> None:
 
 
 def test_instances_without_gpus() -> None:
-    carried = {
+    rows = {
         row.type: (row.arch, row.vcpu, row.memory_mib, row.pods, row.hourly_usd)
         for row in CATALOG.instances.values()
         if not row.gpu
     }
     assert (
-        carried.items()
+        rows.items()
         >= {
             row["type"]: (row["arch"], row["vcpu"], row["memory_mib"], row["pods"], row["hourly_usd"])
             for row in facts("aws_cpu_instances")["instances"]
@@ -58,19 +58,19 @@ def test_instances_without_gpus() -> None:
     )
 
 
-def test_instances_that_cannot_be_used() -> None:
+def test_unsupported_instances() -> None:
     outside = {row["type"] for row in facts("aws_instances")["instances_outside_describe_table"]}
     assert CATALOG.unsupported_instances.keys() == outside
 
 
 def test_gpus() -> None:
-    carried = {
+    rows = {
         gpu.id: (
             gpu.name, gpu.architecture, gpu.memory_mib, gpu.compute_capability, gpu.min_driver_branch, gpu.confidence,
         )
         for gpu in CATALOG.gpus.values()
     }  # fmt: skip
-    assert carried == {
+    assert rows == {
         row["id"]: (
             row["name"], row["gfd_family"], row.get("gfd_memory_mib"), row["compute_capability"],
             row["min_driver"]["branch"], row["confidence"],
@@ -79,18 +79,18 @@ def test_gpus() -> None:
     }  # fmt: skip
 
 
-def test_names_that_karpenter_gives_to_gpus() -> None:
+def test_gpu_names_of_karpenter() -> None:
     for row in facts("aws_instances")["instances"]:
         assert CATALOG.gpus[row["gpu"]["id"]].karpenter_name == row["gpu"]["karpenter_name"]
 
 
 def test_mig_placements() -> None:
-    carried = {
+    rows = {
         (found.id, row.profile): (row.memory_slices, list(row.starts), row.size, row.smi_id)
         for found in CATALOG.profile_sets.values()
         for row in found.profiles.values()
     }
-    assert carried == {
+    assert rows == {
         (found["id"], row["profile"]): (
             row["memory_slices"], row.get("placement", {}).get("start", []), row.get("placement", {}).get("size", 0),
             row.get("nvidia_smi_profile_id"),
@@ -101,8 +101,8 @@ def test_mig_placements() -> None:
 
 
 def test_boards_of_mig_profile_sets() -> None:
-    carried = {row.id: (list(row.gpus), row.placement_units) for row in CATALOG.profile_sets.values()}
-    assert carried == {row["id"]: (row["gpus"], row.get("placement_units", 0)) for row in facts("mig")["profile_sets"]}
+    rows = {row.id: (list(row.gpus), row.placement_units) for row in CATALOG.profile_sets.values()}
+    assert rows == {row["id"]: (row["gpus"], row.get("placement_units", 0)) for row in facts("mig")["profile_sets"]}
 
 
 def test_types_that_the_device_plugin_serves_have_efa() -> None:
@@ -130,20 +130,20 @@ def test_nccl_variables() -> None:
 
 
 def test_verdicts_on_settings() -> None:
-    carried = {(row.name, row.verdict) for row in CATALOG.nccl.verdicts}
-    wanted = {
+    rows = {(row.name, row.verdict) for row in CATALOG.nccl.verdicts}
+    expected = {
         (name.split("=")[0].split(" ")[0].rstrip("*"), row["verdict"])
         for row in facts("efa_nccl")["environment_verdicts"]
         for name in row["name"].split(", ")
     }
-    # The facts recommend NCCL_DEBUG with WARN in their words; the rows say it by value.
-    assert carried == wanted | {("NCCL_DEBUG", "situational")}
+    # The facts recommend NCCL_DEBUG with WARN in text; the catalog has rows by value.
+    assert rows == expected | {("NCCL_DEBUG", "situational")}
 
 
 def test_xids() -> None:
     sure = {row["xid"] for row in facts("xid_dcgm")["isolate"] if row.get("confidence") != "low"}
-    carried = [row for row in CATALOG.xids.values() if row.isolation == "isolate" and row.confidence != "low"]
-    assert {row.xid for row in carried} == sure
+    rows = [row for row in CATALOG.xids.values() if row.isolation == "isolate" and row.confidence != "low"]
+    assert {row.xid for row in rows} == sure
     assert {row.xid for row in CATALOG.xids.values() if row.isolation == "never"} == {
         row["xid"] for row in facts("xid_dcgm")["never_isolate"]
     }
@@ -151,16 +151,16 @@ def test_xids() -> None:
 
 
 def test_dcgm_metrics() -> None:
-    carried = {row.name: (row.type, row.default) for row in CATALOG.dcgm_metrics.values()}
-    assert carried == {row["name"]: (row["type"], row["default"]) for row in facts("xid_dcgm")["dcgm_metrics"]}
+    rows = {row.name: (row.type, row.default) for row in CATALOG.dcgm_metrics.values()}
+    assert rows == {row["name"]: (row["type"], row["default"]) for row in facts("xid_dcgm")["dcgm_metrics"]}
 
 
 def test_charts() -> None:
-    carried = {
+    rows = {
         row.component: (row.repo, row.chart, row.version, row.namespace) for row in CATALOG.releases["2026.08"].values()
     }
     assert (
-        carried.items()
+        rows.items()
         >= {
             row["component"]: (row["repo"], row["chart"], row["version"], row["namespace"])
             for row in facts("charts")["charts"]
@@ -168,7 +168,7 @@ def test_charts() -> None:
     )
 
 
-def test_versions_that_go_together() -> None:
+def test_compatible_versions() -> None:
     compat = facts("compat")
     release = CATALOG.releases["2026.08"]
     karpenter = next(row for row in compat["karpenter_kubernetes"] if row["karpenter"] == "1.14.x")

@@ -1,4 +1,4 @@
-"""MIG profiles against the geometry of their boards: placements are searched, not summed."""
+"""MIG profiles fit the geometry of their GPU boards."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from gpuc.catalog.records import MigProfile, MigProfileSet
 Instance = tuple[str, int, int]
 """Profile, first placement unit, placement units."""
 
-SETS = {found.id: found for found in load().profile_sets.values()}
-PROFILES = [profile for found in SETS.values() for profile in found.profiles.values()]
-PLACED = [found for found in SETS.values() if found.placement_units]
+SETS = {profile_set.id: profile_set for profile_set in load().profile_sets.values()}
+PROFILES = [profile for profile_set in SETS.values() for profile in profile_set.profiles.values()]
+PLACED = [profile_set for profile_set in SETS.values() if profile_set.placement_units]
 GFD = re.compile(r"([1-9])g\.(\d+)gb(\+me\.all|\+me|\+gfx|-me)?")
-SEVEN = [found for found in SETS.values() if any(name.startswith("7g.") for name in found.profiles)]
+SEVEN = [profile_set for profile_set in SETS.values() if any(name.startswith("7g.") for name in profile_set.profiles)]
 
-by_id = pytest.mark.parametrize("found", SETS.values(), ids=SETS)
+by_id = pytest.mark.parametrize("profile_set", SETS.values(), ids=SETS)
 by_profile = pytest.mark.parametrize("profile", PROFILES, ids=[f"{p.set}:{p.profile}" for p in PROFILES])
 
 
-def overlap(one: Instance, other: Instance) -> bool:
-    return one[1] < other[1] + other[2] and other[1] < one[1] + one[2]
+def overlap(first: Instance, second: Instance) -> bool:
+    return first[1] < second[1] + second[2] and second[1] < first[1] + first[2]
 
 
 def layouts(choices: list[Instance]) -> set[frozenset[Instance]]:
-    """Every set of instances that do not overlap, the empty one too."""
+    """All sets of instances without overlap, including the empty set."""
     found: set[frozenset[Instance]] = {frozenset()}
     for choice in choices:
         found |= {layout | {choice} for layout in found if not any(overlap(choice, other) for other in layout)}
@@ -35,7 +35,7 @@ def layouts(choices: list[Instance]) -> set[frozenset[Instance]]:
 
 
 def maximal(choices: list[Instance]) -> set[frozenset[Instance]]:
-    """The layouts to which no further instance can be added."""
+    """The layouts to which no instance can be added."""
     return {
         layout
         for layout in layouts(choices)
@@ -43,23 +43,23 @@ def maximal(choices: list[Instance]) -> set[frozenset[Instance]]:
     }
 
 
-def instances(found: MigProfileSet, *, double_memory: bool) -> list[Instance]:
+def instances(profile_set: MigProfileSet, *, double_memory: bool) -> list[Instance]:
     return [
         (profile.profile, start, profile.size)
-        for name, profile in found.profiles.items()
+        for name, profile in profile_set.profiles.items()
         if not profile.media and (double_memory or not name.startswith("1g.") or profile.memory_slices != 2)
         for start in profile.starts
     ]
 
 
-@pytest.mark.parametrize("found", SEVEN, ids=lambda found: found.id)
-def test_a_seven_slice_board_has_nineteen_maximal_layouts(found: MigProfileSet) -> None:
-    assert len(maximal(instances(found, double_memory=False))) == 19
-    assert len(maximal(instances(found, double_memory=True))) == 78
+@pytest.mark.parametrize("profile_set", SEVEN, ids=lambda profile_set: profile_set.id)
+def test_a_seven_slice_board_has_nineteen_maximal_layouts(profile_set: MigProfileSet) -> None:
+    assert len(maximal(instances(profile_set, double_memory=False))) == 19
+    assert len(maximal(instances(profile_set, double_memory=True))) == 78
 
 
 @by_profile
-def test_placements_lie_on_the_board_and_are_known_together(profile: MigProfile) -> None:
+def test_placements_are_on_the_board_and_complete(profile: MigProfile) -> None:
     board = SETS[profile.set]
     assert bool(profile.starts) == bool(profile.size) == bool(board.placement_units)
     assert all(0 <= start <= board.placement_units - profile.size for start in profile.starts)
@@ -68,21 +68,21 @@ def test_placements_lie_on_the_board_and_are_known_together(profile: MigProfile)
 
 
 @by_profile
-def test_the_profile_name_says_its_media_engines(profile: MigProfile) -> None:
+def test_the_profile_name_contains_its_media_engines(profile: MigProfile) -> None:
     named = GFD.fullmatch(profile.profile)
     assert named
     assert profile.media == (named[3] or "").replace("+gfx", "").removeprefix("+")
 
 
-@pytest.mark.parametrize("found", PLACED, ids=lambda found: found.id)
-def test_the_memory_in_a_name_is_its_share_of_the_board(found: MigProfileSet) -> None:
-    largest = max(int(named[2]) for name in found.profiles if (named := GFD.fullmatch(name)))
-    for profile in found.profiles.values():
+@pytest.mark.parametrize("profile_set", PLACED, ids=lambda profile_set: profile_set.id)
+def test_the_memory_in_a_name_is_the_part_of_the_board(profile_set: MigProfileSet) -> None:
+    largest = max(int(named[2]) for name in profile_set.profiles if (named := GFD.fullmatch(name)))
+    for profile in profile_set.profiles.values():
         named = GFD.fullmatch(profile.profile)
         assert named
-        assert abs(int(named[2]) - largest * profile.memory_slices / found.memory_slices) < 1
+        assert abs(int(named[2]) - largest * profile.memory_slices / profile_set.memory_slices) < 1
 
 
-def test_one_name_means_different_things_on_different_boards() -> None:
+def test_a_profile_name_has_different_placements_on_different_boards() -> None:
     assert len(SETS["a100-40gb"].profiles["1g.10gb"].starts) == 4
     assert len(SETS["a100-80gb"].profiles["1g.10gb"].starts) == 7

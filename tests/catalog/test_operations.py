@@ -1,4 +1,4 @@
-"""Tables of versions, NCCL, XIDs, metrics and the kubelet: what must hold between them."""
+"""Consistency of the tables of versions, NCCL, XIDs and metrics."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def test_a_newer_kubernetes_never_needs_an_older_controller() -> None:
         assert not older.gpu_operator_min or number(older.gpu_operator_min) <= number(newer.gpu_operator_min)
 
 
-def test_the_release_set_runs_on_the_newest_kubernetes_version_that_is_recorded() -> None:
+def test_the_release_set_runs_on_the_newest_kubernetes_version() -> None:
     newest = max(CATALOG.kubernetes.values(), key=lambda row: number(row.version))
     release = CATALOG.releases["2026.08"]
     assert number(release["karpenter"].version) >= number(newest.karpenter_min)
     assert number(release["gpu-operator"].version.removeprefix("v")) >= number(newest.gpu_operator_min)
 
 
-def test_verdicts_speak_about_known_variables() -> None:
+def test_verdicts_are_about_known_variables() -> None:
     elsewhere = ("FI_", "RDMAV_", "OFI_NCCL_RDMA_", "OFI_NCCL_ENDPOINT_PER_COMM")
     undocumented = {"NCCL_NVLS_CHUNKSIZE", "NCCL_NVLSTREE_MAX_CHUNKSIZE", "NCCL_SHM_USE_CUDA_MEMCPY"}
     for row in CATALOG.nccl.verdicts:
@@ -55,9 +55,9 @@ def test_a_verdict_matches_name_value_and_prefix(name: str, value: str, verdicts
     assert [row.verdict for row in CATALOG.nccl.verdicts if row.matches(name, value)] == verdicts
 
 
-def test_xids_that_isolate_are_no_faults_of_applications() -> None:
-    sure = {row.xid for row in CATALOG.xids.values() if row.isolation == "isolate" and row.confidence != "low"}
-    assert {48, 74, 79, 95, 119, 120, 140} <= sure
+def test_xids_of_applications_do_not_isolate_nodes() -> None:
+    isolating = {row.xid for row in CATALOG.xids.values() if row.isolation == "isolate" and row.confidence != "low"}
+    assert {48, 74, 79, 95, 119, 120, 140} <= isolating
     assert {13, 31, 43, 45} <= {row.xid for row in CATALOG.xids.values() if row.isolation == "never"}
 
 
@@ -73,6 +73,6 @@ def test_the_default_list_has_no_ecc_counter() -> None:
     assert not [name for name in defaults if "ECC" in name]
 
 
-def test_hugepages_of_a_pod_fit_into_what_images_allocate() -> None:
+def test_hugepages_of_a_pod_fit_into_the_pages_of_images() -> None:
     for image in CATALOG.images.values():
         assert not image.efa_hugepages_2mi or CATALOG.nccl.pod.hugepages_mib <= image.efa_hugepages_2mi * 2

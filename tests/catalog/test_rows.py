@@ -1,4 +1,4 @@
-"""The data of the catalog as a set: every table typed, sourced, unique and sorted."""
+"""The JSON files of the catalog: rows are typed, unique and sorted, and have sources."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rows(table: tuple[str, str]) -> list[dict[str, Any]]:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a JSON value is of the type that the record's field declares."""
+    """Whether a JSON value has the declared type of a record's field."""
     if get_origin(hint) in (Union, UnionType):
         return any(fits(value, branch) for branch in get_args(hint))
     if get_origin(hint) is Literal:
@@ -68,7 +68,7 @@ def test_every_table_of_every_file_has_a_type() -> None:
 
 
 @tables
-def test_rows_have_the_fields_of_their_record_in_its_types(table: tuple[str, str]) -> None:
+def test_rows_have_the_fields_and_types_of_their_record(table: tuple[str, str]) -> None:
     kind = TABLES[table][0]
     hints = get_type_hints(kind)
     assert rows(table)
@@ -79,14 +79,14 @@ def test_rows_have_the_fields_of_their_record_in_its_types(table: tuple[str, str
 
 @tables
 def test_every_column_is_read_by_the_compiler(table: tuple[str, str]) -> None:
-    """Beside the key of a row, and `source` and `confidence`, which are for people who change the row."""
+    """Except keys, `source` and `confidence`, which are for people who change the row."""
     kind, keys = TABLES[table]
     columns = {field.name for field in fields(kind)} - {"source", "confidence", *keys}
     assert [name for name in sorted(columns) if not re.search(rf"\.{name}\b", CODE)] == []
 
 
 @tables
-def test_a_default_is_never_spelled_out(table: tuple[str, str]) -> None:
+def test_rows_omit_defaults(table: tuple[str, str]) -> None:
     defaults = {field.name: field.default for field in fields(TABLES[table][0]) if has_default(field)}
     assert not [row for row in rows(table) for key in row if key in defaults and row[key] == defaults[key]]
 
@@ -101,14 +101,14 @@ def test_keys_are_unique_and_rows_sorted(table: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
-def test_sources_resolve_and_each_is_used(name: str) -> None:
-    every = [row for found in FILES[name].values() if isinstance(found, list) for row in found]
-    assert {key for row in every for key in row.get("source", ())} == set(FILES[name]["sources"])
+def test_sources_exist_and_are_used(name: str) -> None:
+    all_rows = [row for found in FILES[name].values() if isinstance(found, list) for row in found]
+    assert {key for row in all_rows for key in row.get("source", ())} == set(FILES[name]["sources"])
 
 
 @tables
-def test_every_row_names_a_source(table: tuple[str, str]) -> None:
-    if table != ("mig", "profiles"):  # a profile's sources are those of its set
+def test_every_row_has_a_source(table: tuple[str, str]) -> None:
+    if table != ("mig", "profiles"):  # the profile set has the sources of its profiles
         assert all(row["source"] for row in rows(table))
 
 

@@ -1,4 +1,4 @@
-"""MIG layouts: found exactly where a placement exists, against a search that tries everything."""
+"""The search for MIG placements agrees with an exhaustive search."""
 
 from itertools import combinations_with_replacement, product
 
@@ -13,7 +13,7 @@ PLACED = sorted(gpu for gpu, profiles in load().profile_sets.items() if profiles
 
 
 def exhaustive(layout: dict[str, int], gpu: str) -> bool:
-    """Whether any choice of starts leaves no unit covered twice."""
+    """Whether a choice of start positions without overlap exists."""
     profiles = load().profile_sets[gpu]
     wanted = [profiles.profiles[name] for name, count in layout.items() for _ in range(count)]
     for starts in product(*(profile.starts for profile in wanted)):
@@ -47,14 +47,14 @@ def test_known_layouts(gpu: str, layout: dict[str, int], fits: bool) -> None:
 
 
 @given(st.sampled_from(PLACED), st.data())
-def test_the_search_agrees_with_trying_everything(gpu: str, data: st.DataObject) -> None:
+def test_the_search_agrees_with_an_exhaustive_search(gpu: str, data: st.DataObject) -> None:
     profiles = load().profile_sets[gpu].profiles
     names = data.draw(st.lists(st.sampled_from(sorted(profiles)), min_size=1, max_size=5))
     layout = {name: names.count(name) for name in names}
     assert (place(layout, load().profile_sets[gpu]) is not None) == exhaustive(layout, gpu)
 
 
-def test_placements_start_where_profiles_may_and_never_overlap() -> None:
+def test_placements_have_allowed_starts_and_no_overlap() -> None:
     for gpu in PLACED:
         profiles = load().profile_sets[gpu]
         for pair in combinations_with_replacement(sorted(profiles.profiles), 2):

@@ -1,4 +1,4 @@
-"""What a node leaves for pods: every published figure, exactly."""
+"""The predicted allocatable resources equal all published figures."""
 
 import pytest
 
@@ -17,7 +17,7 @@ PUBLISHED = [
     ("p5en.48xlarge", 191450, 1937332),
     ("p6-b200.48xlarge", 191450, 1937332),
 ]
-"""(instance type, CPU in millicores, memory in MiB) that are left for pods.
+"""Instance type, allocatable CPU in millicores, allocatable memory in MiB.
 
 Source: aws/karpenter-provider-aws v1.14.1 website/content/en/preview/reference/instance-types.md
 """
@@ -25,13 +25,13 @@ Source: aws/karpenter-provider-aws v1.14.1 website/content/en/preview/reference/
 
 @pytest.mark.parametrize(("instance", "cpu_milli", "memory_mib"), PUBLISHED)
 def test_the_prediction_equals_the_published_figure(instance: str, cpu_milli: int, memory_mib: int) -> None:
-    left = predicted_allocatable(load().instances[instance], load().kubelet, 20 * GIB)
-    assert left["cpu"] == cpu_milli
-    assert left["memory"] == memory_mib * MIB
-    assert left["ephemeral-storage"] == 17 * GIB, "Karpenter's figure for its default volume of 20Gi"
+    allocatable = predicted_allocatable(load().instances[instance], load().kubelet, 20 * GIB)
+    assert allocatable["cpu"] == cpu_milli
+    assert allocatable["memory"] == memory_mib * MIB
+    assert allocatable["ephemeral-storage"] == 17 * GIB, "Karpenter's prediction for its default volume of 20Gi"
 
 
-def test_what_the_node_class_reserves_is_gone_from_cpu_alone() -> None:
+def test_reserved_system_cpu_reduces_only_cpu() -> None:
     instance = load().instances["p5.48xlarge"]
     plain = predicted_allocatable(instance, load().kubelet, 20 * GIB)
     reserved = predicted_allocatable(instance, load().kubelet, 20 * GIB, system_cpu_milli=1000)

@@ -1,4 +1,4 @@
-"""What pools advertise and leave to tenants, by arithmetic done here from the hardware alone."""
+"""Advertised and allocatable resources, labels and taints of pools, compared with independent arithmetic."""
 
 import pytest
 
@@ -37,44 +37,44 @@ def test_advertised(cluster: str, name: str, advertised: dict[str, int]) -> None
     assert found.advertised(found.instances[0]) == advertised
 
 
-def test_a_training_node_keeps_what_kubelet_daemonsets_and_huge_pages_take(prod: Cluster) -> None:
+def test_kubelet_daemonsets_and_huge_pages_reduce_a_training_node(prod: Cluster) -> None:
     node = pool(prod, "train-h100").node
     daemonsets = prod.catalog.daemonsets
     assert node["cpu"] == 191450 - 1000 - sum(row.cpu_milli for row in daemonsets)
     assert node["memory"] == (1938410 - 10256 - sum(row.memory_mib for row in daemonsets)) * MIB
 
 
-def test_a_pool_of_several_types_promises_the_smallest(prod: Cluster) -> None:
+def test_a_pool_with_several_types_counts_the_smallest(prod: Cluster) -> None:
     general = pool(prod, "general")
-    smaller = general.left(general.instances[0])
+    smaller = general.tenant_allocatable(general.instances[0])
     assert general.instances[0].vcpu < general.instances[1].vcpu
     assert general.node["cpu"] == smaller["cpu"]
 
 
-def test_startup_taints_stand_only_where_the_operator_cuts_the_gpus() -> None:
+def test_layout_taints_are_only_on_pools_with_mig_by_the_operator() -> None:
     with_gate = {(name, pool.name) for name in EXAMPLES for pool in example(name).pools if pool.layout_taints}
     assert with_gate == {("infer-euw1", "models-a100")}
 
 
-def test_labels_of_nodes_that_cut_themselves_do_not_call_the_mig_manager(prod: Cluster) -> None:
+def test_the_mig_manager_label_is_only_on_pools_with_mig_by_the_operator(prod: Cluster) -> None:
     assert all("nvidia.com/mig.config" not in pool.labels for pool in prod.pools)
     models = pool(example("infer-euw1"), "models-a100")
     assert models.labels["nvidia.com/mig.config"] == "gpuc-models-a100"
 
 
-def test_dedicated_pools_carry_their_tenants_taint(prod: Cluster) -> None:
+def test_dedicated_pools_have_the_taint_of_their_tenant(prod: Cluster) -> None:
     tainted = {pool.name: pool.dedicated_to for pool in prod.pools if pool.dedicated_to}
     assert tainted == {"embed-l40s": "platform-ml"}
 
 
-def test_nodes_that_cilium_connects_wait_for_its_agent() -> None:
+def test_nodes_with_cilium_wait_for_its_agent() -> None:
     keys = {taint.key for pool in example("train-usw2").pools for taint in pool.startup_taints}
     assert keys == {"node.cilium.io/agent-not-ready"}
     assert all(not pool.startup_taints for pool in example("prod-use1").pools)
 
 
-def test_the_gate_of_late_layouts_is_paid_for_by_its_nodes() -> None:
+def test_the_requests_of_the_layout_gate_are_subtracted() -> None:
     models = pool(example("infer-euw1"), "models-a100")
     instance = models.instances[0]
     agents = sum(row.cpu_milli for row in models.daemonsets)
-    assert models.allocatable(instance)["cpu"] - models.left(instance)["cpu"] == agents + 10
+    assert models.allocatable(instance)["cpu"] - models.tenant_allocatable(instance)["cpu"] == agents + 10

@@ -1,4 +1,4 @@
-"""Quotas as vectors: the spec's units against arithmetic done here."""
+"""Quotas of queues as resources, compared with independent arithmetic."""
 
 import pytest
 
@@ -8,14 +8,14 @@ from tests.conftest import EXAMPLES, example
 
 
 def cluster_queue(cluster: Cluster, name: str) -> ClusterQueue:
-    return next(one for queue in cluster.queues for one in queue.cluster_queues if one.name == name)
+    return next(part for queue in cluster.queues for part in queue.cluster_queues if part.name == name)
 
 
 def share(cluster: Cluster, queue: str, pool: str) -> Share:
-    return next(one for one in cluster_queue(cluster, queue).shares if one.pool.name == pool)
+    return next(share for share in cluster_queue(cluster, queue).shares if share.pool.name == pool)
 
 
-def test_nodes_become_all_resources_of_the_nodes(prod: Cluster) -> None:
+def test_a_quota_in_nodes_covers_all_resources_of_the_nodes(prod: Cluster) -> None:
     found = share(prod, "research", "train-h100")
     assert found.nominal == {name: 10 * amount for name, amount in found.pool.node.items()}
     assert found.nominal["nvidia.com/gpu"] == 80
@@ -24,15 +24,15 @@ def test_nodes_become_all_resources_of_the_nodes(prod: Cluster) -> None:
     assert found.lend is not None and found.lend["nvidia.com/gpu"] == 32
 
 
-def test_all_is_no_limit_of_its_own(prod: Cluster) -> None:
+def test_all_means_no_limit(prod: Cluster) -> None:
     found = share(prod, "research", "batch-a100")
     assert found.borrow is None and found.lend is None
 
 
-def test_slices_carry_their_part_of_the_node(prod: Cluster) -> None:
+def test_a_quota_in_slices_includes_their_part_of_the_node(prod: Cluster) -> None:
     found = share(prod, "search", "serve-a100")
     node = found.pool.node
-    # Per GPU an eighth of the node; of that 4/8, 2/8 and 1/8, each slice rounded down by itself.
+    # A GPU has an eighth of the node; slices have 4/8, 2/8 and 1/8 of it. Each slice is rounded down.
     cpu = 32 * (node["cpu"] * 4 // 64) + 32 * (node["cpu"] * 2 // 64) + 64 * (node["cpu"] // 64)
     assert found.nominal["cpu"] == cpu
     memory = sum(count * (node["memory"] * part // 64 // MIB) for count, part in ((32, 4), (32, 2), (64, 1)))
@@ -40,21 +40,21 @@ def test_slices_carry_their_part_of_the_node(prod: Cluster) -> None:
     assert found.nominal["nvidia.com/mig-2g.20gb"] == 32
 
 
-def test_whole_gpus_beside_slices_carry_an_eighth_each(prod: Cluster) -> None:
+def test_whole_gpus_beside_slices_include_an_eighth_of_the_node(prod: Cluster) -> None:
     found = share(prod, "research", "lab-h100")
     node = found.pool.node["cpu"]
     assert found.nominal["nvidia.com/gpu"] == 4
     assert found.nominal["cpu"] == 4 * node // 8 + 56 * (node // 64) + 8 * (node * 4 // 64)
 
 
-def test_shares_carry_their_part_of_the_node(prod: Cluster) -> None:
+def test_a_quota_in_gpu_shares_includes_their_part_of_the_node(prod: Cluster) -> None:
     found = share(prod, "research", "dev-l4")
     assert found.nominal["nvidia.com/gpu.shared"] == 96
     assert found.nominal["cpu"] == 96 * (found.pool.node["cpu"] // 16)
 
 
-def test_general_pools_stand_in_a_queue_of_their_own(prod: Cluster) -> None:
-    names = [one.name for queue in prod.queues for one in queue.cluster_queues]
+def test_general_pools_have_a_separate_cluster_queue(prod: Cluster) -> None:
+    names = [part.name for queue in prod.queues for part in queue.cluster_queues]
     assert names == ["research", "research-cpu", "search", "search-cpu", "platform-ml"]
     assert [pool.name for pool in cluster_queue(prod, "research-cpu").pools] == ["general"]
 
@@ -64,7 +64,7 @@ def test_without_a_cohort_nothing_is_borrowed_or_lent(prod: Cluster) -> None:
     assert set((found.borrow or {}).values()) == {0} and set((found.lend or {}).values()) == {0}
 
 
-def test_a_tenants_ceiling_is_its_own_and_what_others_really_lend(prod: Cluster) -> None:
+def test_the_ceiling_of_a_tenant_is_its_quota_and_what_others_lend(prod: Cluster) -> None:
     research = next(tenant for tenant in prod.tenants if tenant.name == "research")
     train = (10 + min(6, 6)) * 8
     batch = (4 + 4) * 8
@@ -72,7 +72,7 @@ def test_a_tenants_ceiling_is_its_own_and_what_others_really_lend(prod: Cluster)
     assert research.ceiling["nvidia.com/gpu"] == train + batch + lab
 
 
-def test_what_others_lend_does_not_depend_on_what_a_queue_may_borrow(prod: Cluster) -> None:
+def test_lent_quota_does_not_depend_on_the_borrowing_limit(prod: Cluster) -> None:
     found = {queue.name: queue for queue in prod.queues}
     train = share(prod, "search", "train-h100")
     assert prod.lent(found["search"], train)["nvidia.com/gpu"] == 4 * 8, "research lends four nodes"
@@ -81,7 +81,7 @@ def test_what_others_lend_does_not_depend_on_what_a_queue_may_borrow(prod: Clust
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_no_pool_is_promised_twice(name: str) -> None:
+def test_quotas_do_not_exceed_the_capacity_of_pools(name: str) -> None:
     cluster = example(name)
     for pool in cluster.pools:
         shares = [share for queue in cluster.queues for share in queue.shares if share.pool is pool]

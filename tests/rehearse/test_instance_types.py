@@ -40,4 +40,4 @@ def test_capacity_less_all_daemonsets_is_what_is_left(name: str) -> None:
             spec = reserve.get(f"node-reserve-{pool.name}-{instance.type.replace('.', '-')}")
             asked = milli(spec["containers"][0]["resources"]["requests"].get("cpu", "0")) if spec else 0
             left = told[instance.type] - OVERHEAD_CPU_MILLI - own(pool) - asked
-            assert left == pool.left(instance)[CPU], (pool.name, instance.type)
+            assert left == pool.tenant_allocatable(instance)[CPU], (pool.name, instance.type)

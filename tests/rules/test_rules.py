@@ -1,7 +1,7 @@
-"""Every rule has a case file that shows it: what passes, and what is found at exactly the marked line.
+"""Every rule has a case file with specs that pass and specs with findings at exactly the marked lines.
 
-A case file holds specs, divided by `---`. Each extends an archetype and says only what differs. A line that ends with
-`#! ID` has to get exactly the finding ID, and no other line any; a spec without a mark is a good one.
+A case file holds specs, divided by `---`. Each spec extends an archetype and contains only the differences. A line that
+ends with `#! ID` must get exactly one finding, with this id; other lines must get none. A spec without a mark passes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RULES = ROOT / "compiler/gpuc/rules"
 ARCHETYPES = sorted((RULES / "archetypes").glob("*.yaml"))
 CASES = sorted(file for file in RULES.glob("*/*.yaml") if file.parent.name != "archetypes")
 RESOLVE = sorted((ROOT / "compiler/gpuc/model/resolve").glob("*.yaml"))
-"""Cases of what resolve finds, before there is a cluster for rules."""
+"""Cases of the rules that `resolve` checks before a cluster exists."""
 MODULES = sorted(file for file in RULES.glob("*/*.py") if not file.name.startswith("_"))
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
@@ -46,8 +46,8 @@ BAD = [spec for spec in SPECS if MARK.search(str(spec.values[0])) and "accept:" 
 rules.RULES.discover()
 
 
-def judged(folder: Path, text: str) -> tuple[Source, list[Finding]]:
-    """The one cluster of a fleet, and what the rules say of it that it does not accept."""
+def check_case(folder: Path, text: str) -> tuple[Source, list[Finding]]:
+    """The source of a case, and its findings without the accepted ones."""
     (folder / "specs").mkdir()
     for file in ARCHETYPES:
         (folder / "specs" / file.name).write_text(file.read_text())
@@ -61,19 +61,19 @@ def judged(folder: Path, text: str) -> tuple[Source, list[Finding]]:
 
 
 @pytest.mark.parametrize("text", SPECS + specs(RESOLVE))
-def test_findings_stand_at_their_marks(text: str, tmp_path: Path) -> None:
-    source, findings = judged(tmp_path, text)
+def test_findings_are_at_their_marks(text: str, tmp_path: Path) -> None:
+    source, findings = check_case(tmp_path, text)
     lines = enumerate(text.splitlines(), 1)
-    wanted = [("specs/case.yaml", number, found[1]) for number, line in lines if (found := MARK.search(line))]
+    expected = [("specs/case.yaml", number, mark[1]) for number, line in lines if (mark := MARK.search(line))]
     marks = [(source.locate(finding.path), finding.id) for finding in findings]
-    assert sorted((mark.file, mark.line, id_) for mark, id_ in marks) == wanted, findings
+    assert sorted((mark.file, mark.line, id_) for mark, id_ in marks) == expected, findings
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_a_reason_silences(text: str, tmp_path: Path) -> None:
-    """And it is used: an acceptance that silences nothing would be a finding itself."""
+def test_an_accepted_finding_is_not_reported(text: str, tmp_path: Path) -> None:
+    """An entry in `accept` that matches no finding would be a finding itself."""
     reasons = "".join(f"    {id_}: known\n" for id_ in sorted(set(MARK.findall(text))))
-    _, findings = judged(tmp_path, re.sub(r"^spec:\n", f"spec:\n  accept:\n{reasons}", text, flags=re.MULTILINE))
+    _, findings = check_case(tmp_path, re.sub(r"^spec:\n", f"spec:\n  accept:\n{reasons}", text, flags=re.MULTILINE))
     assert findings == []
 
 
@@ -91,13 +91,13 @@ def test_every_rule_has_a_case_and_every_case_a_rule() -> None:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda file: file.stem)
-def test_a_rule_is_named_told_and_shown(module: Path) -> None:
-    """The function is called like its file; its docstring has a title and a reason; its case shows its id alone."""
-    text = importlib.import_module(f"gpuc.rules.{module.parent.name}.{module.stem}")
-    fault = getattr(text, module.stem).rule
-    assert fault.title.endswith(".")
-    assert fault.why.endswith(".")
+def test_a_rule_has_a_name_a_title_a_reason_and_a_case(module: Path) -> None:
+    """The function has the name of its file, the docstring a title and a reason, and the case file only this id."""
+    imported = importlib.import_module(f"gpuc.rules.{module.parent.name}.{module.stem}")
+    rule = getattr(imported, module.stem).rule
+    assert rule.title.endswith(".")
+    assert rule.why.endswith(".")
     case = module.with_suffix(".yaml").read_text()
     (id_,) = set(MARK.findall(case))
-    assert id_ == fault.id
+    assert id_ == rule.id
     assert any(not MARK.search(spec) for spec in case.split("---\n")), "no good spec in the case file"

@@ -1,4 +1,4 @@
-"""Whatever bytes stand in a spec, reading it returns or stops with findings that have a place."""
+"""For any bytes, reading a spec either succeeds or reports findings with a place."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def root() -> Iterator[pathlib.Path]:
         yield pathlib.Path(folder)
 
 
-def reads_or_tells(root: pathlib.Path, data: bytes) -> bool:
+def reads_or_reports(root: pathlib.Path, data: bytes) -> bool:
     (root / "specs/a.yaml").write_bytes(data)
     lines = data.count(b"\n") + data.count(b"\r") + 1
     try:
@@ -48,20 +48,20 @@ def reads_or_tells(root: pathlib.Path, data: bytes) -> bool:
 @given(st.binary(max_size=200))
 @settings(max_examples=300)
 def test_random_bytes(root: pathlib.Path, data: bytes) -> None:
-    assert reads_or_tells(root, data)
+    assert reads_or_reports(root, data)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=25))
 @settings(max_examples=600)
 def test_random_yaml(root: pathlib.Path, pieces: list[str]) -> None:
-    assert reads_or_tells(root, "".join(pieces).encode())
+    assert reads_or_reports(root, "".join(pieces).encode())
 
 
 @given(st.integers(0, len(REFERENCE)), st.integers(0, 30), st.one_of(st.binary(max_size=6), st.sampled_from(PIECES)))
 @settings(max_examples=60)
 def test_a_mutated_reference_spec(root: pathlib.Path, start: int, length: int, new: str | bytes) -> None:
     middle = new if isinstance(new, bytes) else new.encode()
-    assert reads_or_tells(root, REFERENCE[:start] + middle + REFERENCE[start + length :])
+    assert reads_or_reports(root, REFERENCE[:start] + middle + REFERENCE[start + length :])
 
 
 def test_marks_agree_with_two_other_parsers() -> None:
@@ -70,6 +70,6 @@ def test_marks_agree_with_two_other_parsers() -> None:
     def places(found: Iterator[object]) -> list[tuple[str, int, int, object]]:
         return [(type(e).__name__, e.start_mark.line, e.start_mark.column, getattr(e, "value", None)) for e in found]  # type: ignore[attr-defined]
 
-    ours = places(events(text, "specs/a.yaml"))
-    assert ours == places(YAML(typ="safe", pure=True).parse(text))
-    assert ours == places(yaml.parse(text, Loader=yaml.SafeLoader))
+    actual = places(events(text, "specs/a.yaml"))
+    assert actual == places(YAML(typ="safe", pure=True).parse(text))
+    assert actual == places(yaml.parse(text, Loader=yaml.SafeLoader))

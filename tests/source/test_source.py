@@ -1,4 +1,4 @@
-"""A source knows where everything was written, through layers too, and refuses what readers disagree about."""
+"""Reading specs: places of all values, merged layers, and refusal of YAML that parsers read differently."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\n"
 LAYER = "apiVersion: gpuc.dev/v1alpha1\nkind: Layer\n"
 
 
-def fleet(tmp_path: pathlib.Path, **files: str | bytes) -> pathlib.Path:
-    """A root with specs/<name>.yaml for each keyword; __ in a name is a folder."""
+def write_specs(tmp_path: pathlib.Path, **files: str | bytes) -> pathlib.Path:
+    """Writes specs/<name>.yaml for each keyword argument. __ in a name separates folders."""
     for name, text in files.items():
         place = tmp_path / "specs" / f"{name.replace('__', '/')}.yaml"
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -26,7 +26,7 @@ def fleet(tmp_path: pathlib.Path, **files: str | bytes) -> pathlib.Path:
     return tmp_path
 
 
-def refused(root: pathlib.Path, file: str = "specs/a.yaml") -> tuple[Finding, ...]:
+def errors_of(root: pathlib.Path, file: str = "specs/a.yaml") -> tuple[Finding, ...]:
     with pytest.raises(StageError) as stop:
         read(root, file)
     assert all(finding.mark for finding in stop.value.findings)
@@ -53,7 +53,7 @@ def test_the_reference_spec_equals_what_a_second_parser_reads(reference: Source)
     assert not reference.remarks
 
 
-def test_every_mark_of_the_reference_spec_is_where_its_text_stands(reference: Source) -> None:
+def test_every_mark_of_the_reference_spec_points_at_its_text(reference: Source) -> None:
     lines = {file: (ROOT / file).read_text().splitlines() for file in reference.files}
     assert len(reference.marks) > 300
     for path, mark in reference.keys.items():
@@ -77,14 +77,14 @@ def test_a_value_of_a_layer_is_located_in_the_layer(reference: Source) -> None:
     assert reference.locate(("spec", "environment")).file == "specs/prod-use1.yaml"
 
 
-def test_what_was_not_written_is_located_at_its_nearest_ancestor(reference: Source) -> None:
+def test_a_missing_value_is_located_at_its_closest_ancestor(reference: Source) -> None:
     pool = ("spec", "pools", "train-h100")
     assert reference.locate((*pool, "sharing", "mig", "every")) == reference.marks[(*pool, "sharing")]
     assert reference.locate(pool, on_key=True) == reference.keys[pool]
     assert reference.locate(("nothing", 3)) == Mark("specs/prod-use1.yaml", 2, 1)
 
 
-TRAPS = {
+INVALID = {
     "a second colon": (b"a: b: c\n", "YAML001", 1, 5),
     "a bracket that never closes": (b"a: [1\n", "YAML001", 2, 1),
     "a bad escape": (b'a: "\\U00FFFFFF"\n', "YAML001", 1, 7),
@@ -128,18 +128,18 @@ TRAPS = {
 }
 
 
-@pytest.mark.parametrize("trap", TRAPS)
-def test_a_trap_is_a_finding_where_it_stands(tmp_path: pathlib.Path, trap: str) -> None:
-    text, id_, line, column = TRAPS[trap]
-    findings = refused(fleet(tmp_path, a=text))
+@pytest.mark.parametrize("case", INVALID)
+def test_invalid_yaml_is_reported_at_its_place(tmp_path: pathlib.Path, case: str) -> None:
+    text, id_, line, column = INVALID[case]
+    findings = errors_of(write_specs(tmp_path, a=text))
     assert places(findings) == [(id_, line, column)]
     assert findings[0].severity is Severity.ERROR
 
 
-def test_all_traps_of_all_files_are_told_at_once(tmp_path: pathlib.Path) -> None:
+def test_findings_of_all_files_are_reported_together(tmp_path: pathlib.Path) -> None:
     top = HEAD + "extends: [b.yaml, c.yaml]\nx: no\nz: 1\nz: 2\n"
-    root = fleet(tmp_path, a=top, b=LAYER + "z: 010\n", c="q: [")
-    assert [(f.id, f.mark.file) for f in refused(root) if f.mark] == [
+    root = write_specs(tmp_path, a=top, b=LAYER + "z: 010\n", c="q: [")
+    assert [(f.id, f.mark.file) for f in errors_of(root) if f.mark] == [
         ("YAML007", "specs/a.yaml"), ("YAML003", "specs/a.yaml"), ("YAML008", "specs/b.yaml"),
         ("YAML001", "specs/c.yaml"),
     ]  # fmt: skip
@@ -147,19 +147,19 @@ def test_all_traps_of_all_files_are_told_at_once(tmp_path: pathlib.Path) -> None
 
 def test_aliases_are_expanded_but_do_not_explode(tmp_path: pathlib.Path) -> None:
     shared = HEAD + "spec: {x: &x {k: 1}, l: [*x, *x]}\n"
-    source = read(fleet(tmp_path, a=shared), "specs/a.yaml")
+    source = read(write_specs(tmp_path, a=shared), "specs/a.yaml")
     assert source.tree["spec"]["l"] == [{"k": 1}, {"k": 1}]
     bomb = "a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n"
     for before, name in zip("abcdefgh", "bcdefghi", strict=True):
         bomb += f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n"
-    assert {f.id for f in refused(fleet(tmp_path, a=bomb))} == {"YAML004"}
+    assert {f.id for f in errors_of(write_specs(tmp_path, a=bomb))} == {"YAML004"}
     deep = "a: &a0 [x]\n" + "".join(f"k{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 90))
-    assert {f.id for f in refused(fleet(tmp_path, a=deep))} == {"YAML004"}
+    assert {f.id for f in errors_of(write_specs(tmp_path, a=deep))} == {"YAML004"}
 
 
 def test_plain_scalars_follow_the_core_schema_and_numbers_keep_their_text(tmp_path: pathlib.Path) -> None:
     spec = "spec: {a: 1.30, b: 0x1F, c: -5, d: TRUE, e: '010', f: p5.48xlarge, g: 10.0.0.0/17, h: x y, i: +1.5}\n"
-    source = read(fleet(tmp_path, a=HEAD + spec), "specs/a.yaml")
+    source = read(write_specs(tmp_path, a=HEAD + spec), "specs/a.yaml")
     assert source.tree["spec"] == {
         "a": 1.3, "b": 31, "c": -5, "d": True, "e": "010", "f": "p5.48xlarge", "g": "10.0.0.0/17", "h": "x y", "i": 1.5,
     }  # fmt: skip
@@ -170,26 +170,26 @@ def test_plain_scalars_follow_the_core_schema_and_numbers_keep_their_text(tmp_pa
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 def test_line_endings_do_not_move_positions(tmp_path: pathlib.Path, ending: str) -> None:
     text = (HEAD + "spec:\n  é: {x: 1}\n").replace("\n", ending)
-    source = read(fleet(tmp_path, a=text), "specs/a.yaml")
+    source = read(write_specs(tmp_path, a=text), "specs/a.yaml")
     assert source.locate(("spec", "é", "x")) == Mark("specs/a.yaml", 5, 10)
 
 
-def test_a_byte_order_mark_is_remarked_and_moves_nothing(tmp_path: pathlib.Path) -> None:
-    source = read(fleet(tmp_path, a=b"\xef\xbb\xbf" + HEAD.encode()), "specs/a.yaml")
+def test_a_byte_order_mark_is_reported_and_does_not_move_positions(tmp_path: pathlib.Path) -> None:
+    source = read(write_specs(tmp_path, a=b"\xef\xbb\xbf" + HEAD.encode()), "specs/a.yaml")
     assert [finding.id for finding in source.remarks] == ["YAML014"]
     assert source.locate(("apiVersion",)) == Mark("specs/a.yaml", 1, 13)
 
 
 def test_files_that_cannot_be_read_are_findings(tmp_path: pathlib.Path) -> None:
-    root = fleet(tmp_path, a=HEAD)
+    root = write_specs(tmp_path, a=HEAD)
     (root / "specs" / "d.yaml").mkdir()
     os.mkfifo(root / "specs" / "pipe.yaml")
     for file in ("specs/d.yaml", "specs/pipe.yaml", "specs/none.yaml", f"specs/{'x' * 300}.yaml"):
-        assert [f.id for f in refused(root, file)] == ["YAML022"]
+        assert [f.id for f in errors_of(root, file)] == ["YAML022"]
 
 
 def test_maps_merge_lists_are_replaced_and_the_upper_order_wins(tmp_path: pathlib.Path) -> None:
-    root = fleet(
+    root = write_specs(
         tmp_path,
         a=HEAD + "extends: [low.yaml, mid/mid.yaml]\nspec: {m: {z: 1, b: 2}, l: [3]}\n",
         low=LAYER + "spec: {m: {a: 0, b: 0, c: 0}, l: [1, 2], only: low}\n",
@@ -205,17 +205,17 @@ def test_maps_merge_lists_are_replaced_and_the_upper_order_wins(tmp_path: pathli
     assert ("spec", "l", 1) not in source.marks
 
 
-def test_null_removes_what_a_layer_says_and_nothing_else(tmp_path: pathlib.Path) -> None:
-    root = fleet(
+def test_null_removes_only_a_key_of_a_layer(tmp_path: pathlib.Path) -> None:
+    root = write_specs(
         tmp_path, a=HEAD + "extends: [b.yaml]\nspec: {x: null, w: 1}\n", b=LAYER + "spec: {x: {deep: 1}, z: 1}\n"
     )
     assert read(root, "specs/a.yaml").tree["spec"] == {"w": 1, "z": 1}
-    fleet(tmp_path, a=HEAD + "extends: [b.yaml]\nspec:\n  x:\n  w: null\n")
-    assert places(refused(root)) == [("YAML021", 6, 3), ("YAML021", 7, 6)]
+    write_specs(tmp_path, a=HEAD + "extends: [b.yaml]\nspec:\n  x:\n  w: null\n")
+    assert places(errors_of(root)) == [("YAML021", 6, 3), ("YAML021", 7, 6)]
 
 
-def test_a_map_that_is_replaced_is_remarked(tmp_path: pathlib.Path) -> None:
-    root = fleet(tmp_path, a=HEAD + "extends: [b.yaml]\nspec: {x: 1}\n", b=LAYER + "spec: {x: {deep: 1}}\n")
+def test_a_replaced_map_is_reported(tmp_path: pathlib.Path) -> None:
+    root = write_specs(tmp_path, a=HEAD + "extends: [b.yaml]\nspec: {x: 1}\n", b=LAYER + "spec: {x: {deep: 1}}\n")
     source = read(root, "specs/a.yaml")
     assert source.tree["spec"] == {"x": 1}
     assert [(f.id, f.path) for f in source.remarks] == [("LAY008", ("spec", "x"))]
@@ -230,8 +230,8 @@ def test_a_map_that_is_replaced_is_remarked(tmp_path: pathlib.Path) -> None:
         ("old.yaml", "LAY006"), ("named.yaml", "LAY007"),
     ],
 )  # fmt: skip
-def test_a_layer_that_is_none_is_a_finding(tmp_path: pathlib.Path, item: str, id_: str) -> None:
-    root = fleet(
+def test_an_invalid_layer_is_reported(tmp_path: pathlib.Path, item: str, id_: str) -> None:
+    root = write_specs(
         tmp_path,
         a=HEAD + f"extends:\n  - {item}\n",
         base__b=LAYER,
@@ -242,44 +242,44 @@ def test_a_layer_that_is_none_is_a_finding(tmp_path: pathlib.Path, item: str, id
     (root / "secret.yaml").write_text(LAYER)
     (root / "specs" / "link.yaml").symlink_to("../secret.yaml")
     (root / "specs" / "loop.yaml").symlink_to("loop.yaml")
-    findings = refused(root)
+    findings = errors_of(root)
     assert [f.id for f in findings] == [id_]
     if id_ == "LAY003" and item.startswith("base"):
         assert findings[0].fix == "write base/b.yaml"
 
 
-def test_a_circle_of_layers_is_named(tmp_path: pathlib.Path) -> None:
-    root = fleet(
+def test_a_cycle_of_layers_is_reported(tmp_path: pathlib.Path) -> None:
+    root = write_specs(
         tmp_path,
         a=HEAD + "extends: [b.yaml]\n",
         b=LAYER + "extends: [c.yaml]\n",
         c=LAYER + "extends: [b.yaml]\n",
     )
-    (finding,) = refused(root)
+    (finding,) = errors_of(root)
     assert finding.mark == Mark("specs/c.yaml", 3, 11)
     assert "specs/b.yaml -> specs/c.yaml -> specs/b.yaml" in finding.message
 
 
-def test_a_chain_without_end_is_refused(tmp_path: pathlib.Path) -> None:
+def test_a_very_long_chain_is_errors_of(tmp_path: pathlib.Path) -> None:
     chain = {f"l{i}": LAYER + f"extends: [l{i + 1}.yaml]\n" for i in range(100)}
-    root = fleet(tmp_path, a=HEAD + "extends: [l0.yaml]\n", **chain)
-    assert [f.id for f in refused(root)] == ["LAY010"]
+    root = write_specs(tmp_path, a=HEAD + "extends: [l0.yaml]\n", **chain)
+    assert [f.id for f in errors_of(root)] == ["LAY010"]
 
 
 def test_extends_is_a_list_also_for_one_layer(tmp_path: pathlib.Path) -> None:
-    (finding,) = refused(fleet(tmp_path, a=HEAD + "extends: b.yaml\n", b=LAYER))
+    (finding,) = errors_of(write_specs(tmp_path, a=HEAD + "extends: b.yaml\n", b=LAYER))
     assert (finding.id, finding.fix) == ("LAY001", "write [b.yaml]")
 
 
-def test_a_cluster_has_the_name_of_its_file_and_a_layer_is_none(tmp_path: pathlib.Path) -> None:
-    root = fleet(tmp_path, b=HEAD, layer=LAYER)
-    assert [f.id for f in refused(root, "specs/b.yaml")] == ["LAY009"]
-    assert [f.id for f in refused(root, "specs/layer.yaml")] == ["LAY005"]
-    assert [f.id for f in refused(root, "../b.yaml")] == ["LAY002"]
+def test_a_cluster_has_the_name_of_its_file_and_is_not_a_layer(tmp_path: pathlib.Path) -> None:
+    root = write_specs(tmp_path, b=HEAD, layer=LAYER)
+    assert [f.id for f in errors_of(root, "specs/b.yaml")] == ["LAY009"]
+    assert [f.id for f in errors_of(root, "specs/layer.yaml")] == ["LAY005"]
+    assert [f.id for f in errors_of(root, "../b.yaml")] == ["LAY002"]
 
 
 def test_clusters_are_found_also_where_they_do_not_parse(tmp_path: pathlib.Path) -> None:
-    root = fleet(
+    root = write_specs(
         tmp_path, b=HEAD, a=HEAD.replace("\n", "\r\n"), layer=LAYER, flow="{kind: Cluster}", broken="a: [", empty="",
         typo="apiVersion: gpuc.dev/v1alpha1\nkind: Clutser\n", foreign="apiVersion: v1\nkind: Kustomization\n",
         sub__c="kind: 'Cluster'  # x\n",

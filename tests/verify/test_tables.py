@@ -33,7 +33,7 @@ def test_tables_of_crds_and_charts_are_fresh() -> None:
 
 
 def test_a_kind_and_a_chart_without_a_file_are_named(tmp_path: Path) -> None:
-    with pytest.raises(LookupError, match=r"no definition below .* of karpenter\.sh/v1 NodePool"):
+    with pytest.raises(LookupError, match=r"no CustomResourceDefinition below .* for karpenter\.sh/v1 NodePool"):
         custom_tables(tmp_path, [("karpenter.sh/v1", "NodePool")])
 
 

@@ -1,4 +1,4 @@
-"""Facts as rows: `load()` gives the catalog, whose tables are read when they are first asked for."""
+"""The catalog of facts about AWS, NVIDIA and the components. `load()` returns it; tables are read on first use."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Record = TypeVar("Record")
 
 
 def typed(kind: type[Record], rows: Iterable[dict[str, Any]]) -> list[Record]:
-    """The rows as records of the kind, JSON arrays as tuples.
+    """Rows of a table as records of one class. JSON arrays become tuples.
 
     Raises:
-        TypeError: when a row lacks a field, or has one that the kind does not know.
+        TypeError: when a row lacks a required field or has an unknown one.
     """
     return [
         kind(**{key: tuple(value) if value.__class__ is list else value for key, value in row.items()}) for row in rows
@@ -41,26 +41,26 @@ def typed(kind: type[Record], rows: Iterable[dict[str, Any]]) -> list[Record]:
 
 
 class Catalog:
-    """The tables, each read and typed once, when it is first asked for."""
+    """The tables of facts. Each table is read and typed on first use."""
 
     @cached_property
     def instances(self) -> dict[str, InstanceType]:
-        """EC2 instance type by its name."""
+        """EC2 instance types by name."""
         return {row.type: row for row in typed(InstanceType, _read("instances")["instances"])}
 
     @cached_property
     def unsupported_instances(self) -> dict[str, UnsupportedInstance]:
-        """EC2 instance type that cannot be used, by its name."""
+        """EC2 instance types that pools cannot use, by name."""
         return {row.type: row for row in typed(UnsupportedInstance, _read("instances")["unsupported"])}
 
     @cached_property
     def gpus(self) -> dict[str, Gpu]:
-        """GPU by id."""
+        """GPUs by id."""
         return {row.id: row for row in typed(Gpu, _read("gpus")["gpus"])}
 
     @cached_property
     def profile_sets(self) -> dict[str, MigProfileSet]:
-        """MIG profiles by GPU id; a GPU without MIG has none."""
+        """MIG profile sets by GPU id. GPUs without MIG have no entry."""
         sets = typed(MigProfileSet, _read("mig")["sets"])
         by_id = {row.id: row for row in sets}
         for profile in typed(MigProfile, _read("mig")["profiles"]):
@@ -69,12 +69,12 @@ class Catalog:
 
     @cached_property
     def images(self) -> dict[str, Image]:
-        """Family of node images by id: al2, al2023, bottlerocket, ubuntu."""
+        """Families of node images by id: al2, al2023, bottlerocket, ubuntu."""
         return {row.id: row for row in typed(Image, _read("images")["images"])}
 
     @cached_property
     def releases(self) -> dict[str, dict[str, Release]]:
-        """Release by the component's name, by release set."""
+        """Releases by release set and component."""
         sets: dict[str, dict[str, Release]] = {}
         for row in typed(Release, _read("releases")["components"]):
             sets.setdefault(row.set, {})[row.component] = row
@@ -82,7 +82,7 @@ class Catalog:
 
     @cached_property
     def null_fields(self) -> dict[str, tuple[NullField, ...]]:
-        """Fields that a chart renders as null where a value is empty, by component."""
+        """Fields that a chart renders as null if a value is empty, by component."""
         found: dict[str, list[NullField]] = {}
         for row in typed(NullField, _read("nulls")["nulls"]):
             found.setdefault(row.component, []).append(row)
@@ -90,7 +90,7 @@ class Catalog:
 
     @cached_property
     def operands(self) -> dict[str, dict[str, Operand]]:
-        """Image of the GPU Operator's operand by its place in the ClusterPolicy, by the operator's version."""
+        """Operand images of the GPU Operator by operator version and path in the ClusterPolicy."""
         versions: dict[str, dict[str, Operand]] = {}
         for row in typed(Operand, _read("releases")["operands"]):
             versions.setdefault(row.operator, {})[row.operand] = row
@@ -98,19 +98,19 @@ class Catalog:
 
     @cached_property
     def daemonsets(self) -> tuple[Daemonset, ...]:
-        """What lands on nodes beside the pods of tenants, by name."""
+        """DaemonSets that run on nodes, sorted by name."""
         return tuple(typed(Daemonset, _read("releases")["daemonsets"]))
 
     @cached_property
     def kubernetes(self) -> dict[str, KubernetesVersion]:
-        """What goes with a Kubernetes version, by version."""
+        """Kubernetes versions with their component requirements, by version."""
         from gpuc.catalog.operations import KubernetesVersion
 
         return {row.version: row for row in typed(KubernetesVersion, _read("versions")["kubernetes"])}
 
     @cached_property
     def nccl(self) -> Nccl:
-        """Variables of NCCL and of its EFA plugin, verdicts on settings, and what a pod on EFA asks for."""
+        """Variables of NCCL and its EFA plugin, verdicts on settings, and requests of EFA pods."""
         from gpuc.catalog.operations import EfaPod, Nccl, NcclVariable, NcclVerdict
 
         tables = _read("nccl")
@@ -122,21 +122,21 @@ class Catalog:
 
     @cached_property
     def xids(self) -> dict[int, Xid]:
-        """Error code of the GPU driver by number."""
+        """XID error codes of the GPU driver by number."""
         from gpuc.catalog.operations import Xid
 
         return {row.xid: row for row in typed(Xid, _read("xids")["xids"])}
 
     @cached_property
     def dcgm_metrics(self) -> dict[str, DcgmMetric]:
-        """Field of the DCGM exporter by name."""
+        """Fields of the DCGM exporter by name."""
         from gpuc.catalog.operations import DcgmMetric
 
         return {row.name: row for row in typed(DcgmMetric, _read("dcgm")["metrics"])}
 
     @cached_property
     def kubelet(self) -> Kubelet:
-        """What a node keeps for itself."""
+        """Reserved resources of a node."""
         from gpuc.catalog.operations import Kubelet
 
         (kubelet,) = typed(Kubelet, _read("kubelet")["kubelet"])
@@ -145,7 +145,7 @@ class Catalog:
 
 @cache
 def load() -> Catalog:
-    """The catalog of this installation, one per process."""
+    """The catalog of this installation, the same object for every call."""
     return Catalog()
 
 

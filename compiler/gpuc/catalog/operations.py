@@ -1,4 +1,4 @@
-"""Rows that only some stages read: versions that go together, NCCL, XIDs, metrics, what a node keeps."""
+"""Records that only some stages read: Kubernetes versions, NCCL, XIDs, metrics, reserved resources of nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpuc.catalog.records import Confidence, Sources
 
 @dataclass(frozen=True, slots=True)
 class KubernetesVersion:
-    """What goes with one Kubernetes version."""
+    """The component versions that a Kubernetes version requires."""
 
     version: str
     karpenter_min: str
@@ -21,101 +21,101 @@ class KubernetesVersion:
 
 @dataclass(frozen=True, slots=True)
 class NcclVerdict:
-    """What a setting of the environment does on an EFA cluster with a current aws-ofi-nccl."""
+    """The effect of an environment variable on an EFA cluster with a current aws-ofi-nccl."""
 
     name: str
-    """Variable, or its beginning where `prefix` is set."""
+    """Name of the variable, or a prefix of names if `prefix` is true."""
     verdict: Literal[
         "recommended", "situational", "redundant", "no effect", "obsolete", "deprecated", "removed", "harmful"
     ]
     why: str
     source: Sources
     value: str = ""
-    """The value that the verdict is about; empty for every value."""
+    """The value to which the verdict applies; empty for all values."""
     prefix: bool = False
     confidence: Confidence = "high"
 
     def matches(self, name: str, value: str) -> bool:
-        """Whether the verdict is about this setting; values compare without case, as NCCL reads them."""
+        """Whether the verdict applies to a setting. Values compare case-insensitively, as in NCCL."""
         named = name.startswith(self.name) if self.prefix else name == self.name
         return named and (not self.value or self.value.lower() == value.lower())
 
 
 @dataclass(frozen=True, slots=True)
 class NcclVariable:
-    """One known variable of NCCL or of the EFA plugin, and what may stand in it."""
+    """A variable of NCCL or of the EFA plugin, and its allowed values."""
 
     name: str
     type: Literal["bool", "int", "enum", "list", "string", "path", "cidr"]
     source: Sources
     values: tuple[str, ...] = ()
-    """Allowed words of an enum or a list (compare without case); empty for any."""
+    """Allowed words of an enum or a list, case-insensitive; empty if any word is allowed."""
     minimum: int | None = None
     maximum: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EfaPod:
-    """What a pod on EFA asks for beside the interfaces."""
+    """Requests of a pod with EFA in addition to its interfaces."""
 
     hugepages_mib: int
-    """Request and limit of hugepages-2Mi."""
+    """Request and limit of hugepages-2Mi, in MiB."""
     source: Sources
 
 
 @dataclass(frozen=True, slots=True)
 class Nccl:
-    """The tables of the collective communication library."""
+    """The tables about NCCL."""
 
     verdicts: tuple[NcclVerdict, ...]
     variables: dict[str, NcclVariable]
-    """Variable by name."""
+    """Variables by name."""
     pod: EfaPod
 
 
 @dataclass(frozen=True, slots=True)
 class Xid:
-    """One error code of the GPU driver, of those that a source gives an action for."""
+    """An XID error code of the GPU driver with a documented action."""
 
     xid: int
     isolation: Literal["isolate", "watch", "never"]
-    """Take the node out, look when it repeats, never take it out."""
+    """isolate: take the node out of service. watch: look at it if the error repeats. never: leave it in service."""
     action: str
-    """What to do, or why nothing is done."""
+    """The action, or the reason for no action."""
     source: Sources
     confidence: Confidence = "high"
 
 
 @dataclass(frozen=True, slots=True)
 class DcgmMetric:
-    """One field of the DCGM exporter; `name, type, help` is its line in a metric list."""
+    """A field of the DCGM exporter. Its line in a metric list is `name, type, help`."""
 
     name: str
     type: Literal["gauge", "counter", "label"]
     default: bool
-    """Whether the exporter's own list has it."""
+    """Whether the default list of the exporter contains the field."""
     help: str
-    """Without a comma: the list is comma-separated."""
+    """Help text without commas, because the list is comma-separated."""
     source: Sources
 
 
 @dataclass(frozen=True, slots=True)
 class Kubelet:
-    """What the virtual machine and the kubelet keep of a node, as Karpenter predicts it."""
+    """Resources that the virtual machine and the kubelet reserve on a node, as Karpenter predicts them."""
 
     vm_memory_overhead_permille: int
-    """Of the instance's memory; what remains is rounded down to whole MiB."""
+    """Per mille of the instance memory. The remaining memory is rounded down to MiB."""
     arm64_reserved_memory_mib: int
-    """Taken from the memory of arm64 types before the overhead is."""
+    """Memory that is subtracted on arm64 types before the overhead."""
     reserved_memory_mib: int
     reserved_memory_per_pod_mib: int
     eviction_memory_mib: int
     reserved_cpu_milli_by_core: tuple[int, ...]
-    """Of the first cores, one by one."""
+    """CPU reserved for each of the first cores."""
     reserved_cpu_micro_per_further_core: int
-    """Thousandths of a millicore."""
+    """CPU reserved for each further core, in thousandths of a millicore."""
     root_volume_gib: int
-    """Size of the root volume where the pool names none."""
+    """Default size of the root volume."""
     eviction_storage_percent: int
     reserved_storage_gib: int
     source: Sources

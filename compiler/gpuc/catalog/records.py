@@ -1,4 +1,4 @@
-"""What the rows of the catalog's JSON files are: one frozen type per table, units in the names."""
+"""Record types of the catalog's JSON files: one frozen class per table. Field names contain units."""
 
 from __future__ import annotations
 
@@ -6,41 +6,41 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Confidence = Literal["high", "medium", "low"]
-"""A check that rests on a row of low confidence may warn, never refuse."""
+"""A rule that uses a row of low confidence may warn, but not report an error."""
 Sources = tuple[str, ...]
-"""Keys of the `sources` map of the row's file."""
+"""Keys of the `sources` map in the same file."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceType:
-    """One EC2 instance type; without a GPU, `gpu` is empty."""
+    """An EC2 instance type. `gpu` is empty if the type has no GPU."""
 
     type: str
     family: str
     arch: Literal["amd64", "arm64"]
     vcpu: int
     memory_mib: int
-    """As EC2 reports it, before anything is reserved."""
+    """Memory as EC2 reports it, before reservations."""
     pods: int
-    """The most pods that the kubelet takes, without prefix delegation."""
+    """Maximum number of pods of the kubelet, without prefix delegation."""
     source: Sources
     gpu: str = ""
     """Key of `Catalog.gpus`."""
     gpu_count: int = 0
-    """0 also on g6f and gr6f, which carry a part of a GPU and which Karpenter therefore never picks."""
+    """Number of whole GPUs. 0 also for g6f and gr6f, which have a part of a GPU and which Karpenter never selects."""
     local_nvme_gb: int = 0
-    """Decimal gigabytes; 0 without an instance store."""
+    """Size of the instance store in decimal gigabytes; 0 if there is none."""
     network_cards: int = 1
     efa: int = 0
-    """Count of vpc.amazonaws.com/efa of the whole node; 0 without EFA."""
+    """Number of vpc.amazonaws.com/efa of a node; 0 without EFA."""
     hourly_usd: float | None = None
-    """On demand, Linux, us-east-1; None where it is not published."""
+    """On-demand price for Linux in us-east-1; None if unpublished."""
     confidence: Confidence = "high"
 
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedInstance:
-    """An EC2 instance type that exists, but not with the figures that a pool needs."""
+    """An EC2 instance type that pools cannot use."""
 
     type: str
     reason: str
@@ -50,27 +50,27 @@ class UnsupportedInstance:
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU product."""
+    """A GPU model."""
 
     id: str
     name: str
-    """As NVML reports it."""
+    """Product name as NVML reports it."""
     architecture: str
     """Value of nvidia.com/gpu.family: volta, turing, ampere, ada-lovelace, hopper, blackwell."""
     compute_capability: str
     min_driver_branch: int
     source: Sources
     memory_mib: int | None = None
-    """Value of nvidia.com/gpu.memory; None where nobody published it."""
+    """Value of nvidia.com/gpu.memory; None if unpublished."""
     karpenter_name: str = ""
-    """Value of karpenter.k8s.aws/instance-gpu-name; empty where no EC2 type carries the GPU."""
+    """Value of karpenter.k8s.aws/instance-gpu-name; empty if no EC2 type has the GPU."""
     max_driver_branch: int | None = None
-    """The last branch that supports the GPU; None while the newest does."""
+    """The last driver branch that supports the GPU; None if the newest branch supports it."""
     confidence: Confidence = "high"
 
     @property
     def mps_clients_max(self) -> int:
-        """The most MPS clients of one GPU, so the most replicas: 16 below compute capability 7.5, else 48.
+        """Maximum MPS clients and so replicas per GPU: 16 below compute capability 7.5, otherwise 48.
 
         Source: k8s-device-plugin v0.20.0 cmd/mps-control-daemon/mps/device.go.
         """
@@ -80,72 +80,72 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class MigProfile:
-    """One MIG profile on the boards of one profile set; the same name means other things on others."""
+    """A MIG profile of a profile set. The same name has other properties in other sets."""
 
     set: str
     profile: str
-    """As nvidia-smi and mig-parted write it: "1g.10gb+me"."""
+    """Name in nvidia-smi and mig-parted, for example "1g.10gb+me"."""
     memory_slices: int
     starts: tuple[int, ...] = ()
-    """Placement units at which an instance may begin; empty where nobody published them."""
+    """Placement units at which an instance may start; empty if unpublished."""
     size: int = 0
-    """Placement units that an instance covers; 0 where nobody published it."""
+    """Number of placement units of an instance; 0 if unpublished."""
     smi_id: int | None = None
     """Profile id of `nvidia-smi mig -cgi`."""
     media: Literal["", "me", "me.all", "-me"] = ""
-    """Media engines: the default share, the extension, all, none; one me and one me.all per GPU."""
+    """Media engines of an instance: default, me, all (me.all) or none (-me). A GPU allows me and me.all once each."""
     confidence: Confidence = "high"
 
 
 @dataclass(frozen=True, slots=True)
 class MigProfileSet:
-    """The profiles that the boards of one memory size share."""
+    """MIG profiles of GPU boards with the same memory size."""
 
     id: str
     gpus: tuple[str, ...]
     memory_slices: int
-    """Of the whole GPU; a profile's share of the GPU is its memory slices over these."""
+    """Memory slices of the complete GPU. The part of a profile is its memory slices divided by this number."""
     source: Sources
     placement_units: int = 0
-    """Length of the row on which instances are placed; 0 where nobody published placements."""
+    """Number of placement units of the GPU; 0 if placements are unpublished."""
     profiles: dict[str, MigProfile] = field(default_factory=dict)
-    """Profile by its name."""
+    """Profiles by name."""
     confidence: Confidence = "high"
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One family of node images, and who owns what on its nodes."""
+    """A family of node images, and the source of each NVIDIA component on its nodes."""
 
     id: str
     ami_family: str
-    """amiFamily of an EC2NodeClass."""
+    """The amiFamily of an EC2NodeClass."""
     alias_pattern: str
-    """What a pinned alias matches in full; empty where nodes are selected by AMI id only."""
+    """Regular expression for pinned aliases; empty if the family has only AMI ids."""
     driver: Literal["image", "operator"]
     toolkit: Literal["image", "operator"]
     device_plugin: Literal["image", "operator"]
     mig: Literal["user-data", "operator", "settings", ""]
-    """Who partitions GPUs: a unit from user data, the MIG manager, the image's settings, or nobody."""
+    """What partitions GPUs: a unit in user data, the MIG manager, settings of the image, or nothing."""
     root_volume_min_gib: int
-    """The smallest volume for what holds pods: the image's own snapshot, and at least Karpenter's default."""
+    """Minimum size of the volume for pods: at least the image snapshot and Karpenter's default."""
     source: Sources
     driver_version: str = ""
-    """Of the newest image on record; empty where the operator installs the driver."""
+    """Driver version of the newest known image; empty if the GPU Operator installs the driver."""
     kubernetes_min: str = ""
     kubernetes_max: str = ""
-    """The last Kubernetes version that the family is built for; empty while it is maintained."""
+    """The last Kubernetes version with images of the family; empty while the family is maintained."""
     efa_driver: bool = False
     efa_hugepages_2mi: int = 0
-    """Pages of 2 MiB that the image allocates at boot on types with EFA: memory that the node lacks."""
+    """Huge pages of 2 MiB that the image allocates at boot on types with EFA."""
     unsupported_families: tuple[str, ...] = ()
-    """Instance families whose GPU the image's driver does not run."""
+    """Instance families whose GPUs the driver of the image does not support."""
     confidence: Confidence = "high"
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One chart of a release set: a component in a version."""
+    """A chart of a release set: a component in one version."""
 
     set: str
     component: str
@@ -156,24 +156,24 @@ class Release:
     namespace: str
     source: Sources
     crds_from: str = ""
-    """The component that installs its custom resource definitions; empty where it has none."""
+    """The component that installs the CRDs; empty if there are none."""
     kubernetes_min: str = ""
     kubernetes_max: str = ""
-    """The last version it is known to run on; empty where the project names none."""
+    """The last supported Kubernetes version; empty if the project publishes none."""
     default_driver: str = ""
-    """Of the GPU Operator: the driver that it installs."""
+    """Only for the GPU Operator: the driver version that it installs."""
     confidence: Confidence = "high"
-    """Of the Kubernetes range."""
+    """Confidence of the Kubernetes range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """The image of one operand of the GPU Operator: what the operator's chart would put into the ClusterPolicy."""
+    """The image of a GPU Operator operand, as the operator's chart writes it into the ClusterPolicy."""
 
     operator: str
-    """The version of the operator's chart."""
+    """The chart version of the operator."""
     operand: str
-    """The operand's place below `spec` of the ClusterPolicy, for example driver.manager."""
+    """The path of the operand below `spec` of the ClusterPolicy, for example driver.manager."""
     repository: str
     image: str
     tag: str
@@ -182,32 +182,32 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class NullField:
-    """A field of a custom kind that a chart renders as null when a value is empty."""
+    """A field of a custom resource that a chart renders as null if a value is empty."""
 
     component: str
     version: str
-    """The chart's."""
+    """The version of the chart."""
     value: str
-    """Path of the value, with points between its keys."""
+    """Path of the value in values.yaml, separated by dots."""
     kind: str
     field: str
-    """Path of the field in the object."""
+    """Path of the field in the rendered object."""
     source: Sources
     object_if: str = ""
-    """Path of the switch that the object needs; empty where the chart always renders it."""
+    """Path of the value that enables the object; empty if the chart always renders it."""
     object_default: bool = True
-    """The chart's own value of that switch."""
+    """The default of this value in the chart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Daemonset:
-    """What one daemonset asks of each node that it lands on."""
+    """The requests of a DaemonSet on each of its nodes."""
 
     name: str
     component: str
-    """The component that brings it, or "eks" for what the managed cluster always runs."""
+    """The component that installs it, or "eks" for DaemonSets of every EKS cluster."""
     nodes: Literal["all", "gpu", "efa"]
-    """efa: the types in the instance list of the EFA device plugin, whether or not the pool's pods use EFA."""
+    """The nodes of the DaemonSet. efa: instance types that the EFA device plugin lists, used with EFA or not."""
     cpu_milli: int
     memory_mib: int
     source: Sources

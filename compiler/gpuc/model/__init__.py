@@ -1,4 +1,4 @@
-"""The cluster as rules and emitters see it: names resolved, defaults applied, numbers computed once."""
+"""The model of a cluster for rules and emitters: resolved names, applied defaults and computed numbers."""
 
 from gpuc.model.cluster import Cluster
 from gpuc.model.gpu_pool import GpuPool

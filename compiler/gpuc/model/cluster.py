@@ -1,4 +1,4 @@
-"""The cluster, resolved: everything that rules and emitters ask, and nothing left to guess."""
+"""The resolved cluster, with everything that rules and emitters need."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Cluster:
     spec: Spec
     catalog: Catalog
     policies: dict[str, Policy]
-    """Admission policies by name, sorted: those of gpuc, and those that the fleet adds."""
+    """Admission policies by name, sorted: the policies of gpuc and of the fleet."""
     components: dict[str, Release]
-    """Charts of the release set by component, versions as this cluster pins them."""
+    """Charts of the release set by component, with the versions of this cluster."""
     pools: tuple[Pool, ...]
     profiles: tuple[Profile, ...]
     queues: tuple[Queue, ...]
@@ -60,7 +60,7 @@ class Cluster:
 
     @cached_property
     def platform_namespaces(self) -> tuple[str, ...]:
-        """Namespaces that no policy, quota or queue of tenants may touch, sorted."""
+        """Namespaces to which no policy, quota or queue for tenants applies, sorted."""
         names = {component.namespace for component in self.components.values()}
         names |= {
             self.spec.delivery.destination.namespace,
@@ -75,26 +75,26 @@ class Cluster:
 
     @property
     def policy_default(self) -> Stage:
-        """The stage of policies that the spec does not name: dryrun where it says nothing."""
+        """The stage of policies without a stage in the spec. Default: dryrun."""
         default = self.spec.policies.get("default")
         return (default and default.stage) or "dryrun"
 
     def policy_stage(self, name: str) -> Stage:
-        """How far a policy is rolled out."""
+        """The rollout stage of a policy."""
         policy = self.spec.policies.get(name)
         return (policy and policy.stage) or self.policy_default
 
     def policy_settings(self, name: str) -> dict[str, Any]:
-        """What the spec says of a policy beside its stage, by setting."""
+        """The settings of a policy in the spec, without its stage."""
         policy = self.spec.policies.get(name)
         return dict(policy.model_extra or {}) if policy else {}
 
     def out(self, file: str) -> str:
-        """The path of an output file, from its path inside the cluster's tree."""
+        """The path of an output file, from its path in the output folder of the cluster."""
         return f"out/{self.name}/{file}"
 
     def entry(self, file: str) -> str:
-        """The path of a file of the cluster's Argo CD entry."""
+        """The path of a bootstrap file of the cluster."""
         return f"clusters/{self.name}/{file}"
 
     def cohort_of(self, queue: Queue) -> Cohort | None:
@@ -102,15 +102,15 @@ class Cluster:
 
     @cached_property
     def quota_nodes(self) -> dict[str, Node]:
-        """What each ClusterQueue has, lends and borrows."""
+        """The quota node of each ClusterQueue, by name."""
         return quota_nodes(self.queues, self.cohorts)
 
     def ceiling(self, queue: Queue, share: Share) -> Amounts:
-        """What a queue can ever have of the pool of one of its shares."""
+        """The most that a queue can use of the pool of a share: nominal quota and borrowed quota."""
         return self._by_resource(queue, share, Node.capacity)
 
     def lent(self, queue: Queue, share: Share) -> Amounts:
-        """What other queues lend to a queue of the pool of one of its shares, whatever it may borrow."""
+        """What other queues lend to a queue on the pool of a share, without the borrowing limit of the queue."""
         return self._by_resource(queue, share, Node.lent)
 
     def _by_resource(self, queue: Queue, share: Share, figure: Callable[[Node, Key], int]) -> Amounts:
@@ -118,9 +118,9 @@ class Cluster:
         return {resource: figure(self.quota_nodes[name], (share.pool.name, resource)) for resource in share.nominal}
 
     def queues_of(self, pool: Pool) -> tuple[Queue, ...]:
-        """The queues that name a pool."""
+        """The queues with a quota of the pool."""
         return tuple(queue for queue in self.queues if pool in queue.pools)
 
     def tenants_of(self, pool: Pool) -> tuple[Tenant, ...]:
-        """The tenants whose queues name a pool."""
+        """The tenants with a queue that has a quota of the pool."""
         return tuple(tenant for tenant in self.tenants if pool in tenant.pools)

@@ -1,4 +1,4 @@
-"""A node pool with GPUs: how they are shared, and what goes with one piece of them."""
+"""A node pool with GPUs: GPU sharing, and the part of a node for one GPU, slice or share."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gpuc.model.sharing import Sharing
 
 @dataclass(frozen=True, kw_only=True)
 class GpuPool(Pool):
-    """Nodes with GPUs of one kind."""
+    """A node pool with one GPU model."""
 
     gpu: Gpu
     profiles: MigProfileSet
-    """The MIG profiles of its GPUs; without placements where they have no MIG."""
+    """The MIG profiles of the GPUs; without placements if the GPUs do not support MIG."""
     sharing: Sharing
 
     @property
@@ -27,7 +27,7 @@ class GpuPool(Pool):
 
     @property
     def pins_cpus(self) -> bool:
-        """Training on whole GPUs."""
+        """Only training pools with whole GPUs pin cores."""
         return self.spec.purpose == "training" and self.sharing.kind == "exclusive"
 
     @property
@@ -47,22 +47,22 @@ class GpuPool(Pool):
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
-        """What goes with one piece of each GPU resource, that piece included: its part of the node."""
+        """The part of a node for one GPU, slice or share, by resource name; includes the GPU resource itself."""
         if self.sharing.kind != "mig":
-            piece = scale(self.machine, 1, self.gpus_per_node * self.sharing.replicas)
+            piece = scale(self.base_resources, 1, self.gpus_per_node * self.sharing.replicas)
             return {name: {**piece, name: 1} for name in self.gpu_resource_names}
         found: dict[str, Amounts] = {}
         if self.sharing.whole_gpus:
-            found[GPU] = {**scale(self.machine, 1, self.gpus_per_node), GPU: 1}
+            found[GPU] = {**scale(self.base_resources, 1, self.gpus_per_node), GPU: 1}
         for profile in self.sharing.slices():
             name, slices = self.sharing.resource(profile), self.profiles.profiles[profile].memory_slices
-            part = scale(self.machine, slices, self.profiles.memory_slices * self.gpus_per_node)
+            part = scale(self.base_resources, slices, self.profiles.memory_slices * self.gpus_per_node)
             found.setdefault(name, {**part, name: 1})
         return {name: found[name] for name in self.gpu_resource_names}
 
     @property
     def layout_name(self) -> str:
-        """The name of its MIG layout in the operator's configuration."""
+        """The name of the pool's MIG layout in the configuration of the GPU Operator."""
         return f"gpuc-{self.name}"
 
     @cached_property
@@ -81,7 +81,7 @@ class GpuPool(Pool):
 
     @property
     def boot_minutes(self) -> int:
-        """The driver, and the MIG layout: on Ampere MIG mode may need one reboot."""
+        """Adds time for the driver and for the MIG layout. On Ampere MIG mode may need a reboot."""
         driver = 8 if self.image.driver == "operator" else 0
         mig = (13 if self.gpu.architecture == "ampere" else 3) if self.sharing.kind == "mig" else 0
         return super().boot_minutes + driver + mig + (1 if self.mig_by_operator else 0)

@@ -1,4 +1,4 @@
-"""MIG layouts: whether instances can be placed on a GPU, by an exact search and not by a sum of slices."""
+"""Placement of MIG layouts on a GPU by an exact search. A sum of slices is not enough."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from gpuc.catalog.records import MigProfile, MigProfileSet
 
 
 def place(layout: Mapping[str, int], profiles: MigProfileSet) -> dict[str, list[int]] | None:
-    """Start positions by profile of a layout that fits one GPU, or None where none exists.
+    """Start positions of MIG instances by profile, or None if the layout does not fit on one GPU.
 
-    Every profile has to be one of the set. Placing the largest first keeps the search short: there are at most
-    eight placement units and seven instances.
+    Every profile must be in the profile set. The search places the largest instances first, which keeps it short: a
+    GPU has at most eight placement units and seven instances.
 
     Source: NVIDIA MIG user guide r620, supported placements
     """
-    wanted = [profiles.profiles[name] for name, count in layout.items() for _ in range(count)]
-    if sum(profile.memory_slices for profile in wanted) > profiles.placement_units:
+    instances = [profiles.profiles[name] for name, count in layout.items() for _ in range(count)]
+    if sum(profile.memory_slices for profile in instances) > profiles.placement_units:
         return None
-    wanted.sort(key=lambda profile: (-profile.size, len(profile.starts), profile.profile))
-    starts = _search(wanted, frozenset(), profiles.placement_units)
+    instances.sort(key=lambda profile: (-profile.size, len(profile.starts), profile.profile))
+    starts = _search(instances, frozenset(), profiles.placement_units)
     if starts is None:
         return None
     found: dict[str, list[int]] = {}
-    for profile, start in zip(wanted, starts, strict=True):
+    for profile, start in zip(instances, starts, strict=True):
         found.setdefault(profile.profile, []).append(start)
     return found
 
 
-def _search(wanted: Sequence[MigProfile], taken: frozenset[int], units: int) -> list[int] | None:
-    if not wanted:
+def _search(instances: Sequence[MigProfile], taken: frozenset[int], units: int) -> list[int] | None:
+    if not instances:
         return []
-    first, *others = wanted
+    first, *others = instances
     for start in first.starts:
         span = frozenset(range(start, start + first.size))
         if max(span) < units and not span & taken:

@@ -1,21 +1,21 @@
-"""Names that objects of several components have to spell alike, each spelled here once."""
+"""Names of labels, taints, annotations and resources that several components share."""
 
 from __future__ import annotations
 
 DOMAIN = "gpuc.dev"
 
 POOL_LABEL = "gpuc.dev/pool"
-"""On nodes: the pool's name."""
+"""Label of nodes: the name of the pool."""
 MODE_KEY = "gpuc.dev/mode"
-"""Label and taint of GPU nodes: exclusive, mig or shared."""
+"""Label and taint of GPU nodes with the sharing mode: exclusive, mig or shared."""
 TENANT_KEY = "gpuc.dev/tenant"
-"""Label of tenants' namespaces; taint of nodes that are dedicated to one tenant."""
+"""Label of tenant namespaces, and taint of nodes that are dedicated to a tenant."""
 ENVIRONMENT_LABEL = "gpuc.dev/environment"
 COST_LABEL = "gpuc.dev/cost-centre"
 LAYOUT_TAINT = "gpuc.dev/layout"
-"""Startup taint of nodes whose MIG layout is not there yet."""
+"""Startup taint of nodes until their MIG layout is applied."""
 WHY = "gpuc.dev/why"
-"""Annotation with the reason that the spec gives."""
+"""Annotation with the reason from the spec."""
 
 GPU = "nvidia.com/gpu"
 SHARED_GPU = "nvidia.com/gpu.shared"
@@ -35,5 +35,5 @@ def mig_resource(profile: str) -> str:
 
 
 def is_gpu_resource(resource: str) -> bool:
-    """Whether a resource stands for a GPU, a slice or a share of one."""
+    """Whether a resource is a GPU, a MIG slice or a GPU share."""
     return resource.startswith("nvidia.com/")

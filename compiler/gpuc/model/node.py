@@ -1,4 +1,4 @@
-"""What a node has left for pods: the one function behind quotas, limits, templates and every check."""
+"""The allocatable resources of a node, for quotas, limits, templates and checks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Am
 def predicted_allocatable(
     instance: InstanceType, kubelet: Kubelet, disk_bytes: int, system_cpu_milli: int = 0
 ) -> Amounts:
-    """cpu, memory and ephemeral storage that Karpenter predicts a node of this type leaves to pods.
+    """Allocatable cpu, memory and ephemeral storage of a node of this instance type, as Karpenter predicts them.
 
-    disk_bytes is the root volume, or the instance store where that carries the pods; system_cpu_milli is what the
-    node class reserves for the system besides.
+    disk_bytes is the size of the root volume, or of the instance store if pods use it. system_cpu_milli is the CPU
+    that the EC2NodeClass reserves for the system in addition.
 
     Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go and the figures of its
-    reference/instance-types.md, all nine of which it gives
+    reference/instance-types.md; the function reproduces all nine figures
     """
     arm64_mib = kubelet.arm64_reserved_memory_mib if instance.arch == "arm64" else 0
     memory_mib = (instance.memory_mib - arm64_mib) * (1000 - kubelet.vm_memory_overhead_permille) // 1000

@@ -1,4 +1,4 @@
-"""A node pool, resolved: hardware, what its nodes advertise and leave to pods, labels and taints."""
+"""The resolved node pool: hardware, advertised and allocatable resources, labels and taints."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from gpuc.model.sharing import Sharing
 from gpuc.spec.pools import Pool as PoolSpec
 
 LAYOUT_GATE_CPU_MILLI, LAYOUT_GATE_MEMORY_MIB = 10, 32
-"""What the gate asks for on each node whose MIG layout comes after it joined."""
+"""Requests of the layout gate, a DaemonSet on nodes where the MIG manager applies the layout."""
 SYSTEM_CPU_MILLI = 1000
-"""What training nodes keep for the system: pinned cores need whole ones beside them."""
+"""CPU that training nodes reserve for the system, because pinned cores of pods need complete cores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """A taint of nodes."""
+    """A node taint."""
 
     key: str
     value: str
     effect: Literal["NoSchedule", "NoExecute"] = "NoSchedule"
 
     def document(self) -> dict[str, str]:
-        """As nodes carry it."""
+        """The taint as an entry of a node's spec.taints."""
         return {"key": self.key, "value": self.value, "effect": self.effect}
 
     def toleration(self) -> dict[str, str]:
-        """The toleration of exactly this taint."""
+        """The toleration that matches exactly this taint."""
         return {"key": self.key, "operator": "Equal", "value": self.value, "effect": self.effect}
 
 
 CILIUM_TAINT = Taint("node.cilium.io/agent-not-ready", "true", "NoExecute")
-"""On nodes whose pods are not connected yet."""
+"""Startup taint of nodes until the Cilium agent connects their pods."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """Nodes of one kind; without GPUs where it is no GpuPool."""
+    """A node pool without GPUs, and the base class of GpuPool."""
 
     name: str
     path: Path
@@ -53,17 +53,17 @@ class Pool:
     instances: tuple[InstanceType, ...]
     image: Image
     ami: str
-    """The alias with its version, or the AMI's id."""
+    """The image alias with its version, or the id of an AMI."""
     zones: tuple[str, ...]
     dedicated_to: str
-    """The tenant that has it for itself; empty where it is not dedicated."""
+    """The name of the tenant to which the pool is dedicated; empty if the pool is not dedicated."""
     network_policy_engine: str
-    """Who enforces NetworkPolicies, which on some clusters is also what connects pods."""
+    """The program that enforces NetworkPolicies. On some clusters it also provides the pod network."""
     daemonsets: tuple[Daemonset, ...]
-    """What lands on its nodes beside tenants' pods."""
+    """DaemonSets that run on the nodes."""
     kubelet: Kubelet
     sharing: Sharing | None = None
-    """How its GPUs are shared; None where it has none."""
+    """GPU sharing; None if the pool has no GPUs."""
 
     @property
     def is_gpu(self) -> bool:
@@ -79,7 +79,7 @@ class Pool:
 
     @property
     def nodes_max(self) -> int:
-        """The most nodes that can exist."""
+        """The maximum number of nodes."""
         return self.spec.nodes.static or self.spec.nodes.max or 0
 
     @property
@@ -94,7 +94,7 @@ class Pool:
 
     @property
     def uses_instance_store(self) -> bool:
-        """Whether local NVMe carries pods' storage: where every type has some and the image's family sets it up."""
+        """Whether pods use local NVMe storage: every instance type has it, and the image family sets it up."""
         return self.image.ami_family != "Custom" and all(instance.local_nvme_gb for instance in self.instances)
 
     @property
@@ -108,11 +108,11 @@ class Pool:
 
     @property
     def mig_by_user_data(self) -> bool:
-        """Whether the node partitions itself before its kubelet starts."""
+        """Whether user data partitions the GPUs before the kubelet starts."""
         return False
 
     def advertised(self, instance: InstanceType) -> dict[str, int]:
-        """Pieces, and bytes of huge pages, by extended resource that a node of the type offers to pods."""
+        """Extended resources that a node of the instance type advertises; huge pages in bytes."""
         found: dict[str, int] = {}
         if self.has_efa:
             found[EFA] = instance.efa
@@ -122,29 +122,29 @@ class Pool:
 
     @cached_property
     def advertised_names(self) -> tuple[str, ...]:
-        """The extended resources of its nodes, the same on each type."""
+        """The names of the nodes' extended resources. They are the same for each instance type."""
         return tuple(self.advertised(self.instances[0]))
 
     @property
     def gpu_resource_names(self) -> tuple[str, ...]:
-        """The resources that stand for GPUs, slices or shares."""
+        """The names of the resources for GPUs, slices or shares."""
         return ()
 
     @property
     def hugepages_bytes(self) -> int:
-        """Huge pages that the image allocates on every node for EFA; they are gone from memory."""
+        """Huge pages that the image allocates on every node for EFA. They reduce the memory of pods."""
         return self.image.efa_hugepages_2mi * 2 * MIB if self.has_efa else 0
 
     def allocatable(self, instance: InstanceType) -> Amounts:
-        """All that Karpenter predicts for a node of the type, before daemonsets."""
+        """Allocatable resources of a node of the instance type, as Karpenter predicts them."""
         disk_bytes = instance.local_nvme_gb * 10**9 if self.uses_instance_store else self.root_volume_bytes
         system_cpu_milli = SYSTEM_CPU_MILLI if self.pins_cpus else 0
         vector = predicted_allocatable(instance, self.kubelet, disk_bytes, system_cpu_milli)
         vector[MEMORY] -= self.hugepages_bytes
         return vector | self.advertised(instance)
 
-    def left(self, instance: InstanceType) -> Amounts:
-        """What tenants' pods can have of a node of the type: allocatable less the daemonsets' requests."""
+    def tenant_allocatable(self, instance: InstanceType) -> Amounts:
+        """Resources for tenant pods on a node of the instance type: allocatable minus the requests of DaemonSets."""
         vector = self.allocatable(instance)
         for daemonset in self.daemonsets:
             vector[CPU] -= daemonset.cpu_milli
@@ -156,67 +156,67 @@ class Pool:
 
     @cached_property
     def node(self) -> Amounts:
-        """What a tenant gets with one node, whichever type it is: the smallest of each figure."""
-        return smallest([self.left(instance) for instance in self.instances])
+        """Resources for tenant pods on any node of the pool: the minimum over all instance types."""
+        return smallest([self.tenant_allocatable(instance) for instance in self.instances])
 
     @property
-    def machine(self) -> Amounts:
-        """The part of a node that every pod takes some of."""
+    def base_resources(self) -> Amounts:
+        """CPU, memory and ephemeral storage of a node: the resources that every pod uses."""
         return {name: self.node[name] for name in (CPU, MEMORY, EPHEMERAL_STORAGE)}
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
-        """What a small part of a node has; where there is no GPU to count by, an eighth of it."""
-        return {"": scale(self.machine, 1, 8)}
+        """The part of a node for one GPU, slice or share, by resource name; without GPUs an eighth of a node."""
+        return {"": scale(self.base_resources, 1, 8)}
 
     @cached_property
     def capacity(self) -> Amounts:
-        """What all nodes together can give to tenants."""
+        """Resources for tenant pods on the maximum number of nodes."""
         return {name: amount * self.nodes_max for name, amount in self.node.items()}
 
     @property
     def topology_levels(self) -> list[str]:
-        """The topology levels that it names, widest first: Kueue refuses a host that is not the last."""
+        """The topology levels of the spec, widest first. Kueue accepts the host only as the last level."""
         return [level for level in LEVEL_LABELS if level in (self.spec.topology or ())]
 
     @property
     def topology_name(self) -> str:
-        """The name says the levels, because levels are immutable: other levels are another object."""
+        """The name contains the levels, because levels are immutable: another list of levels needs another Topology."""
         return "-".join(self.topology_levels)
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """Labels that its nodes have from the start."""
+        """Labels of new nodes."""
         return {POOL_LABEL: self.name}
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """What keeps other work off; tolerated by its flavor and by node agents."""
+        """Taints that keep other workloads off the nodes. The ResourceFlavor and node agents tolerate them."""
         return (Taint(TENANT_KEY, self.dedicated_to),) if self.dedicated_to else ()
 
     @property
     def layout_taints(self) -> tuple[Taint, ...]:
-        """What keeps pods off until the MIG manager is done; node agents work behind it."""
+        """Taints that keep pods off until the MIG manager has applied the layout. Node agents tolerate them."""
         return ()
 
     @property
     def startup_taints(self) -> tuple[Taint, ...]:
-        """What keeps pods off until a node is ready; never tolerated by a flavor.
+        """Taints that keep pods off until a node is ready. No ResourceFlavor tolerates them.
 
-        Source: Cilium documentation, taints and unmanaged pods: its agent takes this taint away
+        Source: Cilium documentation, taints and unmanaged pods: the Cilium agent removes its taint
         """
         cilium = (CILIUM_TAINT,) if self.network_policy_engine == "cilium" else ()
         return (*self.layout_taints, *cilium)
 
     @property
     def agent_taints(self) -> tuple[Taint, ...]:
-        """What node agents have to tolerate so that the node becomes ready at all."""
+        """Taints that node agents must tolerate, because they make the node ready."""
         return (*self.taints, *self.layout_taints)
 
     @property
     def boot_minutes(self) -> int:
-        """The longest that a node takes from its launch to its first pod's start.
+        """The maximum time from the launch of a node to the start of its first pod.
 
-        Source: kubernetes-sigs/kueue issues 2215 and 2732, upper ends of the ranges told there
+        Source: kubernetes-sigs/kueue issues 2215 and 2732, upper ends of the reported ranges
         """
         return 4 + 10 + (1 if self.has_efa else 0)  # launch and join, image pull of up to 30 GB, EFA

@@ -1,4 +1,4 @@
-"""Queues, resolved: shares of pools as vectors of resources, and the ClusterQueues they become."""
+"""Resolved queues: quotas of pools as amounts of resources, and the ClusterQueues of a queue."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from gpuc.spec.queues import Queue as QueueSpec
 
 @dataclass(frozen=True)
 class Share:
-    """What a queue is owed of one pool."""
+    """The quota of a queue on one pool."""
 
     pool: Pool
     path: Path
     nominal: Amounts
-    """Its own quota."""
+    """The nominal quota."""
     borrow: Amounts | None
-    """The most that it may take of others; None is no limit of its own. Zero without a cohort."""
+    """The borrowing limit. None is unlimited; without a cohort all amounts are 0."""
     lend: Amounts | None
-    """The most that others may take of it; None is all. Zero without a cohort."""
+    """The lending limit. None is unlimited; without a cohort all amounts are 0."""
 
 
 @dataclass(frozen=True)
 class ClusterQueue:
-    """One ClusterQueue: a queue's pools with GPUs, or its general pools."""
+    """A ClusterQueue: for the GPU pools or for the general pools of a queue."""
 
     name: str
     shares: tuple[Share, ...]
@@ -39,20 +39,20 @@ class ClusterQueue:
 
     @cached_property
     def covered_resources(self) -> tuple[str, ...]:
-        """The union of what its pools offer, cpu and memory first."""
+        """The resources of all pools, cpu and memory first."""
         return tuple(dict.fromkeys(name for share in self.shares for name in share.nominal))
 
 
 @dataclass(frozen=True)
 class Queue:
-    """Who may use how much of which pool."""
+    """A queue of the spec."""
 
     name: str
     path: Path
     spec: QueueSpec
     tenant_names: tuple[str, ...]
     cluster_queues: tuple[ClusterQueue, ...]
-    """Over GPU pools under its own name, over general pools with -cpu behind it."""
+    """The ClusterQueue for GPU pools has the name of the queue; general pools add the suffix -cpu."""
 
     @property
     def shares(self) -> tuple[Share, ...]:
@@ -65,10 +65,10 @@ class Queue:
 
 @dataclass(frozen=True)
 class Cohort:
-    """Queues that lend to one another."""
+    """A cohort with the queues that lend to each other."""
 
     name: str
     path: Path
     spec: CohortSpec
     queues: tuple[Queue, ...]
-    """The queues of its whole tree: cohorts of one root lend to one another."""
+    """The queues of the complete tree, because cohorts with the same root lend to each other."""

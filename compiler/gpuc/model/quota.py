@@ -1,4 +1,4 @@
-"""The queues of a cluster as Kueue's forest of quotas."""
+"""Quotas of a cluster as Kueue's trees of cohorts and ClusterQueues."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpuc.model.queue import ClusterQueue, Cohort, Queue
 
 
 def quota_nodes(queues: Iterable[Queue], cohorts: Iterable[Cohort]) -> dict[str, Node]:
-    """The node of every ClusterQueue by name; flavors are named like their pools."""
+    """The quota node of every ClusterQueue by name. ResourceFlavors have the names of pools."""
     nodes = connect(
         [
             Node(part.name, is_queue=True, parent_name=queue.spec.cohort or "", quotas=dict(_quotas(part)))
@@ -24,7 +24,7 @@ def quota_nodes(queues: Iterable[Queue], cohorts: Iterable[Cohort]) -> dict[str,
 
 
 def ceiling(nodes: Mapping[str, Node], queue: Queue) -> Amounts:
-    """The most that a queue can ever be given: nominal quota and what it can really borrow."""
+    """The most that Kueue can admit in a queue: nominal quota, and what other queues actually lend."""
     return total(
         {resource: nodes[part.name].capacity((pool, resource))}
         for part in queue.cluster_queues

@@ -1,4 +1,4 @@
-"""How the GPUs of a pool are shared, resolved: what its nodes advertise instead of whole GPUs."""
+"""Resolved GPU sharing of a pool, and the resources that its nodes advertise."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from gpuc.model.names import GPU, SHARED_GPU, mig_resource
 from gpuc.spec.sharing import Mig
 
 Layout = tuple[tuple[str, int], ...]
-"""MIG instances of one GPU by profile, sorted; empty where the GPU is whole."""
+"""MIG instances of one GPU by profile, sorted; empty for a whole GPU."""
 Mode = Literal["exclusive", "mig", "shared"]
 Kind = Literal["exclusive", "mig", "timeSlicing", "mps"]
 
 
 @dataclass(frozen=True)
 class Sharing:
-    """One sharing mode with its numbers."""
+    """A sharing mode with its parameters."""
 
     kind: Kind
     replicas: int = 1
-    """Shares per GPU; 1 where GPUs are not shared."""
+    """Shares per GPU; 1 if GPUs are not shared."""
     strategy: Literal["none", "single", "mixed"] = "none"
     """MIG strategy of the device plugin."""
     layouts: tuple[Layout, ...] = ()
-    """Instances by profile of each GPU of a node, by GPU number; an empty layout is a whole GPU. Only with MIG."""
+    """The layout of each GPU of a node, by GPU number; an empty layout is a whole GPU. Only with MIG."""
 
     @property
     def mode(self) -> Mode:
-        """What taints and labels say: time-slicing and MPS are both shared."""
+        """The mode in taints and labels. Time-slicing and MPS are both `shared`."""
         return "shared" if self.kind == "timeSlicing" or self.kind == "mps" else self.kind
 
     @property
     def plugin_config(self) -> str:
-        """The name of the device plugin's configuration for such nodes."""
+        """The name of the device plugin configuration for the nodes."""
         names = {
             "timeSlicing": f"time-slicing-{self.replicas}",
             "mps": f"mps-{self.replicas}",
@@ -44,7 +44,7 @@ class Sharing:
         return names.get(self.kind, self.kind)
 
     def gpu_resources(self, gpu_count: int) -> dict[str, int]:
-        """Pieces by resource name that a node with so many GPUs advertises instead of its GPUs.
+        """GPU resources that a node with this number of GPUs advertises.
 
         Source: NVIDIA/k8s-device-plugin v0.20.0, internal/rm/rm.go
         """
@@ -52,7 +52,7 @@ class Sharing:
             return {GPU: gpu_count}
         if self.kind != "mig":
             return {SHARED_GPU: gpu_count * self.replicas}
-        # Layouts by GPU number name each GPU of the one node size there is; the same layout goes for any number.
+        # Layouts by GPU number exist only for one node size. Otherwise the same layout applies to any number of GPUs.
         layouts = self.layouts if len(self.layouts) == gpu_count else self.layouts[:1] * gpu_count
         found: dict[str, int] = {}
         for layout in layouts:
@@ -62,7 +62,7 @@ class Sharing:
         return dict(sorted(found.items()))
 
     def slices(self) -> dict[str, int]:
-        """MIG instances of a node by profile."""
+        """Number of MIG instances of a node by profile."""
         found: dict[str, int] = {}
         for layout in self.layouts:
             for profile, count in layout:
@@ -70,12 +70,12 @@ class Sharing:
         return dict(sorted(found.items()))
 
     def resource(self, profile: str) -> str:
-        """The resource that MIG instances of a profile are advertised as."""
+        """The resource name of MIG instances of a profile."""
         return GPU if self.strategy == "single" else mig_resource(profile)
 
     @cached_property
     def gpus_by_layout(self) -> dict[Layout, list[int]]:
-        """Numbers of the GPUs that are cut alike, by their layout."""
+        """GPU numbers by layout."""
         found: dict[Layout, list[int]] = {}
         for number, layout in enumerate(self.layouts):
             found.setdefault(layout, []).append(number)
@@ -83,24 +83,24 @@ class Sharing:
 
     @property
     def whole_gpus(self) -> int:
-        """GPUs of a MIG node that stay whole."""
+        """Number of GPUs of a MIG node that are not partitioned."""
         return sum(not layout for layout in self.layouts)
 
 
 class LayoutError(ValueError):
-    """The GPU numbers of layouts do not name each GPU of a node exactly once."""
+    """Layouts by GPU number do not contain each GPU of a node exactly once."""
 
     def __init__(self, message: str, *path: str | int) -> None:
         super().__init__(message)
         self.path = path
-        """The place below `mig` that is wrong: ("gpus", 1)."""
+        """The wrong place below `mig`, for example ("gpus", 1)."""
 
 
 def layouts_by_gpu(mig: Mig, gpu_count: int) -> tuple[Layout, ...]:
     """The layout of each GPU of a node, by GPU number.
 
     Raises:
-        LayoutError: when the numbers do not name each GPU exactly once.
+        LayoutError: when the layouts do not contain each GPU exactly once.
     """
     if mig.every is not None:
         return (_frozen(mig.every),) * gpu_count
@@ -108,12 +108,12 @@ def layouts_by_gpu(mig: Mig, gpu_count: int) -> tuple[Layout, ...]:
     for number, group in enumerate(mig.gpus or []):
         for index in group.index:
             if index in chosen:
-                raise LayoutError(f"GPU {index} is named twice", "gpus", number)
+                raise LayoutError(f"GPU {index} is in two layouts", "gpus", number)
             if index >= gpu_count:
-                raise LayoutError(f"GPU {index} is named; a node has GPUs 0 to {gpu_count - 1}", "gpus", number)
+                raise LayoutError(f"GPU {index} does not exist; a node has GPUs 0 to {gpu_count - 1}", "gpus", number)
             chosen[index] = _frozen(group.layout or {})
     if missing := [index for index in range(gpu_count) if index not in chosen]:
-        raise LayoutError(f"GPU {', '.join(map(str, missing))} has no layout; write one, or whole: true", "gpus")
+        raise LayoutError(f"GPU {', '.join(map(str, missing))} has no layout; write layout or whole: true", "gpus")
     return tuple(chosen[index] for index in range(gpu_count))
 
 

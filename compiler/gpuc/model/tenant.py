@@ -1,4 +1,4 @@
-"""Tenants, resolved: their namespaces, queues, pools, and the most they can ever use."""
+"""Resolved tenants: namespaces, queues, pools and maximum usage."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gpuc.spec.tenants import Namespace as NamespaceSpec
 from gpuc.spec.tenants import Tenant as TenantSpec
 
 DEFAULT_REQUEST: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: GIB}
-"""What a container asks for that says nothing, such as an injected sidecar: the quota refuses pods without requests."""
+"""Requests of containers that declare none, such as injected sidecars. The quota refuses pods without requests."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A named NCCL profile."""
+    """An NCCL profile."""
 
     name: str
     path: Path
@@ -27,13 +27,13 @@ class Profile:
 
     @property
     def config_map(self) -> str:
-        """The name of its ConfigMap in each namespace that names it."""
+        """The name of the ConfigMap in each namespace with the profile."""
         return f"nccl-{self.name}"
 
 
 @dataclass(frozen=True)
 class Namespace:
-    """One namespace of a tenant."""
+    """A namespace of a tenant."""
 
     name: str
     path: Path
@@ -50,9 +50,9 @@ class Tenant:
     spec: TenantSpec
     namespaces: tuple[Namespace, ...]
     queues: tuple[Queue, ...]
-    """The queues whose tenants name it, in the order of the spec."""
+    """The queues of the tenant, in the order of the spec."""
     ceiling: Amounts
-    """The most that its queues can ever be given: nominal quota and what they can really borrow."""
+    """The most that Kueue can admit in the queues of the tenant: nominal quota, and what other queues actually lend."""
 
     @property
     def isolates_network(self) -> bool:
@@ -60,10 +60,10 @@ class Tenant:
 
     @cached_property
     def pools(self) -> tuple[Pool, ...]:
-        """The pools that its queues name, each once."""
+        """The pools of its queues, without duplicates."""
         return tuple({pool.name: pool for queue in self.queues for pool in queue.pools}.values())
 
     @cached_property
     def local_queues(self) -> tuple[str, ...]:
-        """Names of the LocalQueues in each of its namespaces, which are those of the ClusterQueues."""
+        """Names of the LocalQueues in each namespace. They equal the names of the ClusterQueues."""
         return tuple(cluster_queue.name for queue in self.queues for cluster_queue in queue.cluster_queues)

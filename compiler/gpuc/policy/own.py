@@ -13,7 +13,7 @@ from gpuc.policy.library import Policy, is_shipped, policy_of
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import is_within
-from gpuc.source.node import Flat
+from gpuc.source.node import PlainData
 
 BROKEN = declare_rule(
     "POL102", Severity.ERROR, "A policy of the fleet is not one that can be read.",
@@ -60,4 +60,4 @@ def _policy(root: Path, name: str, file: str) -> Policy:
     errors = [finding for finding in findings if finding.is_error]
     if errors or node is None:
         raise StageError(errors)
-    return policy_of(name, Flat().add(node))
+    return policy_of(name, PlainData().add(node))

@@ -95,7 +95,7 @@ def nodes(pool: Pool, request: Request, decided: Outcome) -> Outcome:
 
 def pods_per_node(pool: Pool, instance: InstanceType, pod: Amounts) -> int:
     """How many equal pods an empty node of a type carries."""
-    return min(instance.pods - RESERVE_PODS, places(pool.left(instance), pod))
+    return min(instance.pods - RESERVE_PODS, places(pool.tenant_allocatable(instance), pod))
 
 
 def cluster_queues(cluster: Cluster) -> Iterable[ClusterQueue]:

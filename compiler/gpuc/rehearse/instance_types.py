@@ -49,7 +49,7 @@ def reserves(cluster: Cluster) -> Iterator[Body]:
 def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
     """What a simulated node of a pool has for tenants: the model's `left`, and no piece of what it could advertise."""
     plugins = {name: 0 for name in (GPU, EFA) if name in _capacity(cluster, instance)}
-    return plugins | pool.left(instance)
+    return plugins | pool.tenant_allocatable(instance)
 
 
 def node_capacity(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
@@ -66,7 +66,7 @@ def _reserved(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
 
 def _left(pool: Pool, instance: InstanceType) -> Amounts:
     """What a node leaves to tenants, and what Karpenter takes off by itself: huge pages, and our own DaemonSet."""
-    left = pool.left(instance)
+    left = pool.tenant_allocatable(instance)
     memory_bytes = left[MEMORY] + left.get(HUGEPAGES, 0)
     vector = {CPU: left[CPU], MEMORY: memory_bytes, EPHEMERAL_STORAGE: left[EPHEMERAL_STORAGE]}
     return total([vector, _GATE]) if pool.mig_by_operator else vector

@@ -1,4 +1,4 @@
-"""Rules: faults that a resolved cluster can have, one per file below its topic, discovered and never listed."""
+"""Rules for resolved clusters, one rule per file below its topic. Modules are discovered, not listed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from gpuc.diagnostics.finding import Finding, Path
 if TYPE_CHECKING:
     from gpuc.model import Cluster
 
-PolicyViolation = tuple[Path, str] | tuple[Path, str, str]
-Findings = Iterator[PolicyViolation]
-"""Places where a rule is broken: the spec path, the value and what is allowed, and a fix where one is certain."""
+RuleFinding = tuple[Path, str] | tuple[Path, str, str]
+"""Spec path; message with the actual and the allowed value; the fix, if it is certain."""
+Findings = Iterator[RuleFinding]
 
-RULES: Checks[Cluster, PolicyViolation] = Checks("gpuc.rules")
+RULES: Checks[Cluster, RuleFinding] = Checks("gpuc.rules")
 rule = RULES.declare
-"""Makes a function the rule of a fault: its docstring is the title, and below that the reason."""
+"""Declares a function as a rule. The first line of its docstring is the title, the rest is the reason."""
 
 
 def check(cluster: Cluster) -> list[Finding]:
-    """Every breach of every rule, rules in the order of their ids."""
+    """The findings of all rules, in the order of rule ids."""
     findings = []
-    for found in RULES.discover():
-        for path, message, *fix in found.find(cluster):
-            findings.append(found.rule.at(path, message, fix=fix[0] if fix else ""))
+    for rule_check in RULES.discover():
+        for path, message, *fix in rule_check.find(cluster):
+            findings.append(rule_check.rule.at(path, message, fix=fix[0] if fix else ""))
     return findings

@@ -1,9 +1,10 @@
-"""Text to Source: a cluster's file over the layers that it extends, where every value knows its place.
+"""Reads the spec file of a cluster and merges it with its layers. Every value keeps its place in the text.
 
-The rules of merging: layers are laid beneath the file first to last, what a layer extends beneath the layer, and a
-file that is reached twice only where it was reached first. Maps merge by key, everything else is replaced. Of a merged
-map the upper file's keys come first, in its order, then those that only lower files have. `null` over a key of a lower
-file removes that key; any other null, and a key with nothing behind it, is a finding.
+Layers are merged in the order of `extends`: a later layer is above an earlier one, the file is above its layers, and
+a layer is above the layers that it extends. A file that is reached twice counts only at its first position. Maps merge
+by key; all other values are replaced. A merged map has first the keys of the upper file, in their order, then the keys
+that only lower files have. `null` above a key of a lower file removes the key; any other null, and a key without a
+value, is a finding.
 """
 
 from __future__ import annotations
@@ -17,32 +18,32 @@ from gpuc.diagnostics.finding import Finding, Mark, Path, StageError
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import OUTSIDE, Layers, is_within, yaml_files
-from gpuc.source.node import Flat
+from gpuc.source.node import PlainData
 
 _kind = re.compile(rb"^kind:[ \t]*['\"]?(Cluster|Layer)['\"]?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The merged text of one cluster."""
+    """The merged spec files of one cluster."""
 
     file: str
-    """The cluster's file, relative to the root, with forward slashes."""
+    """The spec file of the cluster, relative to the root, with forward slashes."""
     tree: dict[str, Any]
     """Plain data, without `extends`."""
     marks: dict[Path, Mark]
-    """Where each value begins, by path; a map or list in block style begins with its first entry."""
+    """The place of each value, by path. A map or list in block style begins with its first entry."""
     keys: dict[Path, Mark]
-    """Where each key begins, by path."""
+    """The place of each key, by path."""
     raw: dict[Path, str]
-    """The text of each number as it was written, by path."""
+    """The original text of each number, by path."""
     files: tuple[str, ...]
-    """Every file that was read: the cluster's, then its layers from the lowest up."""
+    """All files: the spec file, then its layers from the lowest to the highest."""
     remarks: tuple[Finding, ...] = ()
-    """Findings of this stage that are no errors."""
+    """Findings of this stage that are not errors."""
 
     def locate(self, path: Path, on_key: bool = False) -> Mark:
-        """The place of a value, or of its key; of the deepest ancestor that was written where it was not."""
+        """The place of a value or of its key. A value that is not in the text has the place of its closest ancestor."""
         if on_key and path in self.keys:
             return self.keys[path]
         while path not in self.marks:
@@ -54,14 +55,14 @@ def read(root: pathlib.Path, file: str) -> Source:
     """The source of a cluster.
 
     Raises:
-        StageError: with everything that is wrong with the text of the file and of its layers.
+        StageError: with all findings about the text of the file and of its layers.
     """
     layers = Layers(root)
     if not is_within(root / file, root / "specs"):
-        raise StageError([OUTSIDE.at((), f"{file} lies outside of specs/", mark=Mark(file, 1, 1))])
+        raise StageError([OUTSIDE.at((), f"{file} is outside of specs/", mark=Mark(file, 1, 1))])
     layers.gather(file)
     _stop_at_errors(layers)
-    flat = Flat()
+    flat = PlainData()
     tree = flat.add(layers.merged())
     _stop_at_errors(layers)
     files = (layers.order[-1], *layers.order[:-1])
@@ -69,12 +70,12 @@ def read(root: pathlib.Path, file: str) -> Source:
 
 
 def cluster_files(root: pathlib.Path) -> list[str]:
-    """The files in specs/ that are clusters, or cannot be read well enough to tell, sorted."""
+    """The files in specs/ that are clusters or cannot be parsed, sorted."""
     return [file for file in yaml_files(root) if _is_cluster(root, file)]
 
 
 def _is_cluster(root: pathlib.Path, file: str) -> bool:
-    """Whether a file has to be compiled: one line tells, only an unusual file is parsed."""
+    """Whether a file has to be compiled. Usually the line with its kind is enough; otherwise the file is parsed."""
     try:
         kinds = _kind.findall((root / file).read_bytes())
         if kinds:
@@ -85,9 +86,9 @@ def _is_cluster(root: pathlib.Path, file: str) -> bool:
     if document is None:
         return True
     fields = {key: entry.value for key, entry in document.value.items()}
-    ours = str(fields.get("apiVersion")).startswith("gpuc.dev/")
+    is_spec = str(fields.get("apiVersion")).startswith("gpuc.dev/")
     kind = str(fields.get("kind"))
-    return kind == "Cluster" or (ours and kind != "Layer")
+    return kind == "Cluster" or (is_spec and kind != "Layer")
 
 
 def _stop_at_errors(layers: Layers) -> None:

@@ -1,4 +1,4 @@
-"""Text to nodes: one YAML document, every trap in it a finding."""
+"""Parses one YAML document into nodes and reports ambiguous or forbidden YAML."""
 
 from __future__ import annotations
 
@@ -17,38 +17,40 @@ DEPTH_LIMIT = 50
 NODE_LIMIT = 10_000
 
 DUPLICATE = declare_rule(
-    "YAML003", Severity.ERROR, "A key stands twice in one map.",
-    "Most readers keep the last one without a word: a pool or a quota would vanish.",
+    "YAML003", Severity.ERROR, "A map contains the same key twice.",
+    "Most parsers silently keep the last value: a pool or a quota would be lost.",
     "https://yaml.org/spec/1.2.2/#3213-node-comparison",
 )  # fmt: skip
 TOO_MUCH = declare_rule(
-    "YAML004", Severity.ERROR, "The document grows beyond its bounds.",
-    f"At most {NODE_LIMIT} values after aliases are expanded, and {DEPTH_LIMIT} levels: a few nested aliases of a "
-    "small file can become billions of values.",
+    "YAML004", Severity.ERROR, "The document is too large.",
+    f"At most {NODE_LIMIT} values with expanded aliases, and {DEPTH_LIMIT} levels, are allowed. A few nested "
+    "aliases in a small file can expand to billions of values.",
 )  # fmt: skip
-ALIAS = declare_rule("YAML005", Severity.ERROR, "An alias names no anchor before it, or stands within its own anchor.",
-    "It has no value, or an endless one.")  # fmt: skip
+ALIAS = declare_rule("YAML005", Severity.ERROR, "An alias has no earlier anchor, or is inside its own anchor.",
+    "The alias has no value, or an infinite one.")  # fmt: skip
 MERGE_KEY = declare_rule(
-    "YAML006", Severity.ERROR, "A merge key << stands in the file.",
-    "YAML 1.2 has no merge keys. Shared content is a layer, named under extends: one way to merge, with one rule, "
-    "and every value keeps the place where it was written.",
+    "YAML006", Severity.ERROR, "The file contains a merge key <<.",
+    "YAML 1.2 has no merge keys. Put shared content into a layer and list it under extends: gpuc then merges it, "
+    "and every value keeps its place in the text.",
     "https://yaml.org/type/merge.html",
 )  # fmt: skip
 DOCUMENTS = declare_rule(
-    "YAML011", Severity.ERROR, "Several documents stand in one file.",
-    "One file is one cluster or one layer; a second document would be ignored.",
+    "YAML011", Severity.ERROR, "A file contains several documents.",
+    "A file is one cluster or one layer. gpuc would ignore a second document.",
 )  # fmt: skip
 EMPTY = declare_rule(
-    "YAML012", Severity.ERROR, "The file holds no value.", "A cluster that nobody described cannot be compiled."
+    "YAML012", Severity.ERROR, "The file is empty.", "An empty file describes neither a cluster nor a layer."
 )
-NOT_A_MAP = declare_rule("YAML013", Severity.ERROR, "The file is not a map.", "It holds no apiVersion, kind and spec.")
+NOT_A_MAP = declare_rule(
+    "YAML013", Severity.ERROR, "The file is not a map.", "A spec file has apiVersion, kind and spec."
+)
 KEY = declare_rule(
     "YAML017", Severity.ERROR, "A key is not text.",
-    "A number, a boolean, null or a collection as key becomes another text in every tool that turns YAML into JSON.",
+    "Tools that convert YAML to JSON turn a number, a boolean, null or a collection as key into different texts.",
 )  # fmt: skip
 TAG = declare_rule(
-    "YAML018", Severity.ERROR, "A tag or a YAML directive stands in the file.",
-    "Tags change what a value is, in some readers they run code; a spec is plain data in YAML 1.2.",
+    "YAML018", Severity.ERROR, "The file contains a tag or a YAML directive.",
+    "Tags change the type of a value, and in some parsers they run code. A spec is plain data in YAML 1.2.",
 )  # fmt: skip
 
 
@@ -57,14 +59,14 @@ _directive = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*(?=%)").match
 
 @lru_cache(maxsize=64)
 def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
-    """The document of a text, or None where there is none to go on with, and all findings about it.
+    """The document of a text and all findings about it. The document is None if it is not a map or cannot be parsed.
 
-    Kept for the next cluster that extends the same layer; nobody changes the nodes.
+    The result is cached for the next cluster that extends the same layer. Callers must not change the nodes.
     """
     composer = _Composer(file)
     if directive := _directive(text):
         mark = mark_at(text, directive.end(), file)
-        return None, (TAG.at((), "a directive stands here; a spec is YAML 1.2", fix="remove it", mark=mark),)
+        return None, (TAG.at((), "YAML directives are not allowed; a spec is YAML 1.2", fix="remove it", mark=mark),)
     try:
         root = composer.document(events(text, file))
     except StageError as stop:
@@ -73,36 +75,35 @@ def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
 
 
 class _Composer:
-    """Builds nodes from events; it stops at what makes the rest unreadable and notes everything else."""
+    """Builds nodes from parser events. It collects findings, and stops if the document is too large."""
 
     def __init__(self, file: str) -> None:
         self.findings: list[Finding] = []
         self._file = file
         self._anchors: dict[str, Node | None] = {}
-        self._left = NODE_LIMIT
+        self._nodes_left = NODE_LIMIT
 
     def document(self, events: Iterator[Any]) -> Node | None:
         next(events)
         event = next(events)
         if type(event).__name__ == "StreamEndEvent":
-            self._add(EMPTY, Mark(self._file, 1, 1), "the file holds no value")
+            self._add(EMPTY, Mark(self._file, 1, 1), "the file is empty")
             return None
         root = self._node(next(events), events, 0)
         next(events)
         event = next(events)
         if type(event).__name__ != "StreamEndEvent":
-            self._add(
-                DOCUMENTS, self._mark(event), "a second document begins here; a file holds one", "move it to a file"
-            )
+            message = "a second document begins here; a file may contain one"
+            self._add(DOCUMENTS, self._mark(event), message, "move it to another file")
         if isinstance(root.value, dict):
             return root
         if root.value is None:
-            self._add(EMPTY, root.mark, "the file holds no value")
+            self._add(EMPTY, root.mark, "the file is empty")
         else:
             self._add(
                 NOT_A_MAP,
                 root.mark,
-                f"the file is {'a list' if isinstance(root.value, list) else 'one text'}, not a map",
+                f"the file is {'a list' if isinstance(root.value, list) else 'a scalar'}, not a map",
             )
         return None
 
@@ -111,15 +112,15 @@ class _Composer:
         mark = self._mark(event)
         if kind == "AliasEvent":
             return self._alias(event.anchor, mark, depth)
-        self._spend(1, depth, mark)
+        self._count(1, depth, mark)
         if event.anchor:
             self._anchors[event.anchor] = None
         if event.tag is not None:
             self._add(
                 TAG,
                 mark,
-                f"the tag {event.tag} stands here; a spec is plain data",
-                'remove it; text stands in "quotes"',
+                f"the tag {event.tag} is not allowed; a spec is plain data",
+                'remove the tag; write text in "quotes"',
             )
         if kind == "ScalarEvent":
             node = self._scalar(event, mark)
@@ -146,7 +147,7 @@ class _Composer:
                 self._add(
                     DUPLICATE,
                     mark,
-                    f"{key} stands twice in this map, first in line {first.line}, column {first.column}",
+                    f"the map already has the key {key} in line {first.line}, column {first.column}",
                 )
                 continue
             node.keys[key] = mark
@@ -160,45 +161,47 @@ class _Composer:
     def _key(self, event: Any, mark: Mark, events: Iterator[Any], depth: int) -> str:
         if type(event).__name__ != "ScalarEvent":
             self._node(event, events, depth)
-            self._add(KEY, mark, "a key is a collection or an alias; keys are text")
+            self._add(KEY, mark, "the key is a collection or an alias; keys must be text")
             return f"{mark.line}:{mark.column}"
         text: str = event.value
         if event.anchor or event.tag is not None:
-            self._add(TAG, mark, f"the key {text} has an anchor or a tag; keys are plain text", "remove it")
+            self._add(TAG, mark, f"the key {text} has an anchor or a tag; keys must be plain text", "remove it")
         if not _is_plain(event):
             return text
         if text == "<<":
-            self._add(MERGE_KEY, mark, "<< is a merge key; shared content is a layer", "name a layer under extends")
-        value, trap = scalar.resolve(text)
-        if trap:
-            self._add(trap, mark, f"the key {text} is not text for every reader", f'write "{text}"')
+            message = "<< is a merge key; put shared content into a layer"
+            self._add(MERGE_KEY, mark, message, "list the layer under extends")
+        value, ambiguity = scalar.resolve(text)
+        if ambiguity:
+            self._add(ambiguity, mark, f"the key {text} is not text for every YAML parser", f'write "{text}"')
         elif not isinstance(value, str):
-            self._add(KEY, mark, f"the key {text or 'that is empty'} is not text", f'write "{text}"')
+            self._add(KEY, mark, f"the key {text or '(empty)'} is not text", f'write "{text}"')
         return text
 
     def _scalar(self, event: Any, mark: Mark) -> Node:
         text: str = event.value
         if not _is_plain(event):
             return Node(mark, text)
-        value, trap = scalar.resolve(text)
-        if trap:
-            self._add(trap, mark, f"{text} means different things to different readers", scalar.advice(trap, text))
+        value, ambiguity = scalar.resolve(text)
+        if ambiguity:
+            message = f"{text} has different values in different YAML parsers"
+            self._add(ambiguity, mark, message, scalar.fix_of(ambiguity, text))
         return Node(mark, value, raw="" if isinstance(value, str | bool) else text)
 
     def _alias(self, anchor: str, mark: Mark, depth: int) -> Node:
         node = self._anchors.get(anchor)
         if node is None:
-            why = "stands within its own anchor" if anchor in self._anchors else "names no anchor before it"
-            self._add(ALIAS, mark, f"*{anchor} {why}")
+            problem = "is inside its own anchor" if anchor in self._anchors else "has no earlier anchor"
+            self._add(ALIAS, mark, f"the alias *{anchor} {problem}")
             return Node(mark, "")
-        self._spend(node.size, depth + node.height, mark)
+        self._count(node.size, depth + node.height, mark)
         return node
 
-    def _spend(self, nodes: int, depth: int, mark: Mark) -> None:
-        self._left -= nodes
-        if self._left < 0:
+    def _count(self, nodes: int, depth: int, mark: Mark) -> None:
+        self._nodes_left -= nodes
+        if self._nodes_left < 0:
             raise StageError(
-                [TOO_MUCH.at((), f"the document has more than {NODE_LIMIT} values, aliases expanded", mark=mark)]
+                [TOO_MUCH.at((), f"the document has more than {NODE_LIMIT} values with expanded aliases", mark=mark)]
             )
         if depth > DEPTH_LIMIT:
             raise StageError([TOO_MUCH.at((), f"the document is nested deeper than {DEPTH_LIMIT} levels", mark=mark)])
@@ -206,8 +209,8 @@ class _Composer:
     def _mark(self, event: Any) -> Mark:
         return Mark(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
 
-    def _add(self, trap: Rule, mark: Mark, message: str, fix: str = "") -> None:
-        self.findings.append(trap.at((), message, fix=fix, mark=mark))
+    def _add(self, rule: Rule, mark: Mark, message: str, fix: str = "") -> None:
+        self.findings.append(rule.at((), message, fix=fix, mark=mark))
 
 
 def _is_plain(event: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Bytes to text: size, UTF-8, and characters that nobody can see in a review."""
+"""Reads the text of a file: checks size, UTF-8 and invisible characters."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declar
 
 SIZE_LIMIT_BYTES = 1 << 20
 LINE_LIMIT = 1 << 16
-_SHOWN = 10
+_MAX_FINDINGS = 10
 
 BOM = declare_rule(
     "YAML014", Severity.INFO, "The file begins with a byte order mark.",
-    "It is skipped here, but other tools count it into the first key.",
+    "gpuc skips it, but other tools read it as part of the first key.",
 )  # fmt: skip
 NOT_UTF8 = declare_rule(
     "YAML015", Severity.ERROR, "The file is not UTF-8.",
-    "Every tool behind would guess another encoding, and names would differ between objects.",
+    "Other tools would guess different encodings, and names would differ between objects.",
 )  # fmt: skip
 INVISIBLE = declare_rule(
-    "YAML016", Severity.ERROR, "A character that cannot be seen stands in the file.",
-    "Control characters are forbidden in YAML, exotic line breaks count differently in every tool, and "
-    "direction marks make a review show other text than what is compiled.",
+    "YAML016", Severity.ERROR, "The file contains an invisible character.",
+    "YAML forbids control characters, tools count unusual line breaks differently, and with "
+    "direction marks a review shows another text than gpuc compiles.",
     "https://yaml.org/spec/1.2.2/#51-character-set; CVE-2021-42574",
 )  # fmt: skip
 TOO_LARGE = declare_rule(
-    "YAML019", Severity.ERROR, "The file, or a line in it, is longer than a spec can be.",
-    "It is not parsed at all, so that no file can exhaust the time and memory of CI.",
+    "YAML019", Severity.ERROR, "The file or one of its lines is too long for a spec.",
+    "gpuc does not parse it, so that no file can exhaust the time and memory of CI.",
 )  # fmt: skip
 UNREADABLE = declare_rule(
     "YAML022", Severity.ERROR, "The file cannot be read.",
-    "The file is missing, a folder stands in its place, or its permissions forbid reading.",
+    "The file is missing, is a folder, or its permissions forbid reading.",
 )  # fmt: skip
 
 _invisible = re.compile(
@@ -41,28 +41,28 @@ _invisible = re.compile(
 
 
 def text_of(place: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
-    """The text of a file, without a byte order mark, and remarks that stop nothing.
+    """The text of a file without a byte order mark, and findings that are not errors.
 
     Raises:
-        StageError: when it cannot be read, is too large, is not UTF-8 or holds characters that cannot be seen.
+        StageError: when the file cannot be read, is too large, is not UTF-8 or contains invisible characters.
     """
     start = Mark(file, 1, 1)
     data = _bytes(place, start)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:4]:
-        raise StageError([NOT_UTF8.at((), "this is UTF-16 or UTF-32, not UTF-8", fix="save it as UTF-8", mark=start)])
+        raise StageError(
+            [NOT_UTF8.at((), "the file is UTF-16 or UTF-32, not UTF-8", fix="save the file as UTF-8", mark=start)]
+        )
     remarks = []
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
-        remarks.append(BOM.at((), "the file begins with a byte order mark", fix="save it without", mark=start))
+        remarks.append(BOM.at((), "the file begins with a byte order mark", fix="save the file without it", mark=start))
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         _not_utf8(data, error.start, file)
     found = [
-        INVISIBLE.at(
-            (), f"U+{ord(match[0]):04X} stands here, which nobody can see", mark=mark_at(text, match.start(), file)
-        )
-        for match, _ in zip(_invisible.finditer(text), range(_SHOWN), strict=False)
+        INVISIBLE.at((), f"the character U+{ord(match[0]):04X} is invisible", mark=mark_at(text, match.start(), file))
+        for match, _ in zip(_invisible.finditer(text), range(_MAX_FINDINGS), strict=False)
     ]
     found += [
         TOO_LARGE.at((), f"the line has more than {LINE_LIMIT} characters", mark=Mark(file, number, 1))
@@ -75,7 +75,7 @@ def text_of(place: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
 
 
 def mark_at(text: str, offset: int, file: str) -> Mark:
-    """The line and column of an offset, where \\r\\n, \\n and \\r each end a line."""
+    """The line and column of an offset. \\r\\n, \\n and \\r end a line."""
     before = text[:offset].replace("\r\n", "\n").replace("\r", "\n")
     return Mark(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
@@ -89,8 +89,8 @@ def _bytes(place: pathlib.Path, start: Mark) -> bytes:
         with place.open("rb") as stream:
             data = stream.read(SIZE_LIMIT_BYTES + 1)
     except (OSError, RuntimeError, ValueError) as error:
-        why = (getattr(error, "strerror", None) or str(error)).lower()
-        raise StageError([UNREADABLE.at((), f"{start.file} cannot be read: {why}", mark=start)]) from None
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise StageError([UNREADABLE.at((), f"{start.file} cannot be read: {reason}", mark=start)]) from None
     if len(data) > SIZE_LIMIT_BYTES:
         raise StageError([TOO_LARGE.at((), f"{start.file} is larger than {SIZE_LIMIT_BYTES >> 20} MiB", mark=start)])
     return data

@@ -1,4 +1,4 @@
-"""Text to the parser's events, or to a plain sentence about why the text is not YAML."""
+"""Parser events of a text, or a finding that explains why the text is not YAML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declar
 
 SYNTAX = declare_rule(
     "YAML001", Severity.ERROR, "The text is not YAML.",
-    "Nothing behind this place can be read.", "https://yaml.org/spec/1.2.2/",
+    "gpuc cannot read the text after this place.", "https://yaml.org/spec/1.2.2/",
 )  # fmt: skip
 TAB = declare_rule(
     "YAML002", Severity.ERROR, "A line is indented with a tab.",
@@ -18,23 +18,23 @@ TAB = declare_rule(
     "https://yaml.org/spec/1.2.2/#61-indentation-spaces",
 )  # fmt: skip
 
-_PLAIN_WORDS = {
-    "mapping values are not allowed": "a colon cannot stand here: quote text with a colon, or check the indentation",
+_EXPLANATIONS = {
+    "mapping values are not allowed": "a colon is not allowed here: quote text with a colon, or check the indentation",
     "sequence entries are not allowed": "a list cannot begin here: put its first dash on a line of its own",
-    "found unexpected end of stream": "the quote is never closed",
+    "found unexpected end of stream": "the closing quote is missing",
     "expected <block end>": "a key is expected here: check the indentation and the line before",
-    "could not find expected ':'": "a key without a colon, or text of several lines without quotes",
+    "could not find expected ':'": "the colon after a key is missing, or text of several lines has no quotes",
     "',' or ": "a comma or the closing bracket is missing",
-    "cannot start any token": "this character cannot begin a value: put the value in quotes",
+    "cannot start any token": "a value cannot begin with this character: put the value in quotes",
 }
 _tabbed = re.compile(r"[ ]*\t[ \t]*[^\s#]")
 
 
 def events(text: str, file: str) -> Iterator[Any]:
-    """The events of a text, one by one, so that a reader can stop before a large one is scanned to its end.
+    """The events of a text. The iterator is lazy, so that a caller can stop before the end of a large text.
 
     Raises:
-        StageError: where the text is not YAML.
+        StageError: when the text is not YAML.
     """
     from ruamel.yaml import YAML
 
@@ -45,9 +45,9 @@ def events(text: str, file: str) -> Iterator[Any]:
     try:
         while parser.check_event():
             yield parser.get_event()
-    except Exception as error:  # beside its own errors the parser also lets a few ValueErrors of bad escapes through
+    except Exception as error:  # besides its own errors the parser raises ValueError for some invalid escapes
         place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None) or yaml.reader
-        problem = getattr(error, "problem", None) or "the parser gave up here"
+        problem = getattr(error, "problem", None) or "the parser cannot continue"
         raise StageError(_findings(text, Mark(file, place.line + 1, place.column + 1), problem)) from None
 
 
@@ -57,5 +57,5 @@ def _findings(text: str, mark: Mark, problem: str) -> list[Finding]:
     if {mark.line, mark.line - 1} & set(tabs):
         marks = [Mark(mark.file, number, lines[number - 1].index("\t") + 1) for number in tabs]
         return [TAB.at((), "the line is indented with a tab", fix="indent with spaces", mark=tab) for tab in marks]
-    words = next((plain for part, plain in _PLAIN_WORDS.items() if part in problem), problem)
-    return [SYNTAX.at((), f"this is not YAML: {words}", mark=mark)]
+    explanation = next((text for part, text in _EXPLANATIONS.items() if part in problem), problem)
+    return [SYNTAX.at((), f"the text is not YAML: {explanation}", mark=mark)]

@@ -1,4 +1,4 @@
-"""A YAML value that remembers where it was written."""
+"""YAML values with their places in the text."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from gpuc.diagnostics.finding import Mark, Path
 
 @dataclass(slots=True)
 class Node:
-    """One value of a document, before its layers are merged."""
+    """One value of a document before layers are merged."""
 
     mark: Mark
-    """Its first character; of a map or list in block style the first entry."""
+    """Place of the first character. A map or list in block style begins with its first entry."""
     value: Any
     """str, int, float, bool or None; a list of nodes; or a dict of nodes by key."""
     keys: dict[str, Mark] = field(default_factory=dict)
-    """Of a map: where each key stands."""
+    """Place of each key of a map."""
     raw: str = ""
-    """Of a number or null: the text as written, empty where nothing was written at all."""
+    """Original text of a number or null; empty if there is no text."""
     size: int = 1
-    """How many values it holds, itself included, aliases expanded."""
+    """Number of values with expanded aliases, including the node itself."""
     height: int = 0
-    """How many levels lie beneath it, aliases expanded."""
+    """Number of levels below the node, with expanded aliases."""
 
 
 @dataclass(slots=True)
-class Flat:
-    """A node as plain data, with the places of all values and keys by path."""
+class PlainData:
+    """Plain data of nodes, with the places of all values and keys by path."""
 
     marks: dict[Path, Mark] = field(default_factory=dict)
     keys: dict[Path, Mark] = field(default_factory=dict)
     raw: dict[Path, str] = field(default_factory=dict)
 
     def add(self, node: Node, path: Path = ()) -> Any:
-        """The plain data of a node, whose places are noted under the path."""
+        """The plain data of a node. Records the places of its values under the path."""
         self.marks[path] = node.mark
         if isinstance(node.value, dict):
             for key, mark in node.keys.items():

@@ -1,4 +1,4 @@
-"""What a plain scalar means: YAML 1.2's core schema, and the texts that other readers take for something else."""
+"""Values of plain scalars in the YAML 1.2 core schema, and scalars that other YAML parsers read differently."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ _YAML11 = "https://yaml.org/type/"
 _YAML12 = "https://yaml.org/spec/1.2.2/#103-core-schema"
 
 NORWAY = declare_rule(
-    "YAML007", Severity.ERROR, "A plain word is a boolean for some readers and text for others.",
-    "YAML 1.1 reads yes, no, on, off, y and n as booleans, YAML 1.2 as text: the country code of Norway becomes false.",
+    "YAML007", Severity.ERROR, "A plain word is a boolean for some YAML parsers and text for others.",
+    "YAML 1.1 reads yes, no, on, off, y and n as booleans, YAML 1.2 as text. The country code of Norway becomes false.",
     f"{_YAML11}bool.html",
 )  # fmt: skip
 NUMBER_FORM = declare_rule(
-    "YAML008", Severity.ERROR, "A number is written in a form that readers take for different values.",
-    "010 is eight in YAML 1.1 and ten in YAML 1.2, 1_000 and 1e3 are numbers in one and text in the other; "
-    "account ids and commit ids look like this.",
+    "YAML008", Severity.ERROR, "YAML parsers read a number as different values.",
+    "010 is eight in YAML 1.1 and ten in YAML 1.2. 1_000 and 1e3 are numbers in one version and text in the other. "
+    "Account ids and commit ids may look like this.",
     f"{_YAML11}int.html",
 )  # fmt: skip
 SEXAGESIMAL = declare_rule(
-    "YAML009", Severity.ERROR, "Digits between colons are a number in base 60 for some readers.",
+    "YAML009", Severity.ERROR, "Some YAML parsers read digits with colons as a number in base 60.",
     "YAML 1.1 reads 12:30:00 as the number 45000.",
     f"{_YAML11}int.html",
 )  # fmt: skip
 TIMESTAMP = declare_rule(
-    "YAML010", Severity.ERROR, "A date without quotes is a timestamp for some readers and text for others.",
-    "YAML 1.1 readers turn it into a date and print it differently, often in another time zone.",
+    "YAML010", Severity.ERROR, "A date without quotes is a timestamp for some YAML parsers and text for others.",
+    "YAML 1.1 parsers turn it into a date and print it differently, often in another time zone.",
     f"{_YAML11}timestamp.html",
 )  # fmt: skip
 NUMBER_RANGE = declare_rule(
-    "YAML020", Severity.ERROR, "A number does not fit 64 bits, or is no number.",
-    "Readers round it, overflow to infinity or refuse it; a commit id of digits can look like one.",
+    "YAML020", Severity.ERROR, "A number does not fit into 64 bits, or is infinite or NaN.",
+    "Parsers round it, overflow to infinity or refuse it. A commit id with only digits can look like such a number.",
     _YAML12,
 )  # fmt: skip
 
@@ -56,9 +56,9 @@ _TRUE_WORDS = ("y", "yes", "on")
 
 
 def resolve(text: str) -> tuple[Any, Rule | None]:
-    """The value that a plain scalar has, and the trap that it is; in a trap the value is the text itself.
+    """The value of a plain scalar, and the rule that it violates. The value of an ambiguous scalar is its text.
 
-    Source: YAML 1.2.2, section 10.3; the traps are the forms of the YAML 1.1 type repository.
+    Source: YAML 1.2.2, section 10.3; the ambiguous forms are from the YAML 1.1 type repository.
     """
     match = _plain(text)
     if match is None:
@@ -69,21 +69,21 @@ def resolve(text: str) -> tuple[Any, Rule | None]:
     if kind == "float":
         value = float(text)
         return (text, NUMBER_RANGE) if value in (float("inf"), float("-inf")) else (value, None)
-    traps = {
+    ambiguous = {
         "norway": NORWAY, "form": NUMBER_FORM, "sexagesimal": SEXAGESIMAL, "timestamp": TIMESTAMP,
         "infinite": NUMBER_RANGE,
     }  # fmt: skip
-    if kind in traps:
-        return text, traps[kind]
+    if kind in ambiguous:
+        return text, ambiguous[kind]
     return {"null": None, "true": True, "false": False}[kind or "null"], None
 
 
-def advice(trap: Rule, text: str) -> str:
-    """What to write instead of a trap."""
-    if trap is NORWAY:
-        return f'write {"true" if text.lower() in _TRUE_WORDS else "false"}, or "{text}" where the word is meant'
-    if trap is NUMBER_FORM:
-        return f'write "{text}" where text is meant, or the number in plain decimal digits'
+def fix_of(rule: Rule, text: str) -> str:
+    """The unambiguous text for a scalar that violates a rule."""
+    if rule is NORWAY:
+        return f'write {"true" if text.lower() in _TRUE_WORDS else "false"}, or "{text}" if you mean the word'
+    if rule is NUMBER_FORM:
+        return f'write "{text}" if you mean text, or the number in decimal digits'
     return f'write "{text}"'
 
 

@@ -1,1 +1,1 @@
-"""What may be written: the spec language, typed. `parse` turns a source into a ClusterSpec."""
+"""The typed models of the spec language. `parse` turns a Source into a ClusterSpec."""

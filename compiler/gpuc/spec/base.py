@@ -1,4 +1,4 @@
-"""The base of all spec models and the scalars that they share."""
+"""The base class of all spec models, and their shared scalar types."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pydantic_core import CoreSchema, PydanticCustomError
 from gpuc.kubernetes.duration import parse_duration
 from gpuc.kubernetes.quantity import format_quantity, parse_quantity
 
-# Pydantic would look through every installed distribution for plugins, of which a compile wants none.
+# Without this Pydantic searches every installed distribution for plugins; gpuc needs none.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 class SpecModel(BaseModel):
-    """Something that a user asks for; unknown keys are refused and nothing changes after parsing."""
+    """A part of the spec. Unknown keys are refused, and values do not change after parsing."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -37,35 +37,36 @@ class SpecModel(BaseModel):
 
 
 class Shorthand(SpecModel):
-    """A map that may also be written as one word, which then stands for one of its keys."""
+    """A map that has a short form: one word, which is the value of one of its keys."""
 
     short_for: ClassVar[str]
-    """The key that the word stands for."""
+    """The key whose value the word is."""
 
     @model_validator(mode="before")
     @classmethod
-    def _spell_out(cls, value: Any) -> Any:
+    def _expand(cls, value: Any) -> Any:
         return {cls.short_for: value} if isinstance(value, str) else value
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        whole = handler.resolve_ref_schema(handler(core))
-        word = dict(whole.get("properties", {}).get(cls.short_for, {"type": "string"}))
-        return {"anyOf": [word, whole], "description": cls.__doc__ or ""}
+        full = handler.resolve_ref_schema(handler(core))
+        word = dict(full.get("properties", {}).get(cls.short_for, {"type": "string"}))
+        return {"anyOf": [word, full], "description": cls.__doc__ or ""}
 
 
 NO_UNIT = "no_unit"
-"""Type of the error about a number where a number with a unit belongs."""
+"""Pydantic error type of a number without a unit, where a unit is required."""
 _GIB = 2**30
-_MOST_GIB = 65_536
-"""The largest volume of EBS."""
+_MAX_GIB = 65_536
+"""The size of the largest EBS volume."""
 
 
 def _seconds(value: Any) -> Any:
     if _is_number(value):
         digits = str(value).strip()
         choices = f"{digits}h, {digits}m or {digits}s" if digits.isdecimal() else "as in 24h"
-        raise PydanticCustomError(NO_UNIT, "{takes}", {"takes": f"a duration with its unit: {choices}", "fix": ""})
+        expected = f"a duration with its unit: {choices}"
+        raise PydanticCustomError(NO_UNIT, "{expected}", {"expected": expected, "fix": ""})
     return parse_duration(value) if isinstance(value, str) else value
 
 
@@ -73,7 +74,7 @@ def _bytes(value: Any) -> Any:
     if _is_number(value):
         fix = _with_unit(value)
         raise PydanticCustomError(
-            NO_UNIT, "{takes}", {"takes": "a size with its unit, as in 200Gi", "fix": fix and f"write {fix}"}
+            NO_UNIT, "{expected}", {"expected": "a size with its unit, as in 200Gi", "fix": fix and f"write {fix}"}
         )
     return int(parse_quantity(value)) if isinstance(value, str) else value
 
@@ -86,14 +87,14 @@ def _is_number(value: Any) -> bool:
 
 
 def _with_unit(value: Any) -> str:
-    """What a number without a unit can only mean as the size of a volume; empty where it may mean several things."""
+    """The volume size that a number without a unit means; empty if the number is ambiguous."""
     try:
         size = int(value)
     except ValueError:
         return ""
     if size >= _GIB:
         return format_quantity(size, "binary") if size % _GIB == 0 else ""
-    return f"{size}Gi" if 1 <= size <= _MOST_GIB else ""
+    return f"{size}Gi" if 1 <= size <= _MAX_GIB else ""
 
 
 Seconds = Annotated[
@@ -113,14 +114,14 @@ Bytes = Annotated[
 Name = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]*[a-z0-9])?$", max_length=40)]
 """A name that becomes part of object names and label values: lower-case letters, digits and hyphens."""
 
-Words = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
+TextLine = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """Free text on one line."""
 
 LabelValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$", max_length=63)]
 """A value that becomes a Kubernetes label."""
 
 Count = Annotated[int, Field(ge=1, le=100_000)]
-"""A whole number of things, at least one."""
+"""An integer, at least 1."""
 
-Accept = dict[Annotated[str, Field(pattern=r"^[A-Z]{2,4}\d{3}$")], Words]
-"""Reasons by finding id: findings of that id here and below are accepted."""
+Accept = dict[Annotated[str, Field(pattern=r"^[A-Z]{2,4}\d{3}$")], TextLine]
+"""Reasons by rule id: findings of that rule are accepted here and below."""

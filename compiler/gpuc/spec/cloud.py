@@ -1,4 +1,4 @@
-"""Facts about the cloud account and the EKS cluster, declared because no compiler can see them."""
+"""Facts about the AWS account and the EKS cluster. The spec declares them because gpuc has no access to the account."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ Tags = Annotated[
     dict[Annotated[str, Field(min_length=1, max_length=128)], Annotated[str, Field(max_length=256)]],
     Field(min_length=1),
 ]
-"""EC2 tags by key; "*" matches any value."""
+"""EC2 tags by key. "*" matches any value."""
 
 
 class Subnets(SpecModel):
-    """Which subnets nodes start in."""
+    """Selects the subnets of nodes."""
 
     tags: Tags
-    """Tags that they carry."""
+    """Tags of the subnets."""
 
 
 class SecurityGroups(SpecModel):
-    """Which security groups nodes carry."""
+    """Selects the security groups of nodes."""
 
     tags: Tags
-    """Tags that they carry."""
+    """Tags of the security groups."""
 
     efa_self_rule: bool = False
-    """Declared: the group allows all protocols from itself and to itself, which EFA needs."""
+    """Whether the security group allows all protocols from and to itself. EFA requires this; gpuc cannot check it."""
 
 
 class Aws(SpecModel):
@@ -45,41 +45,41 @@ class Aws(SpecModel):
     """The AWS region."""
 
     eks_cluster: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")]
-    """The EKS cluster's name."""
+    """The name of the EKS cluster."""
 
     node_role: Annotated[str, Field(pattern=r"^[A-Za-z0-9+=,.@_-]{1,64}$")]
-    """The IAM role of nodes, by name."""
+    """The name of the IAM role of nodes."""
 
     zones: Annotated[list[Zone], Field(min_length=1)]
-    """The zones that the cluster has subnets in."""
+    """The availability zones in which the cluster has subnets."""
 
     subnets: Subnets
-    """Which subnets nodes start in."""
+    """Selects the subnets of nodes."""
 
     security_groups: SecurityGroups
-    """Which security groups nodes carry."""
+    """Selects the security groups of nodes."""
 
     image: Image
-    """The machine image of pools that name none."""
+    """The machine image of pools without an image of their own."""
 
     interruption_queue: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,80}$")] | None = None
-    """The SQS queue on which EC2 announces interruptions."""
+    """The name of the SQS queue with EC2 interruption events for Karpenter."""
 
     network_policy_engine: Literal["vpc-cni", "cilium", "calico", "none"]
-    """Declared: who enforces NetworkPolicies."""
+    """The program that enforces NetworkPolicies, or none. gpuc does not install it."""
 
     pod_cidrs: Cidrs
-    """Declared: the ranges that pod addresses come from."""
+    """The ranges of pod addresses."""
 
     endpoint_cidrs: Cidrs
-    """Declared: where the VPC endpoints of object store, image registry and token service are."""
+    """The ranges of the VPC endpoints for object store, image registry and token service."""
 
     api_server_cidrs: Cidrs
-    """Declared: where the API server's private addresses are."""
+    """The ranges of the API server's private addresses."""
 
 
 class Cloud(SpecModel):
-    """Where the cluster runs."""
+    """The cloud of the cluster."""
 
     aws: Aws
     """An EKS cluster."""

@@ -1,4 +1,4 @@
-"""The whole spec of one cluster."""
+"""The complete spec of one cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpuc.spec.base import Accept, Name, SpecModel, Words
+from gpuc.spec.base import Accept, Name, SpecModel, TextLine
 from gpuc.spec.cloud import Cloud
 from gpuc.spec.platform import Delivery, Kueue, Nccl, Observability, Policy, Releases
 from gpuc.spec.pools import Pool
@@ -15,94 +15,94 @@ from gpuc.spec.tenants import Tenant
 
 
 class Metadata(SpecModel):
-    """What the cluster is called."""
+    """The identity of the cluster."""
 
     name: Name
-    """The cluster's name, which is the file's stem."""
+    """The name of the cluster: the file name without its extension."""
 
 
 class Removed(SpecModel):
-    """Reasons for removals in one commit instead of two, by name; read where `delivery.prune` is confirm."""
+    """Reasons for removals in one commit instead of two, by name. Only read if `delivery.prune` is confirm."""
 
-    pools: dict[Name, Words] = {}
-    """Why a pool left at once."""
+    pools: dict[Name, TextLine] = {}
+    """Pools that were removed in one commit, with the reason."""
 
-    tenants: dict[Name, Words] = {}
-    """Why a tenant left at once, its namespaces with it."""
+    tenants: dict[Name, TextLine] = {}
+    """Tenants that were removed in one commit together with their namespaces, with the reason."""
 
-    namespaces: dict[Name, Words] = {}
-    """Why a namespace of a tenant left at once."""
+    namespaces: dict[Name, TextLine] = {}
+    """Namespaces of tenants that were removed in one commit, with the reason."""
 
-    queues: dict[Name, Words] = {}
-    """Why a queue left at once."""
+    queues: dict[Name, TextLine] = {}
+    """Queues that were removed in one commit, with the reason."""
 
 
 class Spec(SpecModel):
-    """What the cluster shall be."""
+    """The desired state of the cluster."""
 
     environment: Literal["dev", "staging", "prod"]
-    """What it is for; decides severities and is a label on namespaces."""
+    """The use of the cluster. Some rules apply to prod only; namespaces get it as a label."""
 
     kubernetes: Annotated[str, Field(pattern=r"^1\.\d{2}$")]
-    """The minor version of Kubernetes."""
+    """The minor version of Kubernetes, in quotes."""
 
     cloud: Cloud
-    """Where it runs."""
+    """The cloud of the cluster."""
 
     releases: Releases
-    """Which component versions."""
+    """The versions of components."""
 
     delivery: Delivery
     """How the output reaches the cluster."""
 
     kueue: Kueue
-    """Which kinds of jobs are queued."""
+    """Settings of Kueue."""
 
     pools: Annotated[dict[Name, Pool], Field(min_length=1)]
     """Node pools by name."""
 
     nccl: Nccl = Field(default_factory=Nccl)
-    """NCCL environment by profile."""
+    """Environment variables for NCCL, by profile."""
 
     tenants: Annotated[dict[Name, Tenant], Field(min_length=1)]
     """Tenants by name."""
 
     queueing: Queueing = Field(default_factory=Queueing)
-    """Switches of the queue controller."""
+    """Settings of all queues."""
 
     cohorts: dict[Name, Cohort] = {}
     """Cohorts by name."""
 
     priorities: dict[Name, Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000)]] = {}
-    """Workload priorities by name; higher goes first."""
+    """Workload priorities by name. Kueue admits higher priorities first."""
 
     queues: Annotated[dict[Name, Queue], Field(min_length=1)]
     """Queues by name."""
 
     policies: dict[Name, Policy] = {}
-    """Admission policies by name; `default` is the stage of those that are not named."""
+    """Admission policies by name. `default` is the stage of all other policies."""
 
     observability: Observability
-    """Scraping and alerts."""
+    """Metrics and alerts."""
 
     removed: Removed = Field(default_factory=Removed)
-    """Removals that skipped the commit that marks an element as `leaving`, with the reason."""
+    """Reasons for removals without the first commit, which marks an element as `leaving`."""
 
     accept: Accept = {}
-    """Findings that are accepted everywhere, with the reason."""
+    """Findings that are accepted in the complete spec, with the reason."""
 
 
 class ClusterSpec(SpecModel):
     """One GPU cluster."""
 
     api_version: Literal["gpuc.dev/v1alpha1"]
-    """The version of this language."""
+    """The version of the spec language."""
 
     kind: Literal["Cluster"]
-    """Cluster; layers are never compiled by themselves."""
+    """Always Cluster. Layers are compiled only as part of a cluster."""
 
     metadata: Metadata
-    """What it is called."""
+    """The identity of the cluster."""
 
     spec: Spec
-    """What it shall be."""
+    """The desired state of the cluster."""

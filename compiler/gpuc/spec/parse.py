@@ -1,4 +1,4 @@
-"""Source to ClusterSpec: shape, types, ranges and unknown keys, every fault at once."""
+"""Parses a Source into a ClusterSpec and reports all wrong types, values and unknown keys together."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from gpuc.spec.cluster import ClusterSpec
 
 UNKNOWN = declare_rule(
     "SPC001", Severity.ERROR, "A key is not part of the spec language.",
-    "A key that nobody reads is a setting that its author believes to be on.",
+    "gpuc would ignore the key, although its author expects an effect.",
 )  # fmt: skip
 MISSING = declare_rule(
     "SPC002", Severity.ERROR, "A required key is missing.",
-    "gpuc guesses nothing: what decides about hardware, money or access is written down.",
+    "gpuc guesses no value that decides about hardware, cost or access; the spec has to contain it.",
 )  # fmt: skip
 TYPE = declare_rule(
     "SPC003",
     Severity.ERROR,
     "A value has the wrong type.",
-    "It would be read as something else than was meant.",
+    "gpuc would read another value than the author intended.",
 )
 VALUE = declare_rule(
-    "SPC004", Severity.ERROR, "A value is not one of those allowed.",
-    "It is outside of a range, not in a list of choices, or not of the form that the field has.",
+    "SPC004", Severity.ERROR, "A value is not allowed.",
+    "The value is out of range, is not one of the choices, or does not match the pattern of the field.",
 )  # fmt: skip
 CHOICE = declare_rule(
-    "SPC005", Severity.ERROR, "Keys stand together that exclude one another, or a choice is open.",
-    "Only one of them would be read.",
+    "SPC005", Severity.ERROR, "Mutually exclusive keys are set, or none of them is.",
+    "gpuc cannot decide which key to use.",
 )  # fmt: skip
 VERSION = declare_rule(
-    "SPC006", Severity.ERROR, "A version is written as a number.",
-    "YAML reads 1.30 as the number 1.3; a version is text and stands in quotes.",
+    "SPC006", Severity.ERROR, "A version has no quotes and is a number.",
+    "YAML reads 1.30 as the number 1.3. A version is text and needs quotes.",
 )  # fmt: skip
 
 _TYPES = {
@@ -45,37 +45,37 @@ _TYPES = {
     "dict_type": "a map", "model_type": "a map", "model_attributes_type": "a map", "float_type": "a number",
 }  # fmt: skip
 
-_TAKES = "; it takes "
+_EXPECTED = "; expected "
 
 
 def parse(source: Source) -> ClusterSpec:
     """The typed spec of a source.
 
     Raises:
-        StageError: with a finding per fault of shape, each at its path.
+        StageError: with one finding for each wrong path.
     """
     try:
         return ClusterSpec.model_validate(source.tree)
     except ValidationError as error:
-        found: dict[tuple[Path, bool], list[Finding]] = {}
+        by_place: dict[tuple[Path, bool], list[Finding]] = {}
         for finding in _findings(error, source):
-            found.setdefault((finding.path, finding.on_key), []).append(finding)
-        raise StageError(_one(findings) for findings in found.values()) from None
+            by_place.setdefault((finding.path, finding.on_key), []).append(finding)
+        raise StageError(_merged(findings) for findings in by_place.values()) from None
 
 
-def _one(findings: list[Finding]) -> Finding:
-    """One finding for all that was said about a value: each member of a union says what it would take."""
-    takes = list(dict.fromkeys(finding.message.partition(_TAKES)[2] for finding in findings))
-    if len(takes) == 1 or not all(takes):
+def _merged(findings: list[Finding]) -> Finding:
+    """One finding for the findings of one value. Pydantic reports an error for each member of a union."""
+    expected = list(dict.fromkeys(finding.message.partition(_EXPECTED)[2] for finding in findings))
+    if len(expected) == 1 or not all(expected):
         return findings[0]
-    return VALUE.at(findings[0].path, findings[0].message.partition(_TAKES)[0] + _TAKES + " or ".join(takes))
+    return VALUE.at(findings[0].path, findings[0].message.partition(_EXPECTED)[0] + _EXPECTED + " or ".join(expected))
 
 
 def _findings(error: ValidationError, source: Source) -> Iterator[Finding]:
-    for one in error.errors(include_url=False):
-        path, on_key = _path(one["loc"], source.tree)
-        kind = one["type"]
-        context = one.get("ctx", {})
+    for details in error.errors(include_url=False):
+        path, on_key = _path(details["loc"], source.tree)
+        kind = details["type"]
+        context = details.get("ctx", {})
         if kind == "extra_forbidden":
             yield _unknown(path, source)
         elif kind == "missing":
@@ -84,55 +84,55 @@ def _findings(error: ValidationError, source: Source) -> Iterator[Finding]:
             raw = source.raw[path]
             yield VERSION.at(path, f"{_name(path)} is the number {raw}, not text", fix=f'write "{raw}"')
         elif kind == NO_UNIT:
-            message = f"{_name(path)} is {_show(one['input'])}{_TAKES}{context['takes']}"
+            message = f"{_name(path)} is {_show(details['input'])}{_EXPECTED}{context['expected']}"
             yield TYPE.at(path, message, fix=context["fix"])
         elif kind in _TYPES:
-            yield TYPE.at(path, f"{_name(path)} is {_show(one['input'])}{_TAKES}{_TYPES[kind]}")
-        elif kind == "value_error" and not isinstance(one["input"], str):
+            yield TYPE.at(path, f"{_name(path)} is {_show(details['input'])}{_EXPECTED}{_TYPES[kind]}")
+        elif kind == "value_error" and not isinstance(details["input"], str):
             yield CHOICE.at(path, f"{_name(path)}: {context['error']}", on_key=True)
         else:
-            yield _value(path, one, context, on_key)
+            yield _value(path, details, context, on_key)
 
 
-def _value(path: Path, one: Any, context: dict[str, Any], on_key: bool) -> Finding:
-    seen = path[-1] if on_key else one["input"]
+def _value(path: Path, details: Any, context: dict[str, Any], on_key: bool) -> Finding:
+    actual = path[-1] if on_key else details["input"]
     limits = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}
-    match one["type"]:
+    match details["type"]:
         case "literal_error":
             allowed = str(context["expected"]).replace("'", "")
-            near = nearest(str(seen), allowed.replace(" or ", ", ").split(", "))
+            suggestion = nearest(str(actual), allowed.replace(" or ", ", ").split(", "))
             others = [key for key in _fields_at(path) if key not in allowed]
-            if others and isinstance(seen, str):
+            if others and isinstance(actual, str):
                 allowed += f", or a map with {', '.join(others)}"
-            return VALUE.at(path, f"{_name(path)} is {_show(seen)}{_TAKES}{allowed}", fix=write(near))
+            return VALUE.at(path, f"{_name(path)} is {_show(actual)}{_EXPECTED}{allowed}", fix=write(suggestion))
         case "string_pattern_mismatch":
-            return VALUE.at(path, f"{_name(path)}: {_show(seen)} does not match {context['pattern']}", on_key=on_key)
+            return VALUE.at(path, f"{_name(path)}: {_show(actual)} does not match {context['pattern']}", on_key=on_key)
         case "value_error":
             return VALUE.at(path, f"{_name(path)}: {context['error']}", on_key=on_key)
         case kind if kind in limits:
             words = kind.replace("_", " ")
-            return VALUE.at(path, f"{_name(path)} is {_show(seen)}; it has to be {words} {context[limits[kind]]}")
+            return VALUE.at(path, f"{_name(path)} is {_show(actual)}; it has to be {words} {context[limits[kind]]}")
         case "too_short" | "string_too_short":
-            return VALUE.at(path, f"{_name(path)} is empty; it takes at least {context['min_length']}")
+            return VALUE.at(path, f"{_name(path)} is empty; it needs at least {context['min_length']}")
         case _:
             return VALUE.at(
                 path,
-                f"{_name(path)} is {_show(seen)}: {one['msg'][0].lower()}{one['msg'][1:]}",
+                f"{_name(path)} is {_show(actual)}: {details['msg'][0].lower()}{details['msg'][1:]}",
                 on_key=on_key,
             )
 
 
 def _unknown(path: Path, source: Source) -> Finding:
     known = _fields_at(path[:-1])
-    allowed = f"; it takes {', '.join(known)}" if known else ""
+    allowed = f"; its keys are {', '.join(known)}" if known else ""
     fix = write(nearest(str(path[-1]), known))
-    return UNKNOWN.at(path, f"{path[-1]} is no key of {_name(path[:-1])}{allowed}", fix=fix, on_key=True)
+    return UNKNOWN.at(path, f"{_name(path[:-1])} has no key {path[-1]}{allowed}", fix=fix, on_key=True)
 
 
 def _path(location: tuple[int | str, ...], tree: Any) -> tuple[Path, bool]:
-    """The part of pydantic's location that the tree has, and whether the key itself is at fault.
+    """The steps of Pydantic's location that exist in the tree, and whether the key itself is wrong.
 
-    Locations also name union members and markers of keys, which nobody wrote.
+    Locations also contain names of union members and markers for keys, which are not in the text.
     """
     path: list[str | int] = []
     node: Any = tree
@@ -157,7 +157,7 @@ def _is_tag(step: str) -> bool:
 
 
 def _fields_at(path: Path) -> list[str]:
-    """The keys that the language has at a path; none where any key may stand."""
+    """The keys that the spec language has at a path; empty if any key is allowed."""
     annotation: Any = ClusterSpec
     for step in path:
         annotation = _inside(annotation, step)
@@ -165,7 +165,7 @@ def _fields_at(path: Path) -> list[str]:
 
 
 def _inside(annotation: Any, step: str | int) -> Any:
-    """The type of what stands at a step into a model, a map or a list."""
+    """The type of the value at a step of a model, a map or a list."""
     for model in _models(annotation):
         return next((field.annotation for field in model.model_fields.values() if field.alias == step), None)
     for member in (annotation, *get_args(annotation)):
@@ -175,13 +175,13 @@ def _inside(annotation: Any, step: str | int) -> Any:
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
-    """The models among a type and the members of a union."""
+    """The models in a type: the type itself and the members of a union."""
     members = (annotation, *(get_args(annotation) if get_origin(annotation) not in (dict, list) else ()))
     return [member for member in members if isinstance(member, type) and issubclass(member, BaseModel)]
 
 
 def _name(path: Path) -> str:
-    """A path as people say it: spec.pools.train-h100.instances[0]."""
+    """A path in messages: pools.train-h100.instances[0]."""
     text = ""
     for step in path[1:] if path[:1] == ("spec",) and len(path) > 1 else path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)

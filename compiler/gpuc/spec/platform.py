@@ -1,4 +1,4 @@
-"""What surrounds the pools: releases, delivery, job frameworks, policies, NCCL profiles and observability."""
+"""Platform settings: releases, delivery, job frameworks, policies, NCCL profiles and observability."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ NamespaceName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
 
 
 class Releases(Shorthand):
-    """Which versions: a tested set, with single components overridden where needed."""
+    """The versions of components: a tested set, and versions that override it."""
 
     short_for: ClassVar[str] = "set"
 
     set: Annotated[str, Field(pattern=r"^\d{4}\.\d{2}$")]
-    """The tested set, by year and month."""
+    """The tested set: year and month, for example 2026.08."""
 
     components: dict[Name, Annotated[str, Field(pattern=r"^v?\d+\.\d+\.\d+$")]] = {}
-    """Chart versions by component that differ from the set."""
+    """Chart versions that override the set, by component."""
 
 
 OWN_SERVER = "https://kubernetes.default.svc"
-"""The API server of the cluster that Argo CD runs in, as Argo CD names it."""
+"""The URL that Argo CD uses for the API server of its own cluster."""
 OWN_NAME = "in-cluster"
-"""The name that Argo CD gives the cluster it runs in."""
+"""The name that Argo CD uses for its own cluster."""
 
 
 class Destination(SpecModel):
-    """Where Argo CD applies the output, and where Argo CD itself runs."""
+    """The cluster to which Argo CD applies the output, and the namespace of Argo CD."""
 
     server: Annotated[str | None, Field(pattern=r"^https://[A-Za-z0-9.:/_-]+$")] = None
-    """URL of the cluster's API server as Argo CD knows it; https://kubernetes.default.svc is Argo CD's own cluster."""
+    """URL of the cluster's API server in Argo CD. https://kubernetes.default.svc is Argo CD's own cluster."""
 
     name: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9./:_-]*[A-Za-z0-9])?$", max_length=253)] = None
-    """Name of the cluster in Argo CD, in place of the URL; in-cluster is Argo CD's own cluster."""
+    """Name of the cluster in Argo CD, instead of the URL. in-cluster is Argo CD's own cluster."""
 
     namespace: NamespaceName
-    """The namespace that Argo CD runs in, in Argo CD's own cluster."""
+    """The namespace of Argo CD in its own cluster."""
 
     @model_validator(mode="after")
     def _names_one_cluster(self) -> Self:
         if (self.server is None) == (self.name is None):
-            raise ValueError("it takes either server or name, exactly one of them")
+            raise ValueError("write either server or name")
         return self
 
     @property
@@ -65,87 +65,88 @@ class Delivery(SpecModel):
     """The branch or tag that Argo CD follows."""
 
     path: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9/._-]*$")]
-    """Where out/ lies in that repository."""
+    """The path of out/ in the repository."""
 
     destination: Destination
-    """Where it is applied."""
+    """The cluster to which Argo CD applies the output."""
 
     prune: Literal["never", "confirm", "automatic"]
-    """Who deletes pools, queues and tenants that left the spec; stateless components are pruned by Argo CD.
+    """How removed pools, queues and tenants are deleted in the cluster. Argo CD always prunes stateless components.
 
-    never: Argo CD prunes nothing of them, people delete it, and nothing is checked.
-    confirm: a removal takes two commits. The first marks the element as `leaving`; after the second Argo CD deletes
-    its NodePool and its rights, and people delete what holds work or data. A removal without the first is refused.
-    automatic: Argo CD deletes all of it at the next sync, nodes and work included, and nothing is checked.
+    never: Argo CD deletes none of their objects. People delete them, and gpuc checks nothing.
+    confirm: a removal takes two commits. The first commit marks the element as `leaving`. After the second commit
+    Argo CD deletes its NodePool and its RBAC objects, and people delete the objects that hold work or data. gpuc
+    refuses a removal without the first commit.
+    automatic: Argo CD deletes all objects at the next sync, with nodes and work, and gpuc checks nothing.
     """
 
 
 class Kueue(SpecModel):
-    """The queue controller's integrations."""
+    """Settings of Kueue."""
 
     frameworks: Annotated[list[Literal[
         "batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "kubeflow.org/mpijob",
         "ray.io/rayjob", "ray.io/raycluster", "leaderworkerset.x-k8s.io/leaderworkerset",
     ]], Field(min_length=1)]  # fmt: skip
-    """Kinds of jobs that are queued."""
+    """The kinds of jobs that Kueue manages."""
 
 
 class Policy(Shorthand):
-    """How far one admission policy is rolled out, and its settings."""
+    """The stage and the settings of an admission policy."""
 
-    model_config = ConfigDict(extra="allow")  # a policy's own settings are checked against its policy.yaml
+    model_config = ConfigDict(extra="allow")  # rules check the settings against the policy.yaml
 
     short_for: ClassVar[str] = "stage"
 
     stage: Stage | None = None
-    """dryrun reports, warn also tells the author, deny refuses; the default's stage where absent."""
+    """dryrun reports violations, warn also warns the user, deny refuses the object. Default: the stage of `default`."""
 
 
 class NcclProfile(SpecModel):
-    """Environment that makes NCCL work well on one fabric."""
+    """Environment variables for NCCL on one fabric."""
 
     fabric: Literal["efa"]
-    """The fabric it is for."""
+    """The fabric for which the profile is written."""
 
     debug: Literal["VERSION", "WARN", "INFO", "TRACE"] = "WARN"
-    """NCCL_DEBUG."""
+    """The value of NCCL_DEBUG."""
 
     env: dict[
         Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")],
         Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")],
     ] = {}
-    """Further variables by name."""
+    """Other environment variables by name."""
 
 
 class Nccl(SpecModel):
-    """NCCL environment."""
+    """Environment variables for NCCL."""
 
     profiles: dict[Name, NcclProfile] = {}
     """Profiles by name."""
 
 
 class Prometheus(SpecModel):
-    """The Prometheus that watches the cluster."""
+    """The Prometheus instance of the cluster."""
 
     release: LabelValue
-    """The Helm release whose label its monitors are selected by."""
+    """The value of the label release by which Prometheus selects monitors and rules."""
 
 
 class Alerts(SpecModel):
-    """Who is told."""
+    """Routing of alerts."""
 
     team: LabelValue
-    """The team label of every alert."""
+    """The value of the label team of every alert."""
 
 
 class Observability(SpecModel):
-    """Scraping and alerts."""
+    """Metrics and alerts."""
 
     namespace: NamespaceName
-    """Where Prometheus runs."""
+    """The namespace of Prometheus."""
 
     prometheus: Prometheus
-    """The Prometheus that watches the cluster."""
+    """The Prometheus instance of the cluster."""
 
     alerts: Alerts
-    """Who is told."""
+    """Routing of alerts."""

@@ -1,4 +1,4 @@
-"""Node pools: hardware, capacity, sharing, fabric and the runs they have to survive."""
+"""Node pools: hardware, capacity, GPU sharing, fabric and the length of runs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Purpose = Literal["general", "training", "inference", "interactive"]
 Level = Literal["zone", "block", "host"]
 
 
-def _moment(text: str) -> str:
+def _utc_time(text: str) -> str:
     try:
         datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
     except ValueError:
-        raise ValueError(f'"{text}" is no moment in UTC; write one as in 2027-01-31T11:30:00Z') from None
+        raise ValueError(f'"{text}" is not a time in UTC; expected a time such as 2027-01-31T11:30:00Z') from None
     return text
 
 
-UtcTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"), AfterValidator(_moment)]
-"""A moment in UTC, for example "2027-01-31T11:30:00Z"."""
+UtcTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"), AfterValidator(_utc_time)]
+"""A time in UTC, for example "2027-01-31T11:30:00Z"."""
 
 
 class Image(Shorthand):
@@ -36,113 +36,113 @@ class Image(Shorthand):
     short_for: ClassVar[str] = "alias"
 
     alias: Annotated[str, Field(pattern=r"^(al2|al2023|bottlerocket)@(latest|v?[0-9][0-9.]*)$")] | None = None
-    """Family and pinned version."""
+    """Family and version, for example al2023@v20260815."""
 
     family: Literal["AL2023", "Bottlerocket", "Ubuntu"] | None = None
-    """The family of the AMI that id names."""
+    """The family of your own AMI."""
 
     id: Annotated[str, Field(pattern=r"^ami-[0-9a-f]{8,17}$")] | None = None
-    """An AMI of your own."""
+    """The id of your own AMI."""
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _alias_or_ami(self) -> Self:
         if (self.alias is None) == (self.id is None) or (self.id is None) != (self.family is None):
             raise ValueError("write an alias such as al2023@v20260815, or family and id")
         return self
 
 
 class Nodes(SpecModel):
-    """How many nodes: up to max as work needs them, or a static number that is always there."""
+    """The number of nodes: up to max on demand, or a static number."""
 
     max: Count | None = None
-    """The most nodes; the pool starts at none."""
+    """The maximum number of nodes. The pool starts with no nodes."""
 
     static: Count | None = None
-    """Nodes that are kept whether or not they are used."""
+    """The number of nodes that always run, used or not."""
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _max_or_static(self) -> Self:
         if (self.max is None) == (self.static is None):
             raise ValueError("write either max or static")
         return self
 
 
 class CapacityBlock(SpecModel):
-    """A capacity block for ML: reserved for a span of time that ends."""
+    """A capacity block for ML, which ends at a fixed time."""
 
     ends: UtcTime
-    """When the block ends; EC2 begins to stop its instances half an hour before."""
+    """The end of the block. EC2 begins to terminate the instances 30 minutes before."""
 
 
 class Reservations(SpecModel):
-    """Capacity that was bought beforehand."""
+    """Reserved EC2 capacity."""
 
     ids: Annotated[list[Annotated[str, Field(pattern=r"^cr-[0-9a-f]{8,17}$")]], Field(min_length=1)]
     """Ids of capacity reservations or capacity blocks."""
 
     block: CapacityBlock | None = None
-    """Present where the reservations are capacity blocks."""
+    """Set if the reservations are capacity blocks."""
 
 
 class Runs(SpecModel):
-    """How long work runs, and how often it saves itself."""
+    """The length of runs, and the time between checkpoints."""
 
     longest: Seconds
-    """The longest run; nodes are not taken from under one."""
+    """The duration of the longest run. Karpenter does not disrupt nodes during a run."""
 
     checkpoint_every: Seconds | None = None
-    """How often work saves its state; absent where it does not."""
+    """The time between checkpoints. Absent if runs save no checkpoints."""
 
 
 class Pool(SpecModel):
-    """Nodes of one kind."""
+    """A node pool."""
 
     purpose: Purpose
-    """What it is for: general pools have no GPUs; the others decide defaults of disruption and isolation."""
+    """The use of the pool. general means no GPUs; the others decide the defaults of disruption and isolation."""
 
     instances: Annotated[list[Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]], Field(min_length=1)]
-    """EC2 instance types; all advertise the same resource names."""
+    """EC2 instance types. All must advertise the same resource names."""
 
     purchase: Annotated[list[Purchase], Field(min_length=1)]
-    """How capacity may be bought; Karpenter prefers reserved, then spot, then on-demand."""
+    """Allowed purchase options. Karpenter prefers reserved, then spot, then on-demand."""
 
     reservations: Reservations | None = None
-    """The reserved capacity that purchase: reserved uses."""
+    """The reservations for the purchase option reserved."""
 
     zones: Annotated[list[Zone], Field(min_length=1)] | None = None
-    """Zones of this pool; those of the cluster where absent. Pools with EFA have one."""
+    """The zones of the pool. Default: the zones of the cluster. A pool with EFA must have one zone."""
 
     nodes: Nodes
-    """How many nodes."""
+    """The number of nodes."""
 
     sharing: Sharing | None = None
-    """How GPUs are shared; pools with GPUs name it."""
+    """How containers share GPUs. Required for pools with GPUs."""
 
     fabric: Literal["efa"] | None = None
-    """The network between nodes that work may use beside the pod network."""
+    """A fast network between nodes in addition to the pod network."""
 
     runs: Runs | None = None
-    """How long work runs here."""
+    """The length of runs, and the time between checkpoints."""
 
     idle_after: Seconds | None = None
-    """How long a node stays empty before it is removed."""
+    """The time after which Karpenter removes an empty node."""
 
     placement: Literal["cluster"] | None = None
-    """Whether nodes stand close together, in a placement group of the cluster strategy."""
+    """cluster starts all nodes in one EC2 placement group with the cluster strategy."""
 
     topology: Annotated[list[Level], Field(min_length=1)] | None = None
-    """Levels for topology-aware scheduling, widest first; only where nodes are static."""
+    """Levels for topology-aware scheduling, widest first. Requires static nodes."""
 
     image: Image | None = None
-    """The machine image of this pool; that of the cluster where absent."""
+    """The machine image of the pool. Default: the image of the cluster."""
 
     root_volume: Bytes | None = None
-    """Size of the root volume; 200Gi with GPUs and 100Gi without where absent."""
+    """Size of the root volume. Default: 200Gi with GPUs, 100Gi without."""
 
     leaving: bool = False
-    """Whether the pool is on its way out: it gets no new nodes and no new work, and running work goes on.
+    """Whether the pool will be removed. It gets no new nodes and no new work; running work continues.
 
-    The first of two commits; the second takes the pool out of the spec."""
+    The first of two commits; the second commit removes the pool from the spec."""
 
     accept: Accept = {}
-    """Findings that are accepted here, with the reason."""
+    """Findings that are accepted for the pool, with the reason."""

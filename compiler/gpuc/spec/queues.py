@@ -1,4 +1,4 @@
-"""Queues: who may use how much of which pool, and who gives way."""
+"""Queues: quota of node pools by tenant, borrowing and preemption."""
 
 from __future__ import annotations
 
@@ -12,93 +12,93 @@ from gpuc.spec.sharing import Profile
 Amount = Annotated[int, Field(ge=0, le=100_000)]
 
 Part = Literal["all"] | Amount | dict[Profile, Amount]
-"""How much of a quota: all of it, a number in the quota's unit, or a number by MIG profile."""
+"""Part of a quota: all, a number in the unit of the quota, or a number by MIG profile."""
 
 
 class Quota(SpecModel):
-    """What a queue is owed of one pool, in nodes, GPUs, MIG slices or shares."""
+    """The nominal quota of a queue on one pool: in nodes, GPUs, MIG slices or GPU shares."""
 
     nodes: Count | None = None
-    """Whole nodes."""
+    """Number of nodes."""
 
     gpus: Count | None = None
-    """Whole GPUs; beside slices, the whole GPUs of a pool that has both."""
+    """Number of whole GPUs. Allowed together with slices if the pool has both."""
 
     slices: Annotated[dict[Profile, Count], Field(min_length=1)] | None = None
-    """MIG instances by profile."""
+    """Number of MIG slices by profile."""
 
     shares: Count | None = None
-    """Shares of time-sliced or MPS GPUs."""
+    """Number of GPU shares, with time-slicing or MPS."""
 
     borrow: Part = 0
-    """How much more it may take of what others of the cohort lend."""
+    """The borrowing limit: how much the queue may borrow from other queues of the cohort."""
 
     lend: Part = "all"
-    """How much of its own others may take while it is idle."""
+    """The lending limit: how much of its idle quota other queues of the cohort may borrow."""
 
     @model_validator(mode="after")
     def _unit(self) -> Self:
-        named = [name for name in ("nodes", "gpus", "slices", "shares") if getattr(self, name) is not None]
-        if len(named) != 1 and named != ["gpus", "slices"]:
-            raise ValueError("write one of nodes, gpus, slices and shares; gpus may stand beside slices")
+        units = [unit for unit in ("nodes", "gpus", "slices", "shares") if getattr(self, unit) is not None]
+        if len(units) != 1 and units != ["gpus", "slices"]:
+            raise ValueError("write one of nodes, gpus, slices and shares, or gpus together with slices")
         return self
 
 
 class Preempt(SpecModel):
-    """Who gives way to whom."""
+    """Which workloads Kueue may preempt for workloads of the queue."""
 
     within_queue: Literal["never", "lower-priority", "lower-or-newer"] = "never"
-    """Which workloads of the same queue give way."""
+    """Which workloads of the same queue may be preempted."""
 
     reclaim: Literal["never", "lower-priority", "any"] = "never"
-    """Which workloads of others give way when the queue wants back what it lent."""
+    """Which workloads of other queues may be preempted when the queue reclaims quota that it lent."""
 
     borrowing: Literal["never", "lower-priority"] = "never"
-    """Which workloads of others give way so that the queue can borrow; excluded by fair sharing."""
+    """Which workloads of other queues may be preempted while the queue borrows. Not allowed with fair sharing."""
 
 
 class Queue(SpecModel):
-    """A ClusterQueue over GPU pools, and one beside it over general pools where it names any."""
+    """A ClusterQueue for GPU pools, and a second ClusterQueue for general pools if the quota has any."""
 
     tenants: Annotated[list[Name], Field(min_length=1)]
-    """Whose namespaces may submit."""
+    """The tenants whose namespaces may submit workloads."""
 
     cohort: Name | None = None
-    """With whom it lends and borrows."""
+    """The cohort in which the queue lends and borrows."""
 
     quota: Annotated[dict[Name, Quota], Field(min_length=1)]
-    """What it is owed, by pool; the order is the order in which pools are tried."""
+    """The quota by pool. Kueue tries the pools in this order."""
 
     strategy: Literal["best-effort", "strict"] = "best-effort"
-    """Whether smaller work may pass a workload that waits: best-effort, or strict first in first out."""
+    """best-effort: a workload that fits may pass an older workload that waits. strict: first in, first out."""
 
     weight: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Its part in fair sharing."""
+    """The weight of the queue in fair sharing."""
 
     preempt: Preempt = Field(default_factory=Preempt)
-    """Who gives way to whom."""
+    """Which workloads Kueue may preempt for workloads of the queue."""
 
     leaving: bool = False
-    """Whether the queue is on its way out: it admits no new work, and running work goes on.
+    """Whether the queue will be removed. It admits no new work; running work continues.
 
-    The first of two commits; the second takes the queue out of the spec."""
+    The first of two commits; the second commit removes the queue from the spec."""
 
     accept: Accept = {}
-    """Findings that are accepted here, with the reason."""
+    """Findings that are accepted for the queue, with the reason."""
 
 
 class Cohort(SpecModel):
-    """Queues that lend to one another."""
+    """A group of queues that lend quota to each other."""
 
     weight: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Its part in fair sharing beside other cohorts of the same parent."""
+    """The weight of the cohort in fair sharing with other cohorts of the same parent."""
 
     parent: Name | None = None
-    """The cohort above."""
+    """The parent cohort."""
 
 
 class Queueing(SpecModel):
-    """Switches of the queue controller."""
+    """Settings of all queues."""
 
     fair_sharing: bool = False
-    """Whether idle quota is divided by weight; excludes preemption while borrowing."""
+    """Whether Kueue divides idle quota by weight. Not allowed together with preempt.borrowing."""

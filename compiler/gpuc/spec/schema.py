@@ -1,10 +1,11 @@
-"""The JSON Schema of the spec language, for editors; descriptions are the docstrings under the fields."""
+"""The JSON Schema of the spec language, for editors. Its descriptions are the docstrings of the fields."""
 
 from __future__ import annotations
 
 import ast
 import sys
 from functools import cache
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ from gpuc.spec.cluster import ClusterSpec
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema of files of kind Cluster, in JSON Schema draft 2020-12.
+    """The JSON Schema (draft 2020-12) of files of kind Cluster.
 
-    Cluster files may leave required keys to their layers, so only the outer four are required.
+    Layers may provide required keys, so the schema requires only apiVersion, kind and spec.
     """
     schema = ClusterSpec.model_json_schema(schema_generator=_WithDocstrings)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -30,7 +31,7 @@ def json_schema() -> dict[str, Any]:
     schema["properties"]["extends"] = {
         "type": "array",
         "items": {"type": "string"},
-        "description": "Layers beneath, first to last, relative to specs/; maps merge by key, lists are replaced.",
+        "description": "Paths of layers, relative to specs/, lowest first. Maps merge by key, lists are replaced.",
     }
     schema["required"] = ["apiVersion", "kind", "spec"]
     schema["$defs"]["Spec"].pop("required", None)
@@ -38,38 +39,38 @@ def json_schema() -> dict[str, Any]:
 
 
 class _WithDocstrings(GenerateJsonSchema):
-    """Takes descriptions from the source text, so that importing the models need not read it."""
+    """Reads descriptions from the source text, so that the import of the models does not have to."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> dict[str, Any]:
-        made = super().model_schema(schema)
-        made.pop("title", None)
+        model = super().model_schema(schema)
+        model.pop("title", None)
         docstrings = _docstrings(schema["cls"])
         for name, field in schema["cls"].model_fields.items():
-            shape = made.get("properties", {}).get(field.alias or name)
-            if shape is not None:
-                shape.pop("title", None)
-                shape["description"] = docstrings[name]
-        return made
+            property_schema = model.get("properties", {}).get(field.alias or name)
+            if property_schema is not None:
+                property_schema.pop("title", None)
+                property_schema["description"] = docstrings[name]
+        return model
 
 
 def _docstrings(model: type[BaseModel]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for owner in reversed(model.__mro__):
-        found |= _module_docstrings(owner.__module__).get(owner.__name__, {})
-    return found
+        docstrings |= _module_docstrings(owner.__module__).get(owner.__name__, {})
+    return docstrings
 
 
 @cache
 def _module_docstrings(module: str) -> dict[str, dict[str, str]]:
-    """The text under each attribute, by attribute, by class, of one module of the language."""
+    """Docstrings of attributes by class and attribute, of one module of the spec language."""
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None or not module.startswith("gpuc."):
         return {}
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    return {node.name: _under_attributes(node) for node in tree.body if isinstance(node, ast.ClassDef)}
+    return {node.name: _attribute_docstrings(node) for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
-def _under_attributes(node: ast.ClassDef) -> dict[str, str]:
+def _attribute_docstrings(node: ast.ClassDef) -> dict[str, str]:
     texts: dict[str, str] = {}
     for before, after in zip(node.body, node.body[1:], strict=False):
         if (
@@ -78,5 +79,5 @@ def _under_attributes(node: ast.ClassDef) -> dict[str, str]:
             and isinstance(after, ast.Expr)
             and isinstance(after.value, ast.Constant)
         ):
-            texts[before.target.id] = str(after.value.value)
+            texts[before.target.id] = cleandoc(str(after.value.value))
     return texts

@@ -1,4 +1,4 @@
-"""How the GPUs of a node are shared."""
+"""GPU sharing: exclusive use, MIG, time-slicing and MPS."""
 
 from __future__ import annotations
 
@@ -9,66 +9,66 @@ from pydantic import Field, model_validator
 from gpuc.spec.base import Count, Shorthand, SpecModel
 
 Profile = Annotated[str, Field(pattern=r"^[1-9]g\.[0-9]+gb(\+me\.all|\+me|\+gfx|-me)?$")]
-"""A MIG profile as NVIDIA names it, for example 1g.10gb."""
+"""The name of a MIG profile, for example 1g.10gb."""
 
 Layout = dict[Profile, Count]
-"""Instances per GPU by MIG profile."""
+"""Number of MIG instances on one GPU, by profile."""
 
 
 class GpuLayout(SpecModel):
-    """What some GPUs of a node are cut into."""
+    """The MIG layout of some GPUs of a node."""
 
     index: Annotated[list[Annotated[int, Field(ge=0, le=63)]], Field(min_length=1)]
-    """GPU numbers, from 0."""
+    """Numbers of the GPUs, from 0."""
 
     layout: Annotated[Layout, Field(min_length=1)] | None = None
-    """Instances by profile; absent where the GPUs stay whole."""
+    """Number of MIG instances by profile. Absent if the GPUs are not partitioned."""
 
     whole: Literal[True] | None = None
-    """Whether these GPUs stay whole."""
+    """true if the GPUs are not partitioned."""
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _layout_or_whole(self) -> Self:
         if (self.layout is None) == (self.whole is None):
             raise ValueError("write either layout or whole: true")
         return self
 
 
 class Mig(SpecModel):
-    """Hardware partitions: the same layout on every GPU, or one per GPU number."""
+    """Hardware partitions: one layout for every GPU, or layouts by GPU number."""
 
     every: Annotated[Layout, Field(min_length=1)] | None = None
-    """The layout of every GPU, instances by profile."""
+    """The layout of every GPU: number of MIG instances by profile."""
 
     gpus: Annotated[list[GpuLayout], Field(min_length=1)] | None = None
-    """Layouts by GPU number; together they name each GPU of the node once."""
+    """Layouts by GPU number. Each GPU of the node must be in exactly one layout."""
 
     strategy: Literal["mixed", "single"] = "mixed"
-    """How slices are named: mixed gives each profile its own resource, single calls every slice nvidia.com/gpu."""
+    """Resource names of slices: mixed has one resource per profile, single advertises every slice as nvidia.com/gpu."""
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _every_or_gpus(self) -> Self:
         if (self.every is None) == (self.gpus is None):
             raise ValueError("write either every or gpus")
         return self
 
 
 class TimeSlicing(SpecModel):
-    """GPUs that several containers use in turn; neither memory nor faults are isolated."""
+    """Containers use a GPU in turn. Neither memory nor errors are isolated."""
 
     replicas: Annotated[int, Field(ge=2, le=64)]
-    """Shares per GPU."""
+    """Number of shares per GPU."""
 
 
 class Mps(SpecModel):
-    """GPUs that several processes use at once through NVIDIA MPS, each with a part of the memory."""
+    """Processes use a GPU at the same time through NVIDIA MPS, each with an equal part of the memory."""
 
     replicas: Annotated[int, Field(ge=2, le=48)]
-    """Shares per GPU; the MPS server takes 48 clients at most."""
+    """Number of shares per GPU. An MPS server supports at most 48 clients."""
 
 
 class Sharing(Shorthand):
-    """How one GPU serves: exclusive, mig, timeSlicing or mps."""
+    """How containers share a GPU: exclusive, mig, timeSlicing or mps."""
 
     short_for: ClassVar[str] = "exclusive"
 
@@ -79,13 +79,13 @@ class Sharing(Shorthand):
     """Hardware partitions."""
 
     time_slicing: TimeSlicing | None = None
-    """Shares in turn."""
+    """Containers use a GPU in turn."""
 
     mps: Mps | None = None
-    """Shares at once."""
+    """Processes use a GPU at the same time."""
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _one_mode(self) -> Self:
         if len(self.model_fields_set) != 1:
             raise ValueError("write one of exclusive, mig, timeSlicing and mps")
         return self

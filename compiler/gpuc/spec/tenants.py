@@ -1,4 +1,4 @@
-"""Tenants: who works here, in which namespaces, and what may reach them."""
+"""Tenants: members, namespaces and network access."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpuc.spec.base import Accept, LabelValue, Name, SpecModel, Words
+from gpuc.spec.base import Accept, LabelValue, Name, SpecModel, TextLine
 from gpuc.spec.cloud import Cidr
 
 
 class Port(SpecModel):
-    """One port of one protocol."""
+    """A port with its protocol."""
 
     port: Annotated[int, Field(ge=1, le=65535)]
     """Port number."""
@@ -27,13 +27,13 @@ class Egress(SpecModel):
     """A network outside the cluster that a tenant's pods may call."""
 
     cidr: Cidr
-    """Its addresses; never those of pods."""
+    """The address range. It must not contain addresses of pods."""
 
     ports: Ports
-    """The ports that may be called."""
+    """The ports that pods may call."""
 
-    why: Words
-    """What it is for."""
+    why: TextLine
+    """The reason for the exception."""
 
 
 class Ingress(SpecModel):
@@ -43,27 +43,27 @@ class Ingress(SpecModel):
     """The calling namespace."""
 
     ports: Ports
-    """The ports that may be called."""
+    """The ports that the namespace may call."""
 
-    why: Words
-    """What it is for."""
+    why: TextLine
+    """The reason for the exception."""
 
 
 class Network(SpecModel):
-    """Exceptions from the default deny."""
+    """Exceptions to the default deny of NetworkPolicies."""
 
     egress: list[Egress] = []
-    """Networks that may be called."""
+    """Networks outside the cluster that pods of the tenant may call."""
 
     ingress: list[Ingress] = []
-    """Platform namespaces that may call."""
+    """Namespaces of the platform that may call pods of the tenant."""
 
     metrics: list[Port] = Field(default_factory=lambda: [Port(port=8080)])
     """Ports that Prometheus may scrape."""
 
 
 class Members(SpecModel):
-    """Who works for the tenant."""
+    """The members of a tenant."""
 
     groups: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\s]+$")]], Field(min_length=1)
@@ -71,48 +71,48 @@ class Members(SpecModel):
     """Groups of the identity provider."""
 
     role: Literal["view", "edit", "admin"]
-    """view reads, edit runs work, admin also manages service accounts.
+    """view reads objects, edit runs workloads, admin also manages service accounts.
 
-    None may raise its own quota or open its network."""
+    No role may raise the quota or open the network of the tenant."""
 
 
 class Namespace(SpecModel):
-    """One namespace of a tenant."""
+    """A namespace of a tenant."""
 
     pod_security: Literal["privileged", "baseline", "restricted"]
-    """The Pod Security level that is enforced; EFA needs privileged because of IPC_LOCK."""
+    """The enforced Pod Security level. EFA pods need privileged because of the capability IPC_LOCK."""
 
     nccl: Name | None = None
-    """The NCCL profile whose ConfigMap stands in the namespace."""
+    """The NCCL profile whose ConfigMap is in the namespace."""
 
     leaving: bool = False
-    """Whether the namespace is on its way out: its queues admit no new work, and running work goes on.
+    """Whether the namespace will be removed. Its LocalQueues admit no new work; running work continues.
 
-    The first of two commits; the second takes the namespace out of the spec."""
+    The first of two commits; the second commit removes the namespace from the spec."""
 
 
 class Tenant(SpecModel):
     """A team with its own namespaces, quota and bill."""
 
     members: Members
-    """Who works for it."""
+    """The members of the tenant."""
 
     cost_centre: LabelValue
-    """Who pays; a label on namespaces."""
+    """The cost centre that pays, as a label on namespaces."""
 
     isolation: Literal["namespace", "network", "dedicated"]
-    """namespace: roles, quotas and Pod Security; network: also NetworkPolicies; dedicated: also pools of its own."""
+    """namespace: RBAC, quotas and Pod Security. network: also NetworkPolicies. dedicated: also dedicated pools."""
 
     namespaces: Annotated[dict[Name, Namespace], Field(min_length=1)]
-    """Its namespaces by name."""
+    """The namespaces of the tenant by name."""
 
     network: Network = Field(default_factory=Network)
-    """Exceptions from the default deny."""
+    """Exceptions to the default deny of NetworkPolicies."""
 
     leaving: bool = False
-    """Whether the tenant is on its way out: no queue admits new work of its namespaces, and running work goes on.
+    """Whether the tenant will be removed. No queue admits new work of its namespaces; running work continues.
 
-    The first of two commits; the second takes the tenant out of the spec."""
+    The first of two commits; the second commit removes the tenant from the spec."""
 
     accept: Accept = {}
-    """Findings that are accepted here, with the reason."""
+    """Findings that are accepted for the tenant, with the reason."""

@@ -1,4 +1,4 @@
-"""The schemas of every kind and every chart that gpuc writes, as compact strict tables."""
+"""Strict JSON Schemas of all kinds and chart values that gpuc writes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from gpuc.catalog.schemas.structural import Schema
 
 _TABLES = Path(__file__).parent
 DERIVE = "run python -m gpuc.catalog.schemas.derive"
-"""What makes a table that is missing."""
+"""The command that derives a missing table."""
 CONSTRAINTS = "constraints.gatekeeper.sh/v1beta1"
-"""The group and version of all constraints; their kinds come from ConstraintTemplates."""
+"""The apiVersion of all constraints. ConstraintTemplates define their kinds."""
 _ANY_CONSTRAINT = "Constraint"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What is known of one kind in one version."""
+    """The schema and the names of a kind in one version."""
 
     group: str
     """Empty for the core group."""
@@ -29,7 +29,7 @@ class Table:
     plural: str
     namespaced: bool
     schema: Schema
-    """JSON Schema (draft 2020-12), closed, of everything beside apiVersion, kind, metadata and status."""
+    """Closed JSON Schema (draft 2020-12) of all fields except apiVersion, kind, metadata and status."""
 
     @property
     def api(self) -> str:
@@ -37,7 +37,7 @@ class Table:
 
 
 def table(api: str, kind: str, kubernetes: str) -> Table | None:
-    """The table of a kind, core kinds as of that Kubernetes version; None where there is none.
+    """The table of a kind. Built-in kinds depend on the Kubernetes version. None if there is no table.
 
     Args:
         api: apiVersion, for example "karpenter.sh/v1".
@@ -50,38 +50,38 @@ def table(api: str, kind: str, kubernetes: str) -> Table | None:
 
 @cache
 def chart(component: str) -> Schema | None:
-    """The schema of a chart's values by the component's key, for example "gpu-operator"; None where there is none."""
+    """The values schema of a component's chart, for example "gpu-operator"; None if there is no schema."""
     path = _TABLES / "charts" / f"{component}.json"
     return _read(path) if path.is_file() else None
 
 
 @cache
 def kueue_configuration() -> Schema:
-    """The schema of config.kueue.x-k8s.io/v1beta2 Configuration, the text that Kueue's chart takes."""
+    """The schema of Kueue's configuration, kind Configuration of config.kueue.x-k8s.io/v1beta2."""
     return _read(_TABLES / "kueue" / "Configuration_v1beta2.json")
 
 
 @cache
 def cel_source() -> Schema:
-    """The schema of a ConstraintTemplate's `source` for the engine K8sNativeValidation."""
+    """The schema of `source` in a ConstraintTemplate for the engine K8sNativeValidation."""
     return _read(_TABLES / "gatekeeper" / "K8sNativeValidation.json")
 
 
 def custom_kinds() -> list[tuple[str, str]]:
-    """(apiVersion, kind) of every custom kind with a table, sorted."""
+    """(apiVersion, kind) of all custom kinds with a table, sorted."""
     files = sorted(_TABLES.glob("crds/*/*.json"))
     parts = [(path.parent.name, *path.stem.rsplit("_", 1)) for path in files]
     return [(f"{group}/{version}", kind) for group, kind, version in parts]
 
 
 def builtin_kinds(kubernetes: str) -> list[tuple[str, str]]:
-    """(apiVersion, kind) of every core kind that gpuc writes, sorted; empty for an unknown Kubernetes version."""
+    """(apiVersion, kind) of all built-in kinds that gpuc writes, sorted; empty for an unknown Kubernetes version."""
     kinds = _builtins("kubernetes")["kinds"].get(kubernetes, {})
     return sorted((key.rpartition("/")[0], key.rpartition("/")[2]) for key in kinds)
 
 
 def builtin_versions() -> list[str]:
-    """The minor versions of Kubernetes whose kinds are known, in their order."""
+    """The minor versions of Kubernetes that have tables, sorted."""
     return sorted(_builtins("kubernetes")["kinds"])
 
 
@@ -97,12 +97,12 @@ def _custom(api: str, kind: str) -> Table | None:
 
 @cache
 def _builtin(api: str, kind: str, kubernetes: str) -> Table | None:
-    for file in ("kubernetes", "kubernetes-often"):  # the first has what gpuc writes: the second is seldom read
+    for file in ("kubernetes", "kubernetes-often"):  # the kinds that gpuc writes come first
         read = _builtins(file)
         found = read["kinds"].get(kubernetes, {}).get(f"{api}/{kind}")
         if found is not None:
             group, _, version = api.rpartition("/")
-            schema = {**found["schema"], "$defs": _reached(found["schema"], read["$defs"])}
+            schema = {**found["schema"], "$defs": _referenced(found["schema"], read["$defs"])}
             return Table(group, version, kind, found["plural"], found["namespaced"], schema)
     return None
 
@@ -112,8 +112,8 @@ def _builtins(file: str) -> Schema:
     return _read(_TABLES / f"{file}.json")
 
 
-def _reached(schema: Any, definitions: Schema) -> Schema:
-    """The definitions that a schema refers to, directly or through others."""
+def _referenced(schema: Any, definitions: Schema) -> Schema:
+    """The definitions that a schema references, directly or indirectly."""
     found: Schema = {}
     waiting = [schema]
     while waiting:

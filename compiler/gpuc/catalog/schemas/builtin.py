@@ -1,4 +1,4 @@
-"""Tables of the kinds that Kubernetes itself serves, from the schemas in the package kubernetes-validate."""
+"""Tables of Kubernetes' built-in kinds, from the schemas in the package kubernetes-validate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gpuc.catalog.schemas.sharing import Pool
+from gpuc.catalog.schemas.deduplicate import Deduplicator
 from gpuc.catalog.schemas.structural import Schema, strict
 
 VERSIONS = ("1.33", "1.34", "1.35", "1.36")
@@ -43,7 +43,7 @@ OFTEN = {
     "node.k8s.io/v1": {"RuntimeClass": "runtimeclasses"},
     "storage.k8s.io/v1": {"StorageClass": "storageclasses"},
 }  # fmt: skip
-"""Kinds that people write beside them: only lint reads their tables."""
+"""Other common kinds. Only lint reads their tables."""
 _CLUSTER_SCOPED = {
     "Namespace", "ClusterRole", "ClusterRoleBinding", "PriorityClass", "PersistentVolume", "IngressClass",
     "RuntimeClass", "StorageClass", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy",
@@ -89,41 +89,41 @@ _ENUMS: dict[str, list[str]] = {
     "Toleration.operator": ["Exists", "Equal"],
     "TopologySpreadConstraint.whenUnsatisfiable": ["DoNotSchedule", "ScheduleAnyway"],
 }  # fmt: skip
-"""Values that Kubernetes validates in code; its published schemas name them in prose only."""
+"""Values that Kubernetes validates in code. Its published schemas only describe them in text."""
 _PREFIX = r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?"
 _PATTERNS = {
     "ConfigMap.data": r"^[-._a-zA-Z0-9]{1,253}$",
     "LabelSelector.matchLabels": rf"^{_PREFIX}[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?$",
 }
-"""What the keys of a map look like."""
+"""Patterns for the keys of maps."""
 
 
 def builtin_tables(folder: Path, chosen: dict[str, dict[str, str]]) -> Schema:
-    """Core kinds of all versions in one table, its definitions shared between kinds and versions.
+    """One table of built-in kinds for all Kubernetes versions. Kinds and versions share definitions.
 
     Args:
-        chosen: their plurals by apiVersion and kind.
-        folder: the package's kubernetes-json-schema, with v<version>.0-local-strict/_definitions.json.
+        folder: kubernetes-json-schema of the package, with v<version>.0-local-strict/_definitions.json.
+        chosen: plural names by apiVersion and kind.
     """
-    pool, numbers = Pool(), {}
+    deduplicator, numbers = Deduplicator(), {}
     for version in VERSIONS:
         path = folder / f"v{version}.0-local-strict" / "_definitions.json"
         resolver = _Resolver(json.loads(path.read_text(encoding="utf-8"))["$defs"])
         for api, kinds in chosen.items():
             for kind in kinds:
-                numbers[version, api, kind] = pool.add(strict(resolver.body(api, kind)), kind)
-    made: Schema = {"kinds": {version: {} for version in VERSIONS}}
+                numbers[version, api, kind] = deduplicator.add(strict(resolver.body(api, kind)), kind)
+    table: Schema = {"kinds": {version: {} for version in VERSIONS}}
     for (version, api, kind), number in numbers.items():
-        made["kinds"][version][f"{api}/{kind}"] = {
+        table["kinds"][version][f"{api}/{kind}"] = {
             "plural": chosen[api][kind],
             "namespaced": kind not in _CLUSTER_SCOPED,
-            "schema": pool.whole(number),
+            "schema": deduplicator.expanded(number),
         }
-    return {**made, "$defs": pool.definitions}
+    return {**table, "$defs": deduplicator.definitions}
 
 
 class _Resolver:
-    """Schemas of one Kubernetes version with every reference replaced by what it refers to."""
+    """Schemas of one Kubernetes version, with references replaced by the referenced schema."""
 
     def __init__(self, definitions: Schema) -> None:
         self._definitions = definitions

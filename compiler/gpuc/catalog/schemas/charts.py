@@ -1,4 +1,4 @@
-"""Schemas of chart values: the keys of values.yaml, typed by their defaults and the kinds behind them."""
+"""Schemas of chart values, derived from the defaults in values.yaml and from CRDs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from gpuc.catalog.schemas.crds import custom_resource
-from gpuc.catalog.schemas.sharing import shared
+from gpuc.catalog.schemas.deduplicate import deduplicated
 from gpuc.catalog.schemas.structural import Schema, strict
 
 _TEXT: Schema = {"type": "string"}
@@ -59,17 +59,17 @@ _BY_PATH: dict[str, dict[str, Schema]] = {
         },
     },
 }
-"""What values.yaml does not tell: types of empty defaults, words that a chart or its program compares with,
-and the two keys of dcgmExporter that stand in comments and are read."""
+"""Schemas that values.yaml does not show: types of empty defaults, enums in code, and the two keys of dcgmExporter
+that values.yaml has only in comments."""
 
 _REFUSED = {
     "gpu-operator": (
         "cdi.default", "dcgm.hostPort", "driver.useOpenKernelModules", "kataManager", "operator.defaultRuntime",
     ),
 }  # fmt: skip
-"""Keys without an effect, refused even if a values.yaml lists them.
+"""Keys without an effect. They are refused even if values.yaml contains them.
 
-Source: NVIDIA/gpu-operator v26.7.0, deployments/gpu-operator rendered leaf by leaf
+Source: NVIDIA/gpu-operator v26.7.0, deployments/gpu-operator rendered with each value changed
 """
 
 _TEXT_MAPS = {
@@ -80,15 +80,15 @@ _COUNTS = {"maxUnavailable", "minAvailable"}
 
 
 def chart_tables(charts: Path, crds: Path, names: Mapping[str, str]) -> dict[str, Schema]:
-    """The values schema of charts, by component.
+    """The values schemas of charts, by component.
 
     Args:
-        charts: holds <chart>/<version>/values.yaml, sub-charts beneath in charts/.
-        crds: holds the CRDs of jobset, whose pod template types the pod fields, and of gpu-operator.
-        names: the chart's name by component.
+        charts: folder with <chart>/<version>/values.yaml; subcharts are in charts/ below.
+        crds: folder with the CRDs of jobset, for the types of pod fields, and of gpu-operator.
+        names: chart names by component.
 
     Raises:
-        LookupError: when there is no folder of a chart.
+        LookupError: when a chart has no folder.
     """
     pod = _pod_fields(custom_resource(crds, "jobset", "JobSet"))
     policy = custom_resource(crds, "gpu-operator", "ClusterPolicy")["properties"]["spec"]
@@ -100,17 +100,17 @@ def chart_tables(charts: Path, crds: Path, names: Mapping[str, str]) -> dict[str
         values = _read(path)
         for part in sorted(path.parent.glob("charts/*/values.yaml")):
             values[part.parent.name] = _merged(_read(part), values.get(part.parent.name, {}))
-        schema = _Tree(component, pod, policy if component == "gpu-operator" else {}).of(values, "")
+        schema = _ValuesSchema(component, pod, policy if component == "gpu-operator" else {}).of(values, "")
         for place, override in _BY_PATH.get(component, {}).items():
             _put(schema, place, override)
         for place in _REFUSED.get(component, ()):
             _drop(schema, place)
-        made[component] = shared(schema)
+        made[component] = deduplicated(schema)
     return made
 
 
-class _Tree:
-    """Turns defaults of one chart into the schema of what may stand in their place."""
+class _ValuesSchema:
+    """Derives the schema of a chart's values from their defaults."""
 
     def __init__(self, component: str, pod: dict[str, Schema], policy: Schema) -> None:
         self._component = component
@@ -144,7 +144,7 @@ class _Tree:
         return _COUNT if name in _COUNTS else None
 
     def _in_policy(self, path: str) -> Schema | None:
-        """What the ClusterPolicy says of the field that a value is rendered into."""
+        """The schema of the ClusterPolicy field into which the chart renders a value."""
         schema = self._policy
         for step in path.split("."):
             if step not in schema.get("properties", {}):
@@ -154,7 +154,7 @@ class _Tree:
 
 
 def _pod_fields(jobset: Schema) -> dict[str, Schema]:
-    """The fields of pods and containers that charts pass through, by the names that values give them."""
+    """Schemas of pod and container fields that charts pass through, by their names in values.yaml."""
     job = jobset["properties"]["spec"]["properties"]["replicatedJobs"]["items"]["properties"]["template"]
     pod = job["properties"]["spec"]["properties"]["template"]["properties"]["spec"]["properties"]
     container = pod["containers"]["items"]["properties"]
@@ -170,10 +170,10 @@ def _scalar(default: Any) -> Schema:
     return {"type": names[type(default)]} if type(default) in names else {}
 
 
-def _merged(beneath: Any, above: Any) -> Any:
-    if not (isinstance(beneath, dict) and isinstance(above, dict)):
-        return above
-    return {**beneath, **{key: _merged(beneath.get(key), value) for key, value in above.items()}}
+def _merged(lower: Any, upper: Any) -> Any:
+    if not (isinstance(lower, dict) and isinstance(upper, dict)):
+        return upper
+    return {**lower, **{key: _merged(lower.get(key), value) for key, value in upper.items()}}
 
 
 def _put(schema: Schema, place: str, override: Schema) -> None:

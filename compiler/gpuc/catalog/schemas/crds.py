@@ -1,4 +1,4 @@
-"""Tables of custom kinds, from CustomResourceDefinitions."""
+"""Tables of custom kinds, derived from CustomResourceDefinitions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from gpuc.catalog.schemas import CONSTRAINTS
-from gpuc.catalog.schemas.sharing import shared
+from gpuc.catalog.schemas.deduplicate import deduplicated
 from gpuc.catalog.schemas.structural import Schema, strict
 
 CustomKind = tuple[str, str]
@@ -21,17 +21,17 @@ _ENUMS: dict[tuple[str, str], list[str]] = {
     ("Config", "spec.match.[].processes.[]"): ["*", "audit", "webhook", "sync", "mutation-webhook"],
     ("Constraint", "spec.match.scope"): ["*", "Cluster", "Namespaced"],
 }
-"""Values that the controllers compare with in code and the CRDs leave open."""
+"""Values that controllers validate in code. The CRDs do not restrict them."""
 
 
 def custom_tables(folder: Path, kinds: Collection[CustomKind]) -> dict[str, Any]:
-    """The tables of custom kinds by file: group/Kind_version.json.
+    """Tables of custom kinds by file name: group/Kind_version.json.
 
     Args:
-        folder: holds <project>/<version>/*.yaml. Of two projects with the same kind the last one by name counts.
+        folder: contains <project>/<version>/*.yaml. If two projects have a kind, the last project by name counts.
 
     Raises:
-        LookupError: with the kinds that no file defines.
+        LookupError: when no file defines one of the kinds.
     """
     made: dict[str, Any] = {}
     for definition in _definitions(folder, "*", {kind for _, kind in kinds} | {_ANY_CONSTRAINT}):
@@ -46,12 +46,12 @@ def custom_tables(folder: Path, kinds: Collection[CustomKind]) -> dict[str, Any]
                 made[_file(CONSTRAINTS, "Constraint")] = _constraint(schema)
     missing = [f"{api} {kind}" for api, kind in sorted(kinds) if _file(api, kind) not in made]
     if missing:
-        raise LookupError(f"no definition below {folder} of {', '.join(missing)}")
+        raise LookupError(f"no CustomResourceDefinition below {folder} for {', '.join(missing)}")
     return made
 
 
 def custom_resource(folder: Path, project: str, kind: str) -> Schema:
-    """The schema of a kind's first version as its CRD has it, without the steps of `strict`."""
+    """The schema of the first version of a kind, unchanged from its CRD."""
     found = next(item for item in _definitions(folder, project, {kind}) if item["spec"]["names"]["kind"] == kind)
     schema: Schema = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return schema
@@ -88,7 +88,7 @@ def _table(kind: str, schema: Schema, names: Schema) -> Schema:
     for (owner, path), values in _ENUMS.items():
         if owner == kind:
             _at(closed, path)["enum"] = values
-    return {**names, "schema": shared(closed)}
+    return {**names, "schema": deduplicated(closed)}
 
 
 def _at(schema: Schema, path: str) -> Schema:
@@ -98,7 +98,7 @@ def _at(schema: Schema, path: str) -> Schema:
 
 
 _ANY_CONSTRAINT = "DummyCRD"
-"""The kind of Gatekeeper's definition that has the `match` of every constraint."""
+"""Gatekeeper's CRD with the schema of `match` in all constraints."""
 _ACTIONS = ["dryrun", "warn", "deny"]
 _SCOPED = {
     "type": "object",
@@ -114,7 +114,7 @@ _SCOPED = {
 
 
 def _constraint(schema: Schema) -> Schema:
-    """Any constraint: its match is Gatekeeper's own, its parameters are its template's business."""
+    """The schema of any constraint. Its ConstraintTemplate validates the parameters."""
     spec = {
         "type": "object",
         "properties": {

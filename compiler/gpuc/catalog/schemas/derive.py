@@ -1,6 +1,6 @@
-"""Writes the tables of this folder anew: `python -m gpuc.catalog.schemas.derive --help`.
+"""Derives the tables of this folder: `python -m gpuc.catalog.schemas.derive --help`.
 
-Charts are those of the newest release set. The kinds are those that have a table, and those that --kind adds.
+It derives the charts of the newest release set, the kinds that already have a table, and the kinds of --kind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HERE = Path(__file__).parent
 
 
 def derived(crds: Path, charts: Path, added: Iterable[CustomKind] = ()) -> dict[str, str]:
-    """The text of every table that comes from CRDs and charts, by its path in this folder.
+    """The text of all tables from CRDs and charts, by path in this folder.
 
     Raises:
         LookupError: when a kind or a chart has no file.
@@ -35,26 +35,26 @@ def derived(crds: Path, charts: Path, added: Iterable[CustomKind] = ()) -> dict[
 
 
 def derived_builtins() -> dict[str, str]:
-    """The texts of the core kinds' tables, by their paths in this folder.
+    """The text of the tables of built-in kinds, by path in this folder.
 
     Raises:
         ModuleNotFoundError: when kubernetes-validate is not installed.
     """
     found = find_spec("kubernetes_validate")
     if found is None or found.origin is None:
-        raise ModuleNotFoundError("the core kinds come from the package kubernetes-validate, install it")
+        raise ModuleNotFoundError("install the package kubernetes-validate, which has the schemas of built-in kinds")
     folder = Path(found.origin).parent / "kubernetes-json-schema"
     chosen = {"kubernetes.json": EMITTED, "kubernetes-often.json": OFTEN}
     return {file: _text(builtin_tables(folder, kinds)) for file, kinds in chosen.items()}
 
 
 def main() -> None:
-    """Writes what the arguments name; the same sources give the same bytes."""
-    parser = argparse.ArgumentParser(description="derive the schema tables from upstream's files")
+    """Writes the tables. The same sources produce the same bytes."""
+    parser = argparse.ArgumentParser(description="derive the schema tables from CRDs and charts")
     parser.add_argument("--crds", type=Path, required=True, help="folder of <project>/<version>/*.yaml")
     parser.add_argument("--charts", type=Path, required=True, help="folder of <chart>/<version>/values.yaml")
     parser.add_argument("--kind", nargs=2, action="append", default=[], metavar=("APIVERSION", "KIND"))
-    parser.add_argument("--kubernetes-validate", action="store_true", help="the core kinds as well")
+    parser.add_argument("--kubernetes-validate", action="store_true", help="also derive the built-in kinds")
     chosen = parser.parse_args()
     try:
         texts = derived(chosen.crds, chosen.charts, [(api, kind) for api, kind in chosen.kind])

@@ -1,4 +1,4 @@
-"""From a structural OpenAPI v3 schema to the strict JSON Schema of a table."""
+"""Converts structural OpenAPI v3 schemas to strict JSON Schemas."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ from typing import Any
 
 Schema = dict[str, Any]
 
-_KEPT = (
+_KEYWORDS = (
     "type", "format", "enum", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
     "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "required", "default",
     "propertyNames", "x-kubernetes-embedded-resource", "x-kubernetes-list-map-keys",
     "x-kubernetes-preserve-unknown-fields",
 )  # fmt: skip
 _QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?"
-"""How the patterns begin that controller-gen writes for resource.Quantity."""
+"""The beginning of patterns that controller-gen writes for resource.Quantity."""
 
 
 def strict(schema: Schema) -> Schema:
-    """The schema without prose and expressions, closed: a field that it does not name is refused.
+    """The closed schema, without descriptions and CEL rules. It refuses unknown fields.
 
-    Objects stay open only where the API server would keep unknown fields. A quantity becomes a string of
-    format `quantity`, an int-or-string a type of both, an int32 gets its range, a list of type `set` unique
-    items.
+    Objects stay open only if the API server keeps unknown fields. A quantity becomes a string of format `quantity`,
+    int-or-string becomes both types, int32 gets its range, and a list of type `set` gets unique items.
     """
     if schema.get("pattern", "").startswith(_QUANTITY):
         return {"type": "string", "format": "quantity"}
-    made = {key: schema[key] for key in _KEPT if key in schema}
+    made = {key: schema[key] for key in _KEYWORDS if key in schema}
     _type(schema, made)
     if "properties" in schema:
         made["properties"] = {name: strict(child) for name, child in schema["properties"].items()}
@@ -44,7 +43,7 @@ def strict(schema: Schema) -> Schema:
 
 
 def _type(schema: Schema, made: Schema) -> None:
-    """Drops null from type and enum, since an absent field says the same; gives an int-or-string both types."""
+    """Removes null from type and enum, because an absent field means the same. int-or-string becomes both types."""
     if isinstance(made.get("type"), list):
         made["type"] = next(name for name in made["type"] if name != "null")
     if "enum" in made:
@@ -69,8 +68,8 @@ def _close(schema: Schema, made: Schema) -> None:
 
 
 def _alternative(schema: Schema) -> Schema:
-    """A branch of anyOf, oneOf, allOf or not: it adds checks, the schema around it closes the object."""
-    made = {key: schema[key] for key in _KEPT if key in schema}
+    """A branch of anyOf, oneOf, allOf or not. It stays open, because the outer schema closes the object."""
+    made = {key: schema[key] for key in _KEYWORDS if key in schema}
     if "properties" in schema:
         made["properties"] = {name: _alternative(child) for name, child in schema["properties"].items()}
     if isinstance(schema.get("items"), dict):

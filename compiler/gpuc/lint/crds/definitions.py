@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gpuc.catalog.schemas.sharing import shared
+from gpuc.catalog.schemas.deduplicate import deduplicated
 from gpuc.catalog.schemas.structural import Schema, strict
 from gpuc.lint.crds.values import FORMATS
 from gpuc.verify.schema_errors import validator
@@ -93,7 +93,7 @@ def _table(schema: Any, replicas: list[str]) -> Schema:
     whole = _with_embedded(body)
     made = _as_written(_as_defaulted(strict(whole)), whole)
     _require_replicas(made, replicas)
-    closed: Schema = shared(made)
+    closed: Schema = deduplicated(made)
     try:
         validator(closed)
     except ValueError as error:

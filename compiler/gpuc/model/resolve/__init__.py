@@ -1,4 +1,4 @@
-"""ClusterSpec and catalog to Cluster: every name found, every layout placed, every quota a vector."""
+"""Resolves a ClusterSpec into a Cluster: names, MIG layouts and quotas."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gpuc.spec.cluster import ClusterSpec, Spec
 
 
 def resolve(
-    wanted: ClusterSpec, file: str, catalog: Catalog, own_policies: Mapping[str, Policy] = MappingProxyType({})
+    cluster_spec: ClusterSpec, file: str, catalog: Catalog, own_policies: Mapping[str, Policy] = MappingProxyType({})
 ) -> Cluster:
-    """The cluster that a spec means; the fleet's own policies come beside those of gpuc, or in their place.
+    """The cluster of a spec. Policies of the fleet are added to the policies of gpuc, or replace them.
 
     Raises:
-        StageError: with a finding for each unknown name, misfitting layout and quota without a meaning.
+        StageError: with a finding for each unknown name, invalid layout and invalid quota.
     """
-    spec = wanted.spec
+    spec = cluster_spec.spec
     findings: list[Finding] = []
     components = _components(spec, catalog, findings)
     pools = resolve_pools(spec, components, catalog, findings)
@@ -36,7 +36,7 @@ def resolve(
     if findings:
         raise StageError(findings)
     return Cluster(
-        name=wanted.metadata.name,
+        name=cluster_spec.metadata.name,
         file=file,
         spec=spec,
         catalog=catalog,
@@ -51,7 +51,7 @@ def resolve(
 
 
 def _components(spec: Spec, catalog: Catalog, findings: list[Finding]) -> dict[str, Release]:
-    """The charts of the release set, with the versions that the spec overrides."""
+    """The charts of the release set, with the version overrides of the spec."""
     from dataclasses import replace
 
     path = (*SPEC, "releases")

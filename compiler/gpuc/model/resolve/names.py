@@ -1,4 +1,4 @@
-"""Names that resolve to nothing."""
+"""Findings about unknown names."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest, write
 
 UNRESOLVED = declare_rule(
-    "VER003", Severity.ERROR, "A name does not resolve.",
-    "Most outages of these clusters are one name that is spelled differently in two places: the queue stays inactive, "
-    "the pod pending, the sync fails.",
+    "VER003", Severity.ERROR, "A name refers to nothing.",
+    "A name with different spellings in two places is a frequent cause of outages: the queue stays inactive, the "
+    "pod stays pending, or the sync fails.",
 )  # fmt: skip
 
 
-def unknown(what: str, name: str, known: Iterable[str], path: Path, *, on_key: bool = False) -> Finding:
-    """The finding that a name stands for nothing, with the nearest one that does."""
+def unknown(noun: str, name: str, known: Iterable[str], path: Path, *, on_key: bool = False) -> Finding:
+    """The finding for an unknown name, with a suggestion. The noun says what the name refers to, for example "pool"."""
     names = list(known)
-    shown = f"; there are {', '.join(names)}" if 0 < len(names) <= 12 else ""
-    message = f'there is no {what} "{name}"{shown}'
+    allowed = f"; expected one of {', '.join(names)}" if 0 < len(names) <= 12 else ""
+    message = f'there is no {noun} "{name}"{allowed}'
     return UNRESOLVED.at(path, message, fix=write(nearest(name, names)), on_key=on_key)

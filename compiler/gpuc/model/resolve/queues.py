@@ -1,4 +1,4 @@
-"""Queues and cohorts: quota in the spec's units to vectors of resources."""
+"""Resolves queues and cohorts: converts quotas from the units of the spec to amounts of resources."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from gpuc.spec.cluster import Spec
 from gpuc.spec.queues import Part, Quota
 
 UNIT = declare_rule(
-    "KUE101", Severity.ERROR, "A quota is given in a unit that the pool does not have.",
-    "A quota for a resource that no node advertises admits nothing, or limits nothing.",
+    "KUE101", Severity.ERROR, "A quota has a unit that the pool does not have.",
+    "A quota for a resource that no node advertises admits no workload, or limits nothing.",
 )  # fmt: skip
 PART = declare_rule(
-    "KUE102", Severity.ERROR, "A part of a quota is not in the quota's own unit.",
-    "What is borrowed or lent has to be countable in the same pieces.",
+    "KUE102", Severity.ERROR, "borrow or lend does not have the unit of the quota.",
+    "The borrowing and lending limits must be in the same unit as the quota.",
 )  # fmt: skip
 COHORT_CYCLE = declare_rule(
-    "KUE103", Severity.ERROR, "Cohorts are one another's parents.",
-    "Kueue disables every queue of such cohorts.",
+    "KUE103", Severity.ERROR, "Parents of cohorts form a cycle.",
+    "Kueue deactivates every queue in these cohorts.",
     "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler",
 )  # fmt: skip
 
@@ -31,27 +31,27 @@ COHORT_CYCLE = declare_rule(
 def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) -> tuple[Queue, ...]:
     """The queues in the order of the spec."""
     queues = []
-    for name, wanted in spec.queues.items():
+    for name, queue_spec in spec.queues.items():
         path: Path = (*SPEC, "queues", name)
-        for index, tenant in enumerate(wanted.tenants):
+        for index, tenant in enumerate(queue_spec.tenants):
             if tenant not in spec.tenants:
                 findings.append(unknown("tenant", tenant, spec.tenants, (*path, "tenants", index)))
-        if wanted.cohort is not None and wanted.cohort not in spec.cohorts:
-            findings.append(unknown("cohort", wanted.cohort, spec.cohorts, (*path, "cohort")))
+        if queue_spec.cohort is not None and queue_spec.cohort not in spec.cohorts:
+            findings.append(unknown("cohort", queue_spec.cohort, spec.cohorts, (*path, "cohort")))
         shares = []
-        for pool_name, quota in wanted.quota.items():
+        for pool_name, quota in queue_spec.quota.items():
             where = (*path, "quota", pool_name)
             if pool_name not in spec.pools:
                 findings.append(unknown("pool", pool_name, spec.pools, where, on_key=True))
-            elif pool_name in pools:  # else the pool itself has a finding
-                share = _share(pools[pool_name], quota, where, wanted.cohort is not None, findings)
+            elif pool_name in pools:  # otherwise the pool itself has a finding
+                share = _share(pools[pool_name], quota, where, queue_spec.cohort is not None, findings)
                 shares += [share] if share else []
-        queues.append(Queue(name, path, wanted, tuple(wanted.tenants), _cluster_queues(name, shares)))
+        queues.append(Queue(name, path, queue_spec, tuple(queue_spec.tenants), _cluster_queues(name, shares)))
     return tuple(queues)
 
 
 def _cluster_queues(name: str, shares: list[Share]) -> tuple[ClusterQueue, ...]:
-    """One over the GPU pools and one over the general pools: in one queue, CPU work would spill onto GPU nodes."""
+    """A ClusterQueue for GPU pools and another for general pools. A common queue would run CPU work on GPU nodes."""
     gpu = tuple(share for share in shares if share.pool.is_gpu)
     general = tuple(share for share in shares if not share.pool.is_gpu)
     return tuple(ClusterQueue(queue, part) for queue, part in ((name, gpu), (f"{name}-cpu", general)) if part)
@@ -75,10 +75,10 @@ def _share(pool: Pool, quota: Quota, path: Path, in_cohort: bool, findings: list
 
 
 def _nominal(pool: Pool, quota: Quota) -> Amounts:
-    """The quota as a vector over all resources of the pool.
+    """The quota as amounts of all resources of the pool.
 
     Raises:
-        ValueError: when the pool has no such unit.
+        ValueError: when the pool does not have the unit of the quota.
     """
     if quota.nodes is not None:
         return scale(pool.node, quota.nodes)
@@ -99,10 +99,10 @@ def _part(pool: Pool, quota: Quota, part: Part) -> Amounts | None:
         return nothing
     if isinstance(part, dict):
         if quota.slices is None:
-            raise ValueError("a number by MIG profile goes with a quota in slices; write a number, or all")
+            raise ValueError("numbers by MIG profile need a quota in slices; write a number or all")
         return total([nothing, _slices(pool, part)])
     if quota.slices is not None:
-        raise ValueError(f"{part} says not which slices; write a number by profile, or all")
+        raise ValueError(f"{part} does not specify MIG profiles; write numbers by profile or all")
     counts = {"nodes": quota.nodes, "gpus": quota.gpus, "shares": quota.shares}
     unit = next(name for name, count in counts.items() if count is not None)
     return _nominal(pool, Quota.model_validate({unit: part}))
@@ -114,44 +114,46 @@ def _gpus(pool: Pool, count: int) -> Amounts:
     if pool.sharing.mode == "exclusive":
         return scale(pool.node, count, pool.gpus_per_node)
     if pool.sharing.whole_gpus:
-        return {**scale(pool.machine, count, pool.gpus_per_node), GPU: count}
+        return {**scale(pool.base_resources, count, pool.gpus_per_node), GPU: count}
     unit = "slices" if pool.sharing.mode == "mig" else "shares"
     raise ValueError(f"{pool.name} has no whole GPUs; write {unit}")
 
 
 def _slices(pool: Pool, counts: dict[str, int]) -> Amounts:
-    """Slices with their part of the node, rounded down for each slice so that each can be used to the full."""
+    """Amounts for slices and their part of the node. Each part is rounded down, so that all slices can be used."""
     parts = []
     for profile, count in counts.items():
         if pool.sharing is None or pool.sharing.mode != "mig":
             unit = "shares" if pool.sharing and pool.sharing.mode == "shared" else "nodes"
-            raise ValueError(f"{pool.name} is not cut into MIG slices; write {unit}")
-        cut = pool.sharing.slices()
-        if profile not in cut:
-            raise ValueError(f"{pool.name} has no {profile} slices; it has {', '.join(cut)}")
+            raise ValueError(f"{pool.name} has no MIG slices; write {unit}")
+        available = pool.sharing.slices()
+        if profile not in available:
+            raise ValueError(f"{pool.name} has no {profile} slices; its profiles are {', '.join(available)}")
         parts.append(scale(pool.portions[pool.sharing.resource(profile)], count))
     return total(parts)
 
 
 def _shares(pool: Pool, count: int) -> Amounts:
     if pool.sharing is None or pool.sharing.mode != "shared":
-        raise ValueError(f"{pool.name} does not share its GPUs; write nodes")
+        raise ValueError(f"{pool.name} has no GPU shares; write nodes")
     return scale(pool.portions[SHARED_GPU], count)
 
 
 def resolve_cohorts(spec: Spec, queues: tuple[Queue, ...], findings: list[Finding]) -> tuple[Cohort, ...]:
-    """The cohorts in the order of the spec, each with the queues of its whole tree."""
+    """The cohorts in the order of the spec, with the queues of the complete tree of cohorts."""
     roots: dict[str, str] = {}
-    for name, wanted in spec.cohorts.items():
+    for name, cohort_spec in spec.cohorts.items():
         path: Path = (*SPEC, "cohorts", name)
-        if wanted.parent is not None and wanted.parent not in spec.cohorts:
-            findings.append(unknown("cohort", wanted.parent, spec.cohorts, (*path, "parent")))
+        if cohort_spec.parent is not None and cohort_spec.parent not in spec.cohorts:
+            findings.append(unknown("cohort", cohort_spec.parent, spec.cohorts, (*path, "parent")))
             continue
         chain = [name]
         while (parent := spec.cohorts[chain[-1]].parent) in spec.cohorts and parent not in chain:
             chain.append(str(parent))
         if parent in chain:
-            findings.append(COHORT_CYCLE.at((*path, "parent"), f"{' -> '.join([*chain, str(parent)])} is a circle"))
+            findings.append(
+                COHORT_CYCLE.at((*path, "parent"), f"the parents form a cycle: {' -> '.join([*chain, str(parent)])}")
+            )
         roots[name] = chain[-1]
     return tuple(
         Cohort(name, (*SPEC, "cohorts", name), spec.cohorts[name],

@@ -1,4 +1,4 @@
-"""Tenants: their queues and pools, and the most that they can be given."""
+"""Resolves tenants: namespaces, queues and maximum usage."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from gpuc.spec.cluster import Spec
 
 
 def resolve_profiles(spec: Spec) -> dict[str, Profile]:
-    """NCCL profile by name."""
+    """NCCL profiles by name."""
     return {
-        name: Profile(name, (*SPEC, "nccl", "profiles", name), wanted) for name, wanted in spec.nccl.profiles.items()
+        name: Profile(name, (*SPEC, "nccl", "profiles", name), profile_spec)
+        for name, profile_spec in spec.nccl.profiles.items()
     }
 
 
@@ -26,15 +27,15 @@ def resolve_tenants(
     """The tenants in the order of the spec."""
     nodes = quota_nodes(queues, cohorts)
     tenants = []
-    for name, wanted in spec.tenants.items():
+    for name, tenant_spec in spec.tenants.items():
         path: Path = (*SPEC, "tenants", name)
         namespaces = []
-        for namespace, settings in wanted.namespaces.items():
+        for namespace, settings in tenant_spec.namespaces.items():
             where = (*path, "namespaces", namespace)
             if settings.nccl is not None and settings.nccl not in profiles:
                 findings.append(unknown("NCCL profile", settings.nccl, profiles, (*where, "nccl")))
             namespaces.append(Namespace(namespace, where, settings, profiles.get(settings.nccl or "")))
         own = tuple(queue for queue in queues if name in queue.tenant_names)
         most = total(ceiling(nodes, queue) for queue in own)
-        tenants.append(Tenant(name, path, wanted, tuple(namespaces), own, most))
+        tenants.append(Tenant(name, path, tenant_spec, tuple(namespaces), own, most))
     return tuple(tenants)

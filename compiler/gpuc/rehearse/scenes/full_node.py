@@ -31,13 +31,13 @@ def scenes(cluster: Cluster) -> Iterator[Scene]:
             if queue is None:
                 continue
             yield _bound(cluster, queue, pool, instance, full)
-            if instance is max(pool.instances, key=lambda each: pool.left(each)[CPU]):
+            if instance is max(pool.instances, key=lambda each: pool.tenant_allocatable(each)[CPU]):
                 yield from _beyond(cluster, queue, pool, full)
 
 
 def _full(pool: Pool, instance: InstanceType) -> Amounts:
     """All that the node leaves; of shares one, because a second share of a GPU is no more of it."""
-    return {name: 1 if name == SHARED_GPU else amount for name, amount in pool.left(instance).items()}
+    return {name: 1 if name == SHARED_GPU else amount for name, amount in pool.tenant_allocatable(instance).items()}
 
 
 def _queue(cluster: Cluster, pool: Pool, full: Amounts) -> ClusterQueue | None:

@@ -7,10 +7,10 @@ from gpuc.rules import Findings, rule
 
 @rule("ARG002", Severity.WARNING, source="argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md")
 def automatic_prune_in_production(cluster: Cluster) -> Findings:
-    """What leaves the spec of a production cluster is deleted at once.
+    """A production cluster prunes automatically.
 
-    A pool that is renamed takes all its nodes down with the work on them, a tenant its namespaces with all data: no
-    budget holds a deletion up.
+    Argo CD deletes at once what is no longer in the spec. A renamed pool loses all its nodes with the work on them, a
+    renamed tenant its namespaces with all data; disruption budgets do not delay a deletion.
     """
     if cluster.spec.environment == "prod" and cluster.spec.delivery.prune == "automatic":
-        yield ("spec", "delivery", "prune"), "prune is automatic in prod; it takes confirm or never", "write confirm"
+        yield ("spec", "delivery", "prune"), "prune is automatic in prod; expected confirm or never", "write confirm"

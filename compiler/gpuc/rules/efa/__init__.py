@@ -1,1 +1,1 @@
-"""EFA and NCCL: pools on the fabric, the namespaces that use it, and the environment."""
+"""EFA and NCCL: pools with EFA, the namespaces that use them, and environment variables."""

@@ -1,4 +1,4 @@
-"""The NCCL environment that a spec gives, variable by variable."""
+"""The environment variables of NCCL profiles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpuc.model import Cluster
 
 
 def settings(cluster: Cluster) -> Iterator[tuple[Path, str, str]]:
-    """Place, name and value of every variable of every profile."""
+    """Path, name and value of every variable of every profile."""
     for name, profile in cluster.spec.nccl.profiles.items():
         for variable, value in profile.env.items():
             yield ("spec", "nccl", "profiles", name, "env", variable), variable, value

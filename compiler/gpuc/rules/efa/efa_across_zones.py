@@ -8,9 +8,9 @@ from gpuc.rules import Findings, rule
 def efa_across_zones(cluster: Cluster) -> Findings:
     """A pool with EFA has several zones.
 
-    EFA traffic does not leave its zone. A gang over two zones hangs in its first collective, with all its GPUs.
+    EFA traffic does not leave its zone. A gang in two zones hangs in its first collective, with all its GPUs.
     """
     for pool in cluster.efa_pools:
         if len(set(pool.zones)) > 1:
             path = (*pool.path, "zones", 1) if pool.spec.zones else (*pool.path, "fabric")
-            yield path, f"fabric efa over zones {', '.join(pool.zones)}; it takes one zone", "name one zone under zones"
+            yield path, f"fabric efa in zones {', '.join(pool.zones)}; EFA needs one zone", "name one zone under zones"

@@ -8,10 +8,11 @@ from gpuc.rules import Findings, rule
 def efa_over_several_types(cluster: Cluster) -> Findings:
     """A pool with EFA has several instance types.
 
-    Its node class lists network interfaces card by card, and types differ in cards: the others would never be started.
+    The EC2NodeClass lists network interfaces by network card, and instance types differ in their cards. Karpenter would
+    never start the other types.
     """
     for pool in cluster.efa_pools:
         types = list(dict.fromkeys(pool.spec.instances))
         if len(types) > 1:
             path = (*pool.path, "instances", pool.spec.instances.index(types[1]))
-            yield path, f"fabric efa over {', '.join(types)}; it takes one instance type"
+            yield path, f"fabric efa with {', '.join(types)}; EFA needs one instance type"

@@ -8,7 +8,7 @@ from gpuc.rules import Findings, rule
 def efa_without_interfaces(cluster: Cluster) -> Findings:
     """A pool has the fabric efa, but an instance type has no EFA.
 
-    No node advertises the interfaces that pods ask for, so they wait for ever.
+    No node advertises the interfaces that pods request, so the pods stay pending forever.
     """
     for pool in cluster.efa_pools:
         for index, instance in enumerate(pool.instances):

@@ -6,13 +6,16 @@ from gpuc.rules import Findings, rule
 
 @rule("EFA007", source="Kubernetes Pod Security Standards, capabilities")
 def efa_without_privileged_namespace(cluster: Cluster) -> Findings:
-    """A tenant uses a pool with EFA, but none of its namespaces lets EFA pods in.
+    """A tenant uses a pool with EFA, but none of its namespaces admits EFA pods.
 
-    They need the capability IPC_LOCK, which the levels baseline and restricted refuse: jobs start and have no pods.
+    EFA pods need the capability IPC_LOCK, which the Pod Security levels baseline and restricted refuse. Jobs start and
+    have no pods.
     """
     for tenant in cluster.tenants:
         pools = [pool.name for pool in tenant.pools if pool.has_efa]
         if pools and all(namespace.spec.pod_security != "privileged" for namespace in tenant.namespaces):
             first = tenant.namespaces[0]
-            message = f"{tenant.name} uses {', '.join(pools)} with EFA, but no namespace is privileged"
+            message = (
+                f"{tenant.name} uses EFA pools ({', '.join(pools)}), but podSecurity of no namespace is privileged"
+            )
             yield (*first.path, "podSecurity"), message

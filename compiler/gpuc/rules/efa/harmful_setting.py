@@ -10,13 +10,13 @@ UNWANTED = ("harmful", "obsolete", "deprecated", "removed", "no effect", "redund
 
 @rule("EFA008", Severity.WARNING, source="aws/aws-ofi-nccl doc/efa-env-var.md")
 def harmful_setting(cluster: Cluster) -> Findings:
-    """A setting of NCCL or its plugin does harm on EFA, or nothing at all.
+    """A setting of NCCL or its plugin is harmful on EFA, or has no effect.
 
-    Such settings are copied from other clusters and older software. The plugin tunes each platform by itself, and what
-    is set by hand replaces that.
+    Such settings are copied from other clusters and older software. The plugin tunes each platform by itself, and a
+    setting in the profile replaces that tuning.
     """
     for path, name, value in settings(cluster):
-        # Of two verdicts, the one on this name is closer than the one on its beginning.
+        # A verdict on the complete name takes precedence over a verdict on a prefix of the name.
         found = [verdict for verdict in cluster.catalog.nccl.verdicts if verdict.matches(name, value)]
         found.sort(key=lambda verdict: (verdict.prefix, not verdict.value))
         if found and found[0].verdict in UNWANTED:

@@ -9,13 +9,12 @@ from gpuc.rules.efa._environment import settings
 
 @rule("EFA103", Severity.WARNING, source="NCCL user guide; aws/aws-ofi-nccl include/nccl_ofi_param.h")
 def unknown_variable(cluster: Cluster) -> Findings:
-    """A variable of NCCL or its EFA plugin is not known.
+    """A variable of NCCL or its EFA plugin is unknown.
 
-    Nothing reads a name that is spelled wrongly, and nothing says so.
+    NCCL ignores a misspelled name and reports nothing.
     """
     for path, name, _ in settings(cluster):
         nccl = cluster.catalog.nccl
-        judged = {verdict.name for verdict in nccl.verdicts}
-        if name.startswith(("NCCL_", "OFI_NCCL_")) and name not in judged | nccl.variables.keys():
-            near = misspelt(name, judged | nccl.variables.keys())
-            yield path, f"there is no variable {name}", write(near)
+        known = nccl.variables.keys() | {verdict.name for verdict in nccl.verdicts}
+        if name.startswith(("NCCL_", "OFI_NCCL_")) and name not in known:
+            yield path, f"there is no variable {name}", write(misspelt(name, known))

@@ -7,11 +7,11 @@ from gpuc.rules import Findings, rule
 
 @rule("EFA108", Severity.WARNING)
 def unused_profile(cluster: Cluster) -> Findings:
-    """No namespace names an NCCL profile.
+    """No namespace uses an NCCL profile.
 
-    Its settings reach nobody, although somebody wrote them down.
+    The settings of the profile reach no pod.
     """
     used = {namespace.nccl.name for tenant in cluster.tenants for namespace in tenant.namespaces if namespace.nccl}
     for name in cluster.spec.nccl.profiles:
         if name not in used:
-            yield ("spec", "nccl", "profiles", name, "fabric"), f"no namespace names the profile {name}"
+            yield ("spec", "nccl", "profiles", name, "fabric"), f"no namespace uses the profile {name}"

@@ -7,10 +7,10 @@ from gpuc.rules import Findings, rule
 
 @rule("MIG010", Severity.WARNING, source="NVIDIA MIG user guide r620, limits")
 def training_on_slices(cluster: Cluster) -> Findings:
-    """A pool for training cuts its GPUs into slices.
+    """A training pool partitions its GPUs into MIG slices.
 
-    Slices do not reach one another by NVLink or NCCL and a process sees one of them: distributed training does not
-    start.
+    Slices cannot reach one another by NVLink or NCCL, and a process can use only one of them. Distributed training does
+    not start.
     """
     for pool in cluster.gpu_pools:
         if pool.spec.purpose == "training" and pool.sharing and pool.sharing.mode == "mig":

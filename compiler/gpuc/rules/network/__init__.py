@@ -1,1 +1,1 @@
-"""Networks: who enforces isolation, and address ranges that would undo it."""
+"""Networks: enforcement of NetworkPolicies, and address ranges that would break the isolation of tenants."""

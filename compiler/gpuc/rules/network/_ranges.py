@@ -8,27 +8,27 @@ from ipaddress import IPv4Network
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster
 
-Place = tuple[Path, str]
-"""A path and the range that stands there."""
+SpecRange = tuple[Path, str]
+"""A path of the spec and the address range at this path."""
 
 
 def network(text: str) -> IPv4Network | None:
-    """The range of a text; None where it is none, which is a finding of its own."""
+    """The address range that a text describes; None if the text is invalid, which is rule NET101."""
     try:
         return IPv4Network(text, strict=False)
     except ValueError:
         return None
 
 
-def egress(cluster: Cluster) -> Iterator[Place]:
-    """What tenants may call."""
+def egress(cluster: Cluster) -> Iterator[SpecRange]:
+    """The ranges that tenants may call."""
     for tenant in cluster.tenants:
         for index, rule in enumerate(tenant.spec.network.egress):
             yield (*tenant.path, "network", "egress", index, "cidr"), rule.cidr
 
 
-def declared(cluster: Cluster, *keys: str) -> Iterator[Place]:
-    """What the spec says of the cloud, by the keys of cloud.aws."""
+def declared(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
+    """The ranges that the spec declares under the given keys of cloud.aws."""
     lists = {
         "podCidrs": cluster.aws.pod_cidrs,
         "endpointCidrs": cluster.aws.endpoint_cidrs,
@@ -40,10 +40,10 @@ def declared(cluster: Cluster, *keys: str) -> Iterator[Place]:
 
 
 def overlapping_pods(cluster: Cluster, text: str) -> str:
-    """The first range of pods that a range overlaps; empty where it overlaps none."""
-    one = network(text)
+    """The first range of podCidrs that a range overlaps; empty if it overlaps none."""
+    tested = network(text)
     for _, pods in declared(cluster, "podCidrs"):
         other = network(pods)
-        if one is not None and other is not None and one.overlaps(other):
+        if tested is not None and other is not None and tested.overlaps(other):
             return pods
     return ""

@@ -14,11 +14,11 @@ METADATA = IPv4Address("169.254.169.254")
     source="EC2 user guide, instance metadata; EKS best practices, restrict access to the instance profile",
 )
 def egress_to_metadata(cluster: Cluster) -> Findings:
-    """A tenant may call the metadata of the node.
+    """A tenant may call the metadata service of the node.
 
-    There it gets the node's own credentials, with all that nodes may do in the account.
+    The metadata service gives pods the credentials of the node, with every permission that nodes have in the account.
     """
     for path, text in egress(cluster):
         found = network(text)
         if found is not None and METADATA in found:
-            yield path, f"{text} holds {METADATA}, the instance metadata; name the networks that are meant"
+            yield path, f"{text} contains {METADATA}, the instance metadata service; write narrower ranges"

@@ -7,11 +7,11 @@ from gpuc.rules.network._ranges import egress, overlapping_pods
 
 @rule("NET002", source="Kubernetes documentation, NetworkPolicy, ipBlock")
 def egress_to_pods(cluster: Cluster) -> Findings:
-    """A tenant may call a range in which pods have their addresses.
+    """A tenant may call a range that contains addresses of pods.
 
-    The rule was meant for something outside, and opens the way to every other tenant's pods.
+    Egress is for networks outside the cluster. This range opens the way to the pods of every other tenant.
     """
     for path, text in egress(cluster):
         pods = overlapping_pods(cluster, text)
         if pods:
-            yield path, f"{text} overlaps the pods' addresses, {pods}; egress takes networks outside of the cluster"
+            yield path, f"{text} overlaps the pod addresses in {pods}; egress is for networks outside of the cluster"

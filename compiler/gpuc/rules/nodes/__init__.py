@@ -1,1 +1,1 @@
-"""Nodes: images, and who brings driver, toolkit and device plugin."""
+"""Nodes: images, and the source of driver, container toolkit and device plugin."""

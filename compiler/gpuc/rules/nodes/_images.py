@@ -1,4 +1,4 @@
-"""Where the spec names the image of a pool."""
+"""The place of a pool's image in the spec."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from gpuc.model import Pool
 
 
 def image_path(pool: Pool) -> Path:
-    """The pool's own image, or that of the cluster where it names none."""
+    """The path of the pool's own image, or of the cluster's image if the pool has none."""
     return (*pool.path, "image") if pool.spec.image else ("spec", "cloud", "aws", "image")
 
 
 def is_own_ami(pool: Pool) -> bool:
-    """Whether the image is the user's own, with a driver that only they know."""
+    """Whether the image is the user's own AMI, whose driver version gpuc does not know."""
     return pool.ami.startswith("ami-")

@@ -10,10 +10,10 @@ from gpuc.rules import Findings, rule
 def unknown_policy(cluster: Cluster) -> Findings:
     """A policy does not exist.
 
-    Nothing is refused that it was meant to refuse.
+    The cluster admits what the intended policy would refuse.
     """
     known = policies()
     for name in cluster.spec.policies:
         if name != "default" and name not in known:
-            message = f"there is no policy {name}; there are {', '.join(known)}"
+            message = f"there is no policy {name}; the policies are {', '.join(known)}"
             yield ("spec", "policies", name), message, write(nearest(name, [*known, "default"]))

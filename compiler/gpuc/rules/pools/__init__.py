@@ -1,1 +1,1 @@
-"""Pools: how capacity is bought, where it stands and how long it lasts."""
+"""Node pools: purchase, location and lifetime of capacity."""

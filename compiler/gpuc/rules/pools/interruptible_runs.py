@@ -10,13 +10,13 @@ from gpuc.rules import Findings, rule
     source="EC2 user guide, spot interruptions; aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption.md",
 )
 def interruptible_runs(cluster: Cluster) -> Findings:
-    """Runs on spot capacity do not save themselves.
+    """Runs on spot capacity save no checkpoints.
 
-    EC2 takes spot nodes back with two minutes of warning; one lost node restarts the whole gang from its beginning.
+    EC2 takes spot nodes back with two minutes of notice. One lost node restarts the complete gang from the beginning.
     """
     for pool in cluster.pools:
         runs = pool.spec.runs
         if runs and runs.checkpoint_every is None and "spot" in pool.spec.purchase:
             longest = format_duration(runs.longest)
-            message = f"spot capacity under runs of up to {longest} without checkpointEvery"
+            message = f"spot capacity for runs of up to {longest} without checkpointEvery"
             yield (*pool.path, "purchase", pool.spec.purchase.index("spot")), message

@@ -9,14 +9,14 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP102", Severity.WARNING)
 def repeated_entries(cluster: Cluster) -> Findings:
-    """An entry stands twice in a list.
+    """A list contains the same entry twice.
 
-    The second one has no effect; something else was probably meant.
+    The second entry has no effect; probably another value was intended.
     """
     for path, entries in _lists(cluster):
         for index, entry in enumerate(entries):
             if entry in entries[:index]:
-                yield (*path, index), f"{entry} stands twice", f"remove {entry}"
+                yield (*path, index), f"{entry} is in the list twice", f"remove {entry}"
 
 
 def _lists(cluster: Cluster) -> Iterator[tuple[Path, Sequence[str]]]:

@@ -11,11 +11,11 @@ from gpuc.rules import Findings, rule
     source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas; kubernetes-sigs/karpenter#3198",
 )
 def static_spot(cluster: Cluster) -> Findings:
-    """Nodes that shall always be there are bought as spot.
+    """A static pool buys spot capacity.
 
-    EC2 takes them back when it likes, and Karpenter asks for new ones without end while there are none.
+    EC2 can take spot nodes back at any time. While there is no spot capacity, Karpenter requests new nodes without end.
     """
     for pool in cluster.pools:
         if pool.is_static and "spot" in pool.spec.purchase:
             path = (*pool.path, "purchase", pool.spec.purchase.index("spot"))
-            yield path, f"{pool.name} keeps {pool.nodes_max} static nodes and buys them as spot"
+            yield path, f"{pool.name} has {pool.nodes_max} static nodes and buys them as spot"

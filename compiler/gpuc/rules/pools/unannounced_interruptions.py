@@ -9,7 +9,7 @@ from gpuc.rules import Findings, rule
 def unannounced_interruptions(cluster: Cluster) -> Findings:
     """A pool buys spot capacity, but the cluster has no interruption queue.
 
-    Karpenter does not hear that EC2 takes a node back: pods are killed after two minutes without being moved.
+    Karpenter gets no notice when EC2 takes a node back. Pods are killed after two minutes and are not moved.
     """
     if cluster.aws.interruption_queue is not None:
         return

@@ -8,10 +8,10 @@ from gpuc.rules import Findings, rule
 def zone_outside_cluster(cluster: Cluster) -> Findings:
     """A pool is in a zone where the cluster has no subnets.
 
-    Karpenter finds no subnet for it, and no node is started there.
+    Karpenter finds no subnet in the zone and starts no node there.
     """
     for pool in cluster.pools:
         for index, zone in enumerate(pool.spec.zones or []):
             if zone not in cluster.aws.zones:
-                message = f"{zone} is none of the cluster's zones, {', '.join(cluster.aws.zones)}"
+                message = f"{zone} is not a zone of the cluster; its zones are {', '.join(cluster.aws.zones)}"
                 yield (*pool.path, "zones", index), message

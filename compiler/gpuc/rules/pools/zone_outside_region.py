@@ -6,11 +6,11 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP115")
 def zone_outside_region(cluster: Cluster) -> Findings:
-    """A zone of the cluster does not lie in its region.
+    """A zone of the cluster is not in its region.
 
-    An EKS cluster has the zones of one region.
+    The subnets of an EKS cluster are in the zones of one region.
     """
     aws = cluster.aws
     for index, zone in enumerate(aws.zones):
         if zone[:-1] != aws.region:
-            yield ("spec", "cloud", "aws", "zones", index), f"{zone} is not in {aws.region}"
+            yield ("spec", "cloud", "aws", "zones", index), f"{zone} is not a zone of region {aws.region}"

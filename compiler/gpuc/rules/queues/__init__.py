@@ -1,1 +1,1 @@
-"""Queues: quota against capacity, lending, preemption and what queues mix."""
+"""Queues: quota and capacity, lending, preemption, and pools that do not fit into one queue."""

@@ -11,13 +11,13 @@ from gpuc.rules import Findings, rule
     source="kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go (potentialAvailable)",
 )
 def cohort_shares_nothing(cluster: Cluster) -> Findings:
-    """The queues of a cohort can borrow nothing from one another.
+    """The queues of a cohort cannot borrow from one another.
 
-    Nothing is lent that another queue borrows; the cohort has no effect.
+    No queue lends quota that another queue may borrow. The cohort has no effect.
     """
     for cohort in cluster.cohorts:
         if cohort.spec.parent is not None or len(cohort.queues) < 2:
-            continue  # the tree is reported at its root; one queue alone is another rule's
+            continue  # a tree of cohorts is reported at its root; KUE105 reports a cohort with one queue
         shares = [(queue, share) for queue in cohort.queues for share in queue.shares]
         is_closing = any(queue.spec.leaving or share.pool.spec.leaving for queue, share in shares)
         if not is_closing and all(cluster.ceiling(queue, share) == share.nominal for queue, share in shares):

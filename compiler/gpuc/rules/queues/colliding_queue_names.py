@@ -6,10 +6,10 @@ from gpuc.rules import Findings, rule
 
 @rule("KUE107")
 def colliding_queue_names(cluster: Cluster) -> Findings:
-    """A queue over general pools gets the name of another queue.
+    """The ClusterQueue for general pools gets the name of another queue.
 
-    The part of a queue that covers general pools is called by the queue's name with -cpu behind it. Two objects of one
-    name would overwrite one another.
+    The ClusterQueue for the general pools of a queue has the name of the queue with the suffix -cpu. Two objects with
+    the same name would overwrite each other.
     """
     names = {queue.name for queue in cluster.queues}
     for queue in cluster.queues:
@@ -17,4 +17,4 @@ def colliding_queue_names(cluster: Cluster) -> Findings:
             if part.name != queue.name and part.name in names:
                 general = ", ".join(pool.name for pool in part.pools)
                 path = (*part.shares[0].path, "nodes")
-                yield path, f"{queue.name} over {general} is called {part.name}, as is another queue"
+                yield path, f"the ClusterQueue of {queue.name} for {general} is named {part.name}, like another queue"

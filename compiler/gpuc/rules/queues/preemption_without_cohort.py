@@ -7,12 +7,13 @@ from gpuc.rules import Findings, rule
 
 @rule("KUE110", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/preemption.md")
 def preemption_without_cohort(cluster: Cluster) -> Findings:
-    """A queue without a cohort wants others to give way.
+    """A queue without a cohort preempts workloads of other queues.
 
-    It lent nothing and borrows nothing, so there is nobody to give way.
+    The queue lends nothing and borrows nothing, so there is no workload to preempt.
     """
     for queue in cluster.queues:
         preempt = queue.spec.preempt
-        for key, wish in (("reclaim", preempt.reclaim), ("borrowing", preempt.borrowing)):
-            if queue.spec.cohort is None and wish != "never":
-                yield (*queue.path, "preempt", key), f"{key} is {wish}, but {queue.name} has no cohort", "write never"
+        for key, setting in (("reclaim", preempt.reclaim), ("borrowing", preempt.borrowing)):
+            if queue.spec.cohort is None and setting != "never":
+                message = f"{key} is {setting}, but {queue.name} has no cohort"
+                yield (*queue.path, "preempt", key), message, "write never"

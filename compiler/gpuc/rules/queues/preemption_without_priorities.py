@@ -7,15 +7,15 @@ from gpuc.rules import Findings, rule
 
 @rule("KUE109", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/preemption.md")
 def preemption_without_priorities(cluster: Cluster) -> Findings:
-    """Work of lower priority shall give way, but there are no priorities.
+    """A queue preempts workloads of lower priority, but the spec has no priorities.
 
-    All work then has the same priority, and nothing ever gives way.
+    All workloads have the same priority, so Kueue preempts none of them.
     """
     if cluster.spec.priorities:
         return
     for queue in cluster.queues:
         preempt = queue.spec.preempt
-        wishes = {"withinQueue": preempt.within_queue, "reclaim": preempt.reclaim, "borrowing": preempt.borrowing}
-        for key, wish in wishes.items():
-            if wish == "lower-priority":
+        settings = {"withinQueue": preempt.within_queue, "reclaim": preempt.reclaim, "borrowing": preempt.borrowing}
+        for key, setting in settings.items():
+            if setting == "lower-priority":
                 yield (*queue.path, "preempt", key), f"{key} is lower-priority, but the spec has no priorities"

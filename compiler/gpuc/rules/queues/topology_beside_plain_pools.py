@@ -9,8 +9,8 @@ from gpuc.rules import Findings, rule
 def topology_beside_plain_pools(cluster: Cluster) -> Findings:
     """A queue mixes pools with and without topology.
 
-    Kueue turns work without a topology request away from pools that have one, unless all of the queue's pools do: such
-    work never gets the nodes that are scheduled by topology.
+    Kueue admits workloads without a topology request to pools with a topology only if all pools of the queue have one.
+    In a mixed queue such workloads never get the nodes with a topology.
     """
     for queue in cluster.queues:
         for part in queue.cluster_queues:
@@ -19,5 +19,5 @@ def topology_beside_plain_pools(cluster: Cluster) -> Findings:
             if with_levels and plain:
                 quota = queue.spec.quota[plain[0].pool.name]
                 key = next(key for key in ("nodes", "shares", "slices", "gpus") if getattr(quota, key) is not None)
-                message = f"{plain[0].pool.name} has no topology, {', '.join(with_levels)} in the same queue has"
+                message = f"{plain[0].pool.name} has no topology, but {', '.join(with_levels)} of the same queue has"
                 yield (*plain[0].path, key), message

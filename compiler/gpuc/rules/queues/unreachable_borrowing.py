@@ -11,9 +11,9 @@ from gpuc.spec.queues import Quota
 
 @rule("KUE008", source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
 def unreachable_borrowing(cluster: Cluster) -> Findings:
-    """A queue counts on more borrowed quota than others lend.
+    """A queue may borrow more than the other queues lend.
 
-    Its tenants wait for capacity that they were told to have, next to nodes that stand idle.
+    Its tenants wait for capacity that the spec promises, beside idle nodes.
     """
     for queue in cluster.queues:
         cohort = cluster.cohort_of(queue)
@@ -22,8 +22,8 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
             if quota.borrow == 0:
                 continue
             if cohort is None:
-                path = (*share.path, "borrow")
-                yield path, f"{queue.name} borrows of {share.pool.name}, but has no cohort", "name a cohort, or write 0"
+                message = f"{queue.name} borrows quota of {share.pool.name}, but has no cohort"
+                yield (*share.path, "borrow"), message, "name a cohort, or write 0"
             else:
                 yield from _beyond_lent(queue, share, quota, cluster.lent(queue, share))
 
@@ -36,18 +36,18 @@ def _beyond_lent(queue: Queue, share: Share, quota: Quota, lent: Amounts) -> Fin
         return
     in_nodes = quota.nodes is not None
     for resource in counted(pool):
-        wanted, most = share.borrow[resource], lent.get(resource, 0)
-        if wanted > most:
+        borrowed, most = share.borrow[resource], lent.get(resource, 0)
+        if borrowed > most:
             name = unit(pool, resource, in_nodes=in_nodes)
-            wanted = pieces(pool, resource, wanted, in_nodes=in_nodes)
+            borrowed = pieces(pool, resource, borrowed, in_nodes=in_nodes)
             most = pieces(pool, resource, most, in_nodes=in_nodes)
-            message = f"borrows {wanted} {name} of {pool.name}, others lend at most {most}"
+            message = f"borrows {borrowed} {name} of {pool.name}, but other queues lend at most {most}"
             yield (*path, *_profile(quota, resource)), message, f"write {most}"
             if not isinstance(quota.borrow, dict):
                 return  # the other resources follow from the same number
 
 
 def _profile(quota: Quota, resource: str) -> Path:
-    """The step to the number of the resource's slices, where borrow has one by profile."""
+    """The profile of the resource as a path step, if borrow is a map by profile; else empty."""
     profiles = quota.borrow if isinstance(quota.borrow, dict) else {}
     return next(((profile,) for profile in profiles if resource in (GPU, mig_resource(profile))), ())

@@ -8,17 +8,17 @@ from gpuc.spec.base import SpecModel
 
 @rule("KUE112", Severity.WARNING)
 def weight_without_fair_sharing(cluster: Cluster) -> Findings:
-    """A weight is given, but the cluster does not share by weight.
+    """A weight is set, but fair sharing is off.
 
-    Idle quota goes to whoever asks first, whatever the weights say.
+    Idle quota goes to the first workload that requests it, whatever the weights are.
     """
     if cluster.spec.queueing.fair_sharing:
         return
-    written = {(*queue.path, "weight"): queue.spec.weight for queue in cluster.queues if _says(queue.spec)}
-    written |= {(*cohort.path, "weight"): cohort.spec.weight for cohort in cluster.cohorts if _says(cohort.spec)}
-    for path, weight in written.items():
-        yield path, f"weight of {path[-2]} is {weight}, but queueing.fairSharing is off"
+    weights = {(*queue.path, "weight"): queue.spec.weight for queue in cluster.queues if _sets_weight(queue.spec)}
+    weights |= {(*cohort.path, "weight"): cohort.spec.weight for cohort in cluster.cohorts if _sets_weight(cohort.spec)}
+    for path, weight in weights.items():
+        yield path, f"weight of {path[-2]} is {weight}, but queueing.fairSharing is false"
 
 
-def _says(wish: SpecModel) -> bool:
-    return "weight" in wish.model_fields_set
+def _sets_weight(owner: SpecModel) -> bool:
+    return "weight" in owner.model_fields_set

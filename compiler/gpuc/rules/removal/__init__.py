@@ -1,1 +1,1 @@
-"""Removals: elements that are marked as leaving, and those with a reason for leaving at once."""
+"""Removals: elements that are marked as leaving, and elements with a reason for immediate removal."""

@@ -1,1 +1,1 @@
-"""Shared GPUs: who shares with whom, and how finely."""
+"""Shared GPUs: tenants on one GPU, and the number of shares."""

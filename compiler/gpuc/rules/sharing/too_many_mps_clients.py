@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 @rule("SHR001", source="NVIDIA/k8s-device-plugin v0.20.0 cmd/mps-control-daemon/mps/device.go")
 def too_many_mps_clients(cluster: Cluster) -> Findings:
-    """A GPU is shared through MPS by more clients than it takes.
+    """A GPU has more MPS shares than it supports.
 
     The device plugin exits, and the node advertises no GPU at all.
     """
@@ -14,5 +14,5 @@ def too_many_mps_clients(cluster: Cluster) -> Findings:
         if pool.gpu and pool.sharing and pool.sharing.kind == "mps":
             most = pool.gpu.mps_clients_max
             if pool.sharing.replicas > most:
-                message = f"{pool.sharing.replicas} MPS shares of {pool.gpu.name}, which takes {most} clients"
-                yield (*pool.path, "sharing", "mps", "replicas"), message, f"write {most} at most"
+                message = f"{pool.sharing.replicas} MPS shares of {pool.gpu.name}, which supports {most} clients"
+                yield (*pool.path, "sharing", "mps", "replicas"), message, f"write at most {most}"

@@ -1,1 +1,1 @@
-"""Tenants: namespaces, and pools of their own."""
+"""Tenants: namespaces, isolation, and dedicated pools."""

@@ -9,10 +9,11 @@ from gpuc.rules import Findings, rule
     source="Kubernetes documentation, dedicated nodes; aws/amazon-vpc-cni-k8s README, network policy",
 )
 def dedicated_pool_of_others(cluster: Cluster) -> Findings:
-    """A pool of a dedicated tenant is named by another tenant's queue.
+    """A queue of another tenant uses the pool of a dedicated tenant.
 
-    The pool's nodes carry the taint of the one tenant. Others' work would be admitted and never scheduled; without the
-    taint it would share nodes, and EFA traffic between them, which no NetworkPolicy sees.
+    The nodes of the pool have the taint of the dedicated tenant. Kueue would admit the work of other tenants, but no
+    node would run it. Without the taint, tenants would share nodes and also EFA traffic, which NetworkPolicies do not
+    cover.
     """
     for tenant in cluster.tenants:
         if tenant.spec.isolation != "dedicated":
@@ -25,5 +26,5 @@ def dedicated_pool_of_others(cluster: Cluster) -> Findings:
                 if share.pool.name in own:
                     quota = queue.spec.quota[share.pool.name]
                     key = next(key for key in ("nodes", "shares", "slices", "gpus") if getattr(quota, key) is not None)
-                    message = f"{share.pool.name} is dedicated to {tenant.name}; {queue.name} may not name it"
+                    message = f"{share.pool.name} is dedicated to {tenant.name}; queue {queue.name} may not use it"
                     yield (*share.path, key), message

@@ -7,7 +7,7 @@ from gpuc.rules import Findings, rule
 
 @rule("RBA010", Severity.WARNING, source="Kubernetes documentation, RBAC good practices")
 def group_of_two_tenants(cluster: Cluster) -> Findings:
-    """The same subject works for several tenants.
+    """A group is a member of several tenants.
 
     Its members can carry data from one tenant to the other, whatever the network isolates.
     """
@@ -17,5 +17,5 @@ def group_of_two_tenants(cluster: Cluster) -> Findings:
                 other.name for other in cluster.tenants if other is not tenant and group in other.spec.members.groups
             ]
             if others:
-                message = f"group {group} works for tenant {tenant.name} and for {', '.join(others)}"
+                message = f"group {group} is a member of tenant {tenant.name} and of {', '.join(others)}"
                 yield (*tenant.path, "members", "groups", index), message

@@ -9,13 +9,13 @@ from gpuc.rules import Findings, rule
     source="kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go",
 )
 def namespace_of_the_platform(cluster: Cluster) -> Findings:
-    """A tenant's namespace is one of the platform's.
+    """A tenant uses a namespace of the platform.
 
-    Quotas, queues and policies for tenants would stop the controllers that run there, and the tenant's members could
-    change these.
+    Quotas, queues and policies for tenants would stop the controllers in this namespace, and members of the tenant
+    could change the controllers.
     """
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             if namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
-                message = f"{namespace.name} belongs to the platform; {tenant.name} needs one of its own"
+                message = f"namespace {namespace.name} belongs to the platform; {tenant.name} needs another name"
                 yield (*namespace.path, "podSecurity"), message

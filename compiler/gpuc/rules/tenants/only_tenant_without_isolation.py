@@ -7,9 +7,9 @@ from gpuc.rules import Findings, rule
 
 @rule("NSP001", Severity.WARNING, source="https://kubernetes.io/docs/concepts/services-networking/network-policies/")
 def only_tenant_without_isolation(cluster: Cluster) -> Findings:
-    """One tenant has no NetworkPolicies, and all others, at least two, have them.
+    """One tenant has no NetworkPolicies, but all others, at least two, have them.
 
-    Its pods can be reached from every namespace of the cluster, which its neighbours do not expect.
+    Every namespace of the cluster can reach its pods, which the other tenants may not expect.
     """
     open_tenants = [tenant for tenant in cluster.tenants if not tenant.isolates_network]
     if len(open_tenants) == 1 and len(cluster.tenants) > 2:

@@ -6,14 +6,14 @@ from gpuc.rules import Findings, rule
 
 @rule("TEN104", source="Kubernetes documentation, taints and tolerations, dedicated nodes")
 def queue_of_dedicated_tenant(cluster: Cluster) -> Findings:
-    """A dedicated tenant shares a queue with others.
+    """A dedicated tenant shares a queue with other tenants.
 
-    Pods of the others would run on the nodes that it has for itself.
+    Pods of the other tenants would run on the nodes of the dedicated tenant.
     """
     dedicated = {tenant.name for tenant in cluster.tenants if tenant.spec.isolation == "dedicated"}
     for queue in cluster.queues:
         for index, name in enumerate(queue.tenant_names):
             others = [other for other in queue.tenant_names if other != name]
             if name in dedicated and others:
-                message = f"{name} is dedicated and shares {queue.name} with {', '.join(dict.fromkeys(others))}"
+                message = f"{name} is dedicated, but shares queue {queue.name} with {', '.join(dict.fromkeys(others))}"
                 yield (*queue.path, "tenants", index), message

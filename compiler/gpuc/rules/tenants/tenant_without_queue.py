@@ -7,10 +7,10 @@ from gpuc.rules import Findings, rule
 
 @rule("TEN105", Severity.WARNING)
 def tenant_without_queue(cluster: Cluster) -> Findings:
-    """No queue names a tenant.
+    """No queue has the tenant.
 
-    Its namespaces are there, with a quota of nothing: no pod of it ever starts.
+    The tenant's namespaces exist with a quota of zero, so none of its pods ever starts.
     """
     for tenant in cluster.tenants:
         if not tenant.queues and not tenant.spec.leaving:
-            yield (*tenant.path, "costCentre"), f"no queue names the tenant {tenant.name}"
+            yield (*tenant.path, "costCentre"), f"no queue has the tenant {tenant.name}"

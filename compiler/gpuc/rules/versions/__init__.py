@@ -1,1 +1,1 @@
-"""Versions that do not go together."""
+"""Incompatible versions."""

@@ -1,4 +1,4 @@
-"""Which components run on which Kubernetes version."""
+"""Compatibility of components and Kubernetes versions."""
 
 from __future__ import annotations
 
@@ -16,30 +16,33 @@ def numbers(version: str) -> Numbers:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-def schema_errors(cluster: Cluster, *, certain: bool) -> Iterator[tuple[Path, str]]:
-    """Components that do not run on the cluster's Kubernetes, as far as the facts are certain or uncertain."""
-    wanted, kubernetes = cluster.spec.kubernetes, ("spec", "kubernetes")
+def incompatible_components(cluster: Cluster, *, certain: bool) -> Iterator[tuple[Path, str]]:
+    """Components that do not run on the cluster's Kubernetes version, from facts that are certain or uncertain."""
+    cluster_version, kubernetes = cluster.spec.kubernetes, ("spec", "kubernetes")
     ranges = [*_ranges(cluster, certain)]
     if ranges:
-        yield kubernetes, f"Kubernetes is {wanted}; {', '.join(ranges)}"
-    row = cluster.catalog.kubernetes.get(wanted)
+        yield kubernetes, f"Kubernetes is {cluster_version}; {', '.join(ranges)}"
+    row = cluster.catalog.kubernetes.get(cluster_version)
     if row and certain == (row.confidence != "low"):
         for name, least in (("karpenter", row.karpenter_min), ("gpu-operator", row.gpu_operator_min)):
             version = cluster.components[name].version
             if least and numbers(version) < numbers(least):
                 is_overridden = name in cluster.spec.releases.components
                 path = ("spec", "releases", "components", name) if is_overridden else kubernetes
-                yield path, f"{name} {version} is too old for Kubernetes {wanted}, which takes {least} or later"
+                yield (
+                    path,
+                    f"{name} {version} is too old for Kubernetes {cluster_version}, which needs {least} or later",
+                )
 
 
 def _ranges(cluster: Cluster, certain: bool) -> Iterator[str]:
-    """Ranges of components that the cluster's Kubernetes lies outside of."""
-    wanted = numbers(cluster.spec.kubernetes)
+    """The supported Kubernetes ranges that do not include the cluster's version, in words."""
+    cluster_version = numbers(cluster.spec.kubernetes)
     for name, released in cluster.catalog.releases[cluster.spec.releases.set].items():
         low, high = released.kubernetes_min, released.kubernetes_max
-        # Of an overridden version nobody recorded the range.
+        # The catalog has no range for an overridden version.
         if cluster.components[name].version != released.version or certain != (released.confidence != "low"):
             continue
-        if (low and wanted < numbers(low)) or (high and wanted > numbers(high)):
+        if (low and cluster_version < numbers(low)) or (high and cluster_version > numbers(high)):
             bounds = f"{low or 'any'} to {high}" if high else f"{low} and later"
             yield f"{name} {released.version} runs on {bounds}"

@@ -12,10 +12,10 @@ def image_for_other_kubernetes(cluster: Cluster) -> Findings:
 
     There is no image to start, or its kubelet is too old for the API server.
     """
-    wanted = cluster.spec.kubernetes
+    cluster_version = cluster.spec.kubernetes
     for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
         low, high = pool.image.kubernetes_min, pool.image.kubernetes_max
-        if high and numbers(wanted) > numbers(high):
-            yield path, f"{pool.image.id} images end with Kubernetes {high}, the cluster has {wanted}"
-        elif low and numbers(wanted) < numbers(low):
-            yield path, f"{pool.image.id} images begin with Kubernetes {low}, the cluster has {wanted}"
+        if high and numbers(cluster_version) > numbers(high):
+            yield path, f"{pool.image.id} images support Kubernetes up to {high}, but the cluster has {cluster_version}"
+        elif low and numbers(cluster_version) < numbers(low):
+            yield path, f"{pool.image.id} images support Kubernetes from {low}, but the cluster has {cluster_version}"

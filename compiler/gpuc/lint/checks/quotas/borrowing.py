@@ -79,10 +79,10 @@ def _refused(member: Node, key: Key, quota: Quota) -> Iterator[ObjectFinding]:
                     LIMIT_WITHOUT_COHORT, member.manifest, (*member.path(key), field), text, on_key=True
                 )
     elif member.is_queue and quota.lend is not None and quota.lend > quota.nominal:
-        from gpuc.rules.queues.lends_more_than_it_has import lends_more_than_it_has
+        from gpuc.rules.queues.lends_more_than_quota import lends_more_than_quota
 
         text = f"lends {rounded(key[1], quota.lend)}, the nominal quota is {rounded(key[1], quota.nominal)}"
-        yield ObjectFinding(lends_more_than_it_has.rule, member.manifest, (*member.path(key), "lendingLimit"), text)
+        yield ObjectFinding(lends_more_than_quota.rule, member.manifest, (*member.path(key), "lendingLimit"), text)
 
 
 def _nobody_lends(member: Node, key: Key, quota: Quota, is_complete: bool) -> Iterator[ObjectFinding]:
@@ -137,7 +137,9 @@ def _no_quota(queue: Node, closed: frozenset[str]) -> Iterator[ObjectFinding]:
     for number, group in items(dig(queue.manifest.body, "spec", "resourceGroups")):
         for index, name in items(dig(group, "coveredResources")):
             if isinstance(name, str) and name not in reachable and any(name == key[1] for key in queue.quotas):
-                from gpuc.rules.queues.quota_of_nothing import quota_of_nothing
+                from gpuc.rules.queues.resource_without_quota import resource_without_quota
 
                 path = ("spec", "resourceGroups", number, "coveredResources", index)
-                yield ObjectFinding(quota_of_nothing.rule, queue.manifest, path, f"no flavor has any quota of {name}")
+                yield ObjectFinding(
+                    resource_without_quota.rule, queue.manifest, path, f"no flavor has any quota of {name}"
+                )

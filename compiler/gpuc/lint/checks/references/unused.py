@@ -110,10 +110,10 @@ def _pools(index: Index) -> Iterator[ObjectFinding]:
         selected |= {pool.name for pool in index.nodes.matching(labels)}
     for pool in index.nodes.pools:
         if pool.name not in selected:
-            from gpuc.rules.queues.capacity_without_owner import capacity_without_owner
+            from gpuc.rules.queues.capacity_without_queue import capacity_without_queue
 
             path = ("spec", "template", "metadata", "labels")
-            yield ObjectFinding(capacity_without_owner.rule, pool.manifest, path, "no flavor selects these nodes")
+            yield ObjectFinding(capacity_without_queue.rule, pool.manifest, path, "no flavor selects these nodes")
 
 
 def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFinding]:

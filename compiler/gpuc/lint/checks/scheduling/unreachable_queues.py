@@ -148,11 +148,11 @@ def _of_flavor(
     topology = dig(flavor.body, "spec", "topologyName")
     checks = dig(queue.body, "spec", "admissionChecksStrategy")
     if site.tree.is_complete and topology is not None and not checks and not any(each.pool.replicas for each in found):
-        from gpuc.rules.queues.topology_without_lasting_nodes import topology_without_lasting_nodes
+        from gpuc.rules.queues.topology_without_static_nodes import topology_without_static_nodes
 
         pools = ", ".join(each.pool.name for each in found)
         message = f"topology {topology} needs nodes that exist, and node pool {pools} keeps none (spec.replicas)"
-        yield ObjectFinding(topology_without_lasting_nodes.rule, flavor, ("spec", "topologyName"), message)
+        yield ObjectFinding(topology_without_static_nodes.rule, flavor, ("spec", "topologyName"), message)
 
 
 def _no_node(entry: Entry) -> ObjectFinding:

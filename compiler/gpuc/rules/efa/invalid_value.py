@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuc.model import Cluster
+from gpuc.rules import Findings, rule
+from gpuc.rules.efa._environment import settings
+
+if TYPE_CHECKING:
+    from gpuc.catalog.operations import NcclVariable
+
+
+@rule("EFA104", source="NCCL user guide, environment variables")
+def invalid_value(cluster: Cluster) -> Findings:
+    """A variable of NCCL has a value that NCCL does not accept.
+
+    NCCL either stops with an error in every pod, or uses its default without a warning.
+    """
+    for path, name, value in settings(cluster):
+        variable = cluster.catalog.nccl.variables.get(name)
+        allowed = _allowed(variable, value) if variable else ""
+        if allowed:
+            yield path, f"{name} is {value or 'empty'}; expected {allowed}"
+
+
+def _allowed(variable: NcclVariable, value: str) -> str:
+    """The allowed values, if the value is not one of them; empty if it is."""
+    if variable.type == "bool":
+        return "" if value.lower() in ("0", "1", "true", "false") else "0 or 1"
+    if variable.type == "int":
+        return _range(variable, value)
+    words = value.lstrip("^").split(",") if variable.type == "list" else [value]
+    known = {word.lower() for word in variable.values}
+    # NCCL also accepts numbers for named levels and lists of algorithms by collective; this rule does not check them.
+    is_level = value.isdigit() and not any(word.isdigit() for word in known)
+    if not known or is_level or ":" in value:
+        return ""
+    return "" if all(word.strip().lower() in known for word in words) else ", ".join(variable.values)
+
+
+def _range(variable: NcclVariable, value: str) -> str:
+    low, high = variable.minimum, variable.maximum
+    try:
+        number = int(value)
+    except ValueError:
+        return "a whole number"
+    if (low is None or number >= low) and (high is None or number <= high):
+        return ""
+    if low is None or high is None:
+        return f"at most {high}" if low is None else f"at least {low}"
+    return f"{low} to {high}"

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Findings, rule
+
+
+@rule("EFA105", Severity.WARNING, source="NCCL user guide, NCCL_DEBUG")
+def verbose_logs_in_production(cluster: Cluster) -> Findings:
+    """NCCL logs verbosely in production.
+
+    Each rank of each job writes thousands of lines at startup. The volume of logs is expensive and hides other
+    messages.
+    """
+    if cluster.spec.environment != "prod":
+        return
+    for name, profile in cluster.spec.nccl.profiles.items():
+        path = ("spec", "nccl", "profiles", name)
+        if profile.debug in ("INFO", "TRACE"):
+            yield (*path, "debug"), f"debug is {profile.debug} in prod", "write WARN"
+        level = profile.env.get("NCCL_DEBUG", "").upper()
+        if level in ("INFO", "TRACE"):
+            yield (*path, "env", "NCCL_DEBUG"), f"NCCL_DEBUG is {level} in prod", "write WARN"

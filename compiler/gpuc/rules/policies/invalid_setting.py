@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.policy.library import policies
+from gpuc.rules import Findings, rule
+
+
+@rule("POL003")
+def invalid_setting(cluster: Cluster) -> Findings:
+    """A setting of a policy has an invalid value.
+
+    The API server refuses the constraint, or the policy compares objects with a value that never matches.
+    """
+    known = policies()
+    for name, policy in cluster.spec.policies.items():
+        settings = known[name].settings if name in known else {}
+        for key, value in (policy.model_extra or {}).items():
+            if key in settings:
+                import jsonschema_rs
+
+                for error in jsonschema_rs.validator_for(settings[key]).iter_errors(value):
+                    yield ("spec", "policies", name, key, *error.instance_path), f"{key} of {name}: {error.message}"

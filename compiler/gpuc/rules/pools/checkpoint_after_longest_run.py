@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.kubernetes.duration import format_duration
+from gpuc.model import Cluster
+from gpuc.rules import Findings, rule
+
+
+@rule("KRP104", Severity.WARNING)
+def checkpoint_after_longest_run(cluster: Cluster) -> Findings:
+    """The time between checkpoints is longer than the longest run.
+
+    A run never saves a checkpoint, although the spec declares checkpoints.
+    """
+    for pool in cluster.pools:
+        runs = pool.spec.runs
+        if runs and runs.checkpoint_every and runs.checkpoint_every > runs.longest:
+            every, longest = format_duration(runs.checkpoint_every), format_duration(runs.longest)
+            message = f"checkpointEvery is {every}, but runs.longest is {longest}"
+            yield (*pool.path, "runs", "checkpointEvery"), message

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.rules import Findings, rule
+from gpuc.rules.queues._units import counted, unit
+
+
+@rule("QTA011", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
+def resource_without_quota(cluster: Cluster) -> Findings:
+    """A queue covers a resource for which it has no quota and can borrow none.
+
+    Kueue never admits a workload that requests the resource.
+    """
+    for queue in cluster.queues:
+        for part in queue.cluster_queues:
+            most = [(share, cluster.ceiling(queue, share)) for share in part.shares]
+            reachable = {name for _, vector in most for name, amount in vector.items() if amount}
+            if any(share.pool.spec.leaving for share in part.shares) or queue.spec.leaving:
+                continue  # the queue intentionally admits no new work
+            reported: set[str] = set()
+            for share, vector in most:
+                for resource in counted(share.pool):
+                    if resource in vector and resource not in reachable | reported:
+                        reported.add(resource)
+                        key = "slices" if queue.spec.quota[share.pool.name].slices else "gpus"
+                        message = (
+                            f"{queue.name} has no {unit(share.pool, resource)} of {share.pool.name} and borrows none"
+                        )
+                        yield (*share.path, key), message

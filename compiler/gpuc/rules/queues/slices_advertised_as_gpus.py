@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster
+from gpuc.model.names import GPU
+from gpuc.rules import Findings, rule
+from gpuc.rules.queues._units import leaf
+
+
+@rule(
+    "KUE012",
+    Severity.WARNING,
+    source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/rm.go; kubernetes-sigs/kueue v0.19.2 flavorFungibility",
+)
+def slices_advertised_as_gpus(cluster: Cluster) -> Findings:
+    """A queue covers MIG slices and whole GPUs with the same resource name nvidia.com/gpu.
+
+    With the MIG strategy single a node advertises each slice as a GPU. A workload that requests a GPU may get a small
+    slice, depending on which pool is free first.
+    """
+    for queue in cluster.queues:
+        offering = [pool for pool in queue.pools if GPU in pool.gpu_resource_names]
+        whole = [pool.name for pool in offering if pool.sharing and pool.sharing.strategy != "single"]
+        for share in queue.shares:
+            sharing = share.pool.sharing
+            if whole and sharing and sharing.strategy == "single":
+                path = leaf(share, queue.spec.quota[share.pool.name], GPU)
+                yield path, f"slices of {share.pool.name} and GPUs of {', '.join(whole)} are all nvidia.com/gpu"

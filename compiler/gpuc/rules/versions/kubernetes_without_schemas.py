@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from gpuc.catalog.schemas import builtin_versions
+from gpuc.model import Cluster
+from gpuc.rules import Findings, rule
+from gpuc.rules.versions._compatibility import incompatible_components
+
+
+@rule("VER105")
+def kubernetes_without_schemas(cluster: Cluster) -> Findings:
+    """gpuc has no schemas for the cluster's Kubernetes version.
+
+    gpuc could not check any object against the schemas of this version.
+    """
+    is_out_of_range = any(incompatible_components(cluster, certain=True))  # KRP022 reports it
+    if cluster.spec.kubernetes not in builtin_versions() and not is_out_of_range:
+        message = (
+            f"no schemas of Kubernetes {cluster.spec.kubernetes}; gpuc has schemas of {', '.join(builtin_versions())}"
+        )
+        yield ("spec", "kubernetes"), message
