@@ -17,9 +17,9 @@ from tests.conftest import ROOT
 
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 MOMENTS_SECONDS = (2, 7, 16)
-"""After the start: while the API server starts, while controllers start, while the tree is applied or scenes play."""
+"""After the start: while the API server starts, while controllers start, while objects are applied, while cases run."""
 GONE_SECONDS = 15
-COMMAND = (sys.executable, "-m", "gpuc.cli.main", "rehearse", "prod-use1", "--scene", "smallest/*")
+COMMAND = (sys.executable, "-m", "gpuc.cli.main", "rehearse", "prod-use1", "--case", "smallest/*")
 
 
 def endings() -> Iterator[Check]:

@@ -1,4 +1,4 @@
-"""What a queue lent it takes back: the borrower gives way as soon as the owner wants its own."""
+"""Test cases for reclaim: a queue takes back the quota that it has lent."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from gpuc.model import Cluster, ClusterQueue, Share
 from gpuc.rehearse.expectation import cluster_queues
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.quota import Quota, owner
-from gpuc.rehearse.scenes import Scene
-from gpuc.rehearse.scenes.borrowing import largest
-from gpuc.rehearse.scenes.gangs import gangs
-from gpuc.rehearse.scenes.jobs import Work
-from gpuc.rehearse.scenes.preemption import compete
+from gpuc.rehearse.suites import Case
+from gpuc.rehearse.suites.borrowing import largest
+from gpuc.rehearse.suites.gangs import gangs
+from gpuc.rehearse.suites.jobs import Work
+from gpuc.rehearse.suites.preemption import compete
 
 IN_COHORT = "due to reclamation within the cohort"
 
 
-def scenes(cluster: Cluster) -> Iterator[Scene]:
-    """Per pool and pair of queues: one borrows all that it can, the other submits the largest gang that is its own."""
-    turns: dict[str, int] = {}
+def cases(cluster: Cluster) -> Iterator[Case]:
+    """For each pool and pair of queues: one borrows the maximum, the other submits its largest gang."""
+    numbers: dict[str, int] = {}
     for borrower in cluster_queues(cluster):
         for lender in cluster_queues(cluster):
             for share in lender.shares:
                 pair = _pair(cluster, borrower, lender, share)
                 if pair is not None:
-                    turn = turns[share.pool.name] = turns.get(share.pool.name, 0) + 1
-                    yield _scene(cluster, share, *pair, f"reclaim {turn}")
+                    number = numbers[share.pool.name] = numbers.get(share.pool.name, 0) + 1
+                    yield _case(cluster, share, *pair, f"reclaim {number}")
 
 
 def _pair(cluster: Cluster, borrower: ClusterQueue, lender: ClusterQueue, share: Share) -> tuple[Work, Work] | None:
-    """What is lent and what is then wanted back; None where the owner has room beside the borrower."""
-    own = next((each for each in borrower.shares if each.pool is share.pool), None)
+    """The work of the borrower and of the lender; None if the lender's work fits without reclaim."""
+    own = next((candidate for candidate in borrower.shares if candidate.pool is share.pool), None)
     cohorts = {owner(cluster, queue).spec.cohort for queue in (borrower, lender)}
     if borrower is lender or own is None or None in cohorts or len(cohorts) > 1:
         return None
-    takes, wants = (next(iter(gangs(each).values()), None) for each in (own, share))
+    takes, wants = (next(iter(gangs(candidate).values()), None) for candidate in (own, share))
     if takes is None or wants is None:
         return None
     lent = largest(cluster, borrower, own, takes)
@@ -45,23 +45,23 @@ def _pair(cluster: Cluster, borrower: ClusterQueue, lender: ClusterQueue, share:
     quota.hold(borrower.name, share.pool.name, lent.total)
     if all(quota.available(lender, share.pool.name, name) >= amount for name, amount in wants.total.items()):
         return None
-    return Work("", borrower, lent, podless=True), Work("", lender, wants, podless=True)
+    return Work("", borrower, lent, without_pods=True), Work("", lender, wants, without_pods=True)
 
 
-def _scene(cluster: Cluster, share: Share, first: Work, second: Work, act: str) -> Scene:
+def _case(cluster: Cluster, share: Share, first: Work, second: Work, batch: str) -> Case:
     pool = share.pool.name
     name = f"{second.queue.name} {pool} lent to {first.queue.name}"
     works = [replace(work, name=f"reclaim {name} {work.queue.name}") for work in (first, second)]
     reclaims = owner(cluster, second.queue).spec.preempt.reclaim == "any"
-    waits = Outcome("refused", by="Kueue", words="insufficient unused quota for")
-    return Scene(
-        family="reclaim",
+    waits = Outcome("refused", by="Kueue", message="insufficient unused quota for")
+    return Case(
+        suite="reclaim",
         name=name,
         origin=(*owner(cluster, second.queue).path, "preempt"),
-        expected=Outcome("preempted", by="Kueue", flavor=pool, words=IN_COHORT) if reclaims else waits,
-        play=partial(compete, first=works[0], second=works[1]),
+        expected=Outcome("preempted", by="Kueue", flavor=pool, message=IN_COHORT) if reclaims else waits,
+        action=partial(compete, first=works[0], second=works[1]),
         queue=second.queue.name,
         pool=pool,
         request=f"all of its own while {first.queue.name} has borrowed",
-        act=act,
+        batch=batch,
     )
