@@ -33,7 +33,7 @@ ReportStep = Callable[[str], None]
 STATIC_NODES_SECONDS = 60
 
 
-def run_rehearsal(words: list[str]) -> int:
+def run_rehearsal(arguments: list[str]) -> int:
     """Rehearses specs and returns the exit code.
 
     Raises:
@@ -44,7 +44,7 @@ def run_rehearsal(words: list[str]) -> int:
     from gpuc.rehearse.process import ProgramError
     from gpuc.source import cluster_files
 
-    options: RehearsalOptions = parser_of("rehearse").parse(words, RehearsalOptions())
+    options: RehearsalOptions = parser_of("rehearse").parse(arguments, RehearsalOptions())
     require_compatible_options(options)
     root = find_root(Path.cwd())
     files = select(root, Path.cwd(), options.specs) or cluster_files(root)

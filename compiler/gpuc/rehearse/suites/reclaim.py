@@ -37,15 +37,15 @@ def _pair(cluster: Cluster, borrower: ClusterQueue, lender: ClusterQueue, share:
     cohorts = {owner(cluster, queue).spec.cohort for queue in (borrower, lender)}
     if borrower is lender or own is None or None in cohorts or len(cohorts) > 1:
         return None
-    takes, wants = (next(iter(gangs(candidate).values()), None) for candidate in (own, share))
-    if takes is None or wants is None:
+    borrowed, wanted = (next(iter(gangs(candidate).values()), None) for candidate in (own, share))
+    if borrowed is None or wanted is None:
         return None
-    lent = largest(cluster, borrower, own, takes)
+    lent = largest(cluster, borrower, own, borrowed)
     quota = Quota(cluster)
     quota.hold(borrower.name, share.pool.name, lent.total)
-    if all(quota.available(lender, share.pool.name, name) >= amount for name, amount in wants.total.items()):
+    if all(quota.available(lender, share.pool.name, name) >= amount for name, amount in wanted.total.items()):
         return None
-    return Work("", borrower, lent, without_pods=True), Work("", lender, wants, without_pods=True)
+    return Work("", borrower, lent, without_pods=True), Work("", lender, wanted, without_pods=True)
 
 
 def _case(cluster: Cluster, share: Share, first: Work, second: Work, batch: str) -> Case:
