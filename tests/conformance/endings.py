@@ -19,7 +19,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 MOMENTS_SECONDS = (2, 7, 16)
 """After the first program started: while the API server starts, while controllers start, while test cases run."""
 GONE_SECONDS = 15
-COMMAND = (sys.executable, "-m", "gpuc.cli.main", "rehearse", "prod-use1", "--scene", "smallest/*")
+COMMAND = (sys.executable, "-m", "gpuc.cli.main", "rehearse", "prod-use1", "--case", "smallest/*")
 
 
 def endings() -> Iterator[Check]:

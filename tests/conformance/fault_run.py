@@ -17,11 +17,11 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.apply import apply_tree
 from gpuc.rehearse.client import ApiError
+from gpuc.rehearse.context import RehearsalContext, Timeouts
 from gpuc.rehearse.health import wait_healthy
-from gpuc.rehearse.play import Played, play
-from gpuc.rehearse.scenes import Scene, all_scenes
-from gpuc.rehearse.session import Rehearsal, Timeouts
-from gpuc.rehearse.substitute import rehearsed, stand_ins
+from gpuc.rehearse.runner import CaseResult, run_cases
+from gpuc.rehearse.substitute import replacement_objects, simulated_document
+from gpuc.rehearse.suites import Case, all_cases
 from tests.conformance.breaking import Documents
 from tests.conformance.faults import FAULTS, INVISIBLE, Fault
 from tests.conformance.lane import Lane, lane
@@ -62,8 +62,8 @@ def run(faults: Sequence[Fault] = FAULTS, progress: Callable[[str], None] = lamb
     started, result = time.monotonic(), Result()
     spec = compiled_spec(ROOT, EXAMPLE)
     with lane(spec, progress) as kept:
-        applied = apply_tree(kept.client, spec.synced, stand_ins(spec.cluster), lambda line: None)
-        result.unsound += [f"unbroken: {each}" for each in (*applied.refusals, *applied.sick)]
+        applied = apply_tree(kept.client, spec.synced, replacement_objects(spec.cluster), lambda line: None)
+        result.unsound += [f"unbroken: {each}" for each in (*applied.refusals, *applied.unhealthy)]
         planter = _Planter(kept, spec)
         result.unsound += planter.unbroken(faults)
         progress(f"unbroken: {'; '.join(result.unsound) or 'all as expected'}, {time.monotonic() - started:.0f} s")
@@ -83,17 +83,19 @@ class _Planter:
     def __init__(self, kept: Lane, spec: CompiledSpec) -> None:
         self._lane, self._client = kept, kept.client
         self._spec = spec
-        self._rehearsal = Rehearsal(spec, kept.client, TIMEOUTS)
+        self._rehearsal = RehearsalContext(spec, kept.client, TIMEOUTS)
         self._settings = kept.settings
         self._manifests = {(each.kind, each.namespace, each.name): each for each in spec.synced}
-        self._whole: Documents = {place: rehearsed(each) for place, each in self._manifests.items()}
+        self._whole: Documents = {place: simulated_document(each) for place, each in self._manifests.items()}
         families = {fault.step for fault in FAULTS} - {"apply", "health"}
-        self._scenes = {family: list(all_scenes(spec.cluster, [family])) for family in sorted(families)}
+        self._scenes = {family: list(all_cases(spec.cluster, [family])) for family in sorted(families)}
 
     def unbroken(self, faults: Iterable[Fault]) -> list[str]:
         """Scenes of the table that fail without any fault."""
         scenes = {id(scene): scene for fault in faults if fault.scene for scene in [self._scene(fault)]}
-        return [_told(each) for each in play(self._rehearsal, scenes.values(), lambda each: None) if not each.agrees]
+        return [
+            _told(each) for each in run_cases(self._rehearsal, scenes.values(), lambda each: None) if not each.passed
+        ]
 
     def plant(self, fault: Fault) -> str:
         """Why the rehearsal did not show a fault where it had to; empty where it did."""
@@ -143,13 +145,13 @@ class _Planter:
         """The scene fails, with the program and the words of the pitfall."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
-            (played,) = play(self._rehearsal, [self._scene(fault)], lambda each: None)
-            seen = played.seen
-            if not played.agrees:
-                named = seen.by == fault.by and fault.words in seen.words and fault.verdict in ("", seen.verdict)
+            (played,) = run_cases(self._rehearsal, [self._scene(fault)], lambda each: None)
+            seen = played.actual
+            if not played.passed:
+                named = seen.by == fault.by and fault.words in seen.message and fault.verdict in ("", seen.verdict)
                 return "" if named else _told(played)
             if time.monotonic() > deadline:
-                return f"scene {played.scene.name} passed"
+                return f"scene {played.case.name} passed"
             time.sleep(0.5)
 
     def _with_settings(self, fault: Fault) -> str:
@@ -171,14 +173,14 @@ class _Planter:
         early, late = sorted(applications.values(), key=lambda each: int(each.annotations[WAVE]))
         exchanged = [_at_wave(early, late.annotations[WAVE]), _at_wave(late, early.annotations[WAVE])]
         for each in sorted(found, key=lambda each: each.kind == "ConstraintTemplate"):
-            self._lane.remove(rehearsed(each))
-        self._lane.wait_gone([rehearsed(each) for each in found if each.kind == "ConstraintTemplate"])
+            self._lane.remove(simulated_document(each))
+        self._lane.wait_gone([simulated_document(each) for each in found if each.kind == "ConstraintTemplate"])
         self._rehearsal.until("its kind is gone", lambda: not self._served(found), HEALTH_SECONDS)
         applied = apply_tree(self._client, [*exchanged, *found], [], lambda line: None)
         mended = apply_tree(self._client, [early, late, *found], [], lambda line: None)
         refused = [str(each.error) for each in applied.refusals]
-        if mended.refusals or mended.sick:
-            return f"not mended: {mended.refusals} {mended.sick}"
+        if mended.refusals or mended.unhealthy:
+            return f"not mended: {mended.refusals} {mended.unhealthy}"
         return "" if any(fault.words.lower() in each.lower() for each in refused) else f"refused: {refused}"
 
     def _served(self, found: Iterable[Manifest]) -> bool:
@@ -210,7 +212,7 @@ class _Planter:
         if sick := wait_healthy(self._client, [*mended, *queues], HEALTH_SECONDS):
             raise AssertionError(f"not mended: {'; '.join(map(str, sick))}")
 
-    def _scene(self, fault: Fault) -> Scene:
+    def _scene(self, fault: Fault) -> Case:
         return next(scene for scene in self._scenes[fault.step] if fault.names(scene))
 
 
@@ -218,9 +220,9 @@ def _at_wave(application: Manifest, wave: str) -> Manifest:
     return replace(application, annotations={**application.annotations, WAVE: wave})
 
 
-def _told(played: Played) -> str:
-    seen = played.seen
-    return f"{played.scene.family} {played.scene.name}: {seen.verdict} {seen.by} {seen.flavor} {seen.words}"
+def _told(played: CaseResult) -> str:
+    seen = played.actual
+    return f"{played.case.suite} {played.case.name}: {seen.verdict} {seen.by} {seen.flavor} {seen.message}"
 
 
 def main() -> int:

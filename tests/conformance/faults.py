@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.client import Object
-from gpuc.rehearse.outcome import Judge
+from gpuc.rehearse.outcome import Component
 from gpuc.rehearse.plane.settings import Settings
-from gpuc.rehearse.scenes import Scene
+from gpuc.rehearse.suites import Case
 from tests.conformance.breaking import (
     Break,
     added,
@@ -53,7 +53,7 @@ class Fault:
     """What is wrong."""
     step: str
     """Where it has to show: apply, health, or a family of scenes."""
-    by: Judge | str
+    by: Component | str
     """The program that says so."""
     words: str
     """Part of what it says; for a scene that is to be refused and is not, empty."""
@@ -66,7 +66,7 @@ class Fault:
     verdict: str = ""
     """What becomes of the scene; empty for any other outcome than the expected one."""
 
-    def names(self, scene: Scene) -> bool:
+    def names(self, scene: Case) -> bool:
         """Whether it is the scene that has to fail."""
         return bool(self.scene) and f" {self.scene}" in f" {scene.name}"
 
@@ -96,7 +96,7 @@ FAULTS = (
           scene="research train-h100 one nvidia.com/gpu"),
     Fault("KRP-004", "a limit is smaller than one node", "smallest", "Karpenter", "exceed limits for nodepool",
           value("NodePool", "train-h100", "spec limits nvidia.com/gpu", "4"), scene="research train-h100 one nvidia"),
-    Fault("KRP-009", "a GPU pool has no taint", "fences", "", "",
+    Fault("KRP-009", "a GPU pool has no taint", "boundaries", "", "",
           value("NodePool", "serve-a100", "spec template spec taints", None),
           scene="search-serving pod without a toleration on serve-a100", verdict="unanswered"),
     Fault("KRP-012", "a budget has a schedule without a duration", "apply", "API server", "'schedule' must be set with",
@@ -152,22 +152,22 @@ FAULTS = (
     Fault("SHR-002", "an overlay says the plain name where the plugin renames", "smallest", "Karpenter",
           "no instance type has enough resources", overlay("embed-l40s-g6e-12xlarge", "nvidia.com/gpu.shared", None),
           scene="platform-ml embed-l40s"),
-    Fault("TEN-001", "a quota's key lacks requests.", "fences", "", "",
+    Fault("TEN-001", "a quota's key lacks requests.", "boundaries", "", "",
           other_key(("search-serving",), f"requests.{MIG}", MIG), scene=f"search-serving 32 {MIG}", verdict="admitted"),
-    Fault("TEN-001", "a quota's key says limits.", "fences", "", "",
+    Fault("TEN-001", "a quota's key says limits.", "boundaries", "", "",
           other_key(("search-serving",), f"requests.{MIG}", f"limits.{MIG}"), scene=f"search-serving 32 {MIG}",
           verdict="admitted"),
     Fault("TEN-003", "a namespace has quota and no defaults", "policies", "API server",
           "failed quota: gpuc: must specify",
           missing("LimitRange", "gpuc", "search-serving"),
           scene="search-serving permitted: GPU without cpu and memory"),
-    Fault("TEN-006", "a role lets a tenant make queues", "fences", "", "",
+    Fault("TEN-006", "a role lets a tenant make queues", "boundaries", "", "",
           granted("search-serving", "gpuc-edit", "kueue.x-k8s.io", "localqueues"),
           scene="search-serving: create a LocalQueue", verdict="admitted"),
     Fault("TEN-007", "nobody asks for a queue", "policies", "", "",
           missing("GpucQueueRequired", "queue-required-search"),
           scene="search-serving queue-required: No label at all", verdict="admitted"),
-    Fault("KUE-011", "a namespace's quota is tighter than its queue", "fences", "quota", "exceeded quota",
+    Fault("KUE-011", "a namespace's quota is tighter than its queue", "boundaries", "quota", "exceeded quota",
           value("ResourceQuota", "gpuc", f"spec hard requests.{MIG}", "16", "search-serving"),
           scene=f"search-serving 32 {MIG}"),
     Fault("GKP-001", "a constraint selects nothing, and the platform is not excluded", "policies", "policy",

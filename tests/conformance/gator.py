@@ -17,8 +17,8 @@ from gpuc.emit.workloads import workloads
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.policy.library import SOURCES, Policy, policies
-from gpuc.rehearse.desk import Desk
-from gpuc.rehearse.scenes.policies import emitted_name
+from gpuc.rehearse.sample_workloads import WorkloadFactory
+from gpuc.rehearse.suites.policies import emitted_name
 from gpuc.rehearse.violations import violations
 from tests.conformance.outcome import Check
 
@@ -82,14 +82,14 @@ def _planted(cluster: Cluster) -> Iterator[tuple[str, str, Object]]:
     number = 0
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
-            desk = Desk(cluster, tenant, namespace)
-            for attempt in violations(desk):
-                constraint = emitted_name(desk, attempt.policy)
+            factory = WorkloadFactory(cluster, tenant, namespace)
+            for sample in violations(factory):
+                constraint = emitted_name(factory, sample.policy)
                 # gator judges without an operation, as reports do: a pod on a node is one that runs.
-                if constraint in emitted and "nodeName" not in attempt.document.get("spec", {}):
+                if constraint in emitted and "nodeName" not in sample.document.get("spec", {}):
                     number += 1
-                    attempt.document["metadata"]["name"] = f"planted-{number}"
-                    yield f"{namespace.name} {attempt.policy} {attempt.name}", constraint, attempt.document
+                    sample.document["metadata"]["name"] = f"planted-{number}"
+                    yield f"{namespace.name} {sample.policy} {sample.name}", constraint, sample.document
 
 
 def _violations(gator: Path, file: Path, documents: Iterable[Object]) -> dict[str, set[str]]:

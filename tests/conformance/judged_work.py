@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from gpuc.model import Cluster, ClusterQueue
 from gpuc.rehearse.client import ApiError, Object, WaitError
+from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.expectation import admission, expect
 from gpuc.rehearse.outcome import Outcome, Request, agrees
 from gpuc.rehearse.quota import Quota, owner
-from gpuc.rehearse.scenes.jobs import Work
-from gpuc.rehearse.scenes.observe import answer, placed, submit
-from gpuc.rehearse.session import Rehearsal
+from gpuc.rehearse.suites.jobs import Work
+from gpuc.rehearse.suites.observe import kueue_decision, placed, submit
 
 Asked = tuple[ClusterQueue, Request]
 WALKED_PODS_MAX = 30
@@ -37,7 +37,7 @@ class Judged:
         return agrees(self.expected, self.seen)
 
 
-def judge_admission(rehearsal: Rehearsal, work: Iterable[Asked]) -> list[Judged]:
+def judge_admission(rehearsal: RehearsalContext, work: Iterable[Asked]) -> list[Judged]:
     """Kueue's answers; queues of different cohorts have no influence on one another and ask at the same time."""
     trees: dict[str, list[tuple[int, Asked]]] = {}
     for number, asked in enumerate(work):
@@ -50,7 +50,7 @@ def judge_admission(rehearsal: Rehearsal, work: Iterable[Asked]) -> list[Judged]
     return judged
 
 
-def judge_nodes(rehearsal: Rehearsal, work: Sequence[Asked]) -> list[Judged]:
+def judge_nodes(rehearsal: RehearsalContext, work: Sequence[Asked]) -> list[Judged]:
     """Gangs up to their nodes, at most one for each pool: pools have no influence on one another."""
     chosen: dict[str, tuple[Asked, Outcome]] = {}
     quota = Quota(rehearsal.cluster)
@@ -76,29 +76,29 @@ def _bound(expected: Outcome) -> Outcome:
 
 
 def _submitted(
-    rehearsal: Rehearsal, number: int, queue: ClusterQueue, request: Request
+    rehearsal: RehearsalContext, number: int, queue: ClusterQueue, request: Request
 ) -> tuple[Work, Object, Outcome]:
     """A gang and Kueue's answer to it: the next one comes after that, because what it gets depends on it."""
-    work = Work(f"walk {number}", queue, request, holds=True)
+    work = Work(f"walk {number}", queue, request, keeps_running=True)
     made = submit(rehearsal, work)
     return (work, {}, made) if isinstance(made, Outcome) else (work, made, _answer(rehearsal, made))
 
 
-def _walked(rehearsal: Rehearsal, work: Work, made: Object, decided: Outcome) -> Outcome:
+def _walked(rehearsal: RehearsalContext, work: Work, made: Object, decided: Outcome) -> Outcome:
     """Where its pods are, once it is admitted."""
     if decided.verdict != "admitted":
         return decided
     try:
         return placed(rehearsal, made, work, decided)
     except WaitError as error:
-        return Outcome("unanswered", words=str(error))
+        return Outcome("unanswered", message=str(error))
 
 
-def _answer(rehearsal: Rehearsal, made: Object) -> Outcome:
+def _answer(rehearsal: RehearsalContext, made: Object) -> Outcome:
     try:
-        return answer(rehearsal, made)
+        return kueue_decision(rehearsal, made)
     except WaitError as error:
-        return Outcome("unanswered", words=str(error))
+        return Outcome("unanswered", message=str(error))
 
 
 def _tree(cluster: Cluster, queue: ClusterQueue) -> str:
@@ -114,7 +114,7 @@ def _tree(cluster: Cluster, queue: ClusterQueue) -> str:
 class _Queueing:
     """Gangs of one tree of cohorts, one after the other."""
 
-    def __init__(self, rehearsal: Rehearsal) -> None:
+    def __init__(self, rehearsal: RehearsalContext) -> None:
         self._rehearsal = rehearsal
         self._quota = Quota(rehearsal.cluster)
         self._holding: list[tuple[str, Object]] = []
@@ -129,7 +129,7 @@ class _Queueing:
             self._free()
         cluster, after = self._rehearsal.cluster, tuple(told for told, _ in self._holding)
         expected = admission(cluster, queue, request, self._quota)
-        made = submit(self._rehearsal, Work(f"asked {number}", queue, request, podless=True))
+        made = submit(self._rehearsal, Work(f"asked {number}", queue, request, without_pods=True))
         if isinstance(made, Outcome):
             return Judged(queue.name, request, expected, made, after)
         seen = _answer(self._rehearsal, made)

@@ -16,8 +16,8 @@ from gpuc.emit import emit
 from gpuc.model import resolve
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.crds import Definitions, definitions
-from gpuc.rehearse.fabric import place_static_nodes
 from gpuc.rehearse.health import wait_healthy
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.plane.karpenter import start_karpenter
@@ -27,8 +27,8 @@ from gpuc.rehearse.plane.settings import Settings
 from gpuc.rehearse.ports import free_ports
 from gpuc.rehearse.process import stop
 from gpuc.rehearse.programs import find_programs
-from gpuc.rehearse.session import Rehearsal
-from gpuc.rehearse.substitute import rehearsed, settings, stand_ins
+from gpuc.rehearse.substitute import replacement_objects, settings, simulated_document
+from gpuc.rehearse.topology_labels import place_static_nodes
 from gpuc.spec.parse import parse
 from tests.pipeline.memory import source
 
@@ -69,25 +69,25 @@ class Lane:
         self._crds = crds
         self.settings = first
         """What its programs were started with."""
-        self._rehearsal: Rehearsal | None = None
+        self._rehearsal: RehearsalContext | None = None
 
-    def rehearse(self, spec: CompiledSpec) -> Rehearsal:
+    def rehearse(self, spec: CompiledSpec) -> RehearsalContext:
         """Takes away the spec that the lane has and applies what decides about work of another."""
         self.empty()
         given = settings(spec, self._crds)
         # Kueue starts for all specs: how patient it is makes no difference to work whose nodes come in seconds.
         patience = {"waitForPodsReady": self.settings.kueue_configuration["waitForPodsReady"]}
         self.restart(replace(given, kueue_configuration={**given.kueue_configuration, **patience}))
-        for document in stand_ins(spec.cluster):
+        for document in replacement_objects(spec.cluster):
             self.client.apply(document)
         wanted = [each for each in spec.synced if each.kind in KINDS]
         for kind in KINDS:
-            self.apply_all(rehearsed(each) for each in wanted if each.kind == kind)
+            self.apply_all(simulated_document(each) for each in wanted if each.kind == kind)
         if sick := wait_healthy(self.client, wanted, HEALTH_SECONDS):
             raise AssertionError("; ".join(map(str, sick)))
         if lacking := place_static_nodes(self.client, spec.cluster, READY_SECONDS):
             raise AssertionError(f"static pools: {lacking}")
-        self._rehearsal = Rehearsal(spec, self.client)
+        self._rehearsal = RehearsalContext(spec, self.client)
         return self._rehearsal
 
     def restart(self, wanted: Settings) -> None:
@@ -122,8 +122,8 @@ class Lane:
         if self._rehearsal is None:
             return
         self._rehearsal.clear()
-        documents = [rehearsed(each) for each in self._rehearsal.spec.synced if each.kind in KINDS]
-        documents += stand_ins(self._rehearsal.cluster)
+        documents = [simulated_document(each) for each in self._rehearsal.spec.synced if each.kind in KINDS]
+        documents += replacement_objects(self._rehearsal.cluster)
         leaving = [each for each in documents if each["kind"] not in KEPT_KINDS]
         for kind in (*reversed(KINDS), "DaemonSet", _NODE_CLASS):
             of_kind = [each for each in leaving if each["kind"] == kind]

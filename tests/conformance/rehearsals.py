@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 
 
 def rehearse(name: str, crds: Path | None, folder: Path) -> Iterator[Check]:
-    """Runs `gpuc rehearse`; prints what it could not judge."""
+    """Runs `gpuc rehearse`; prints what it does not test."""
     report = folder / f"{name}.json"
     options = ["--crds", str(crds)] if crds else []
     command = [sys.executable, "-m", "gpuc.cli.main", "rehearse", name, *options, "--output", f"json={report}"]
@@ -23,23 +23,23 @@ def rehearse(name: str, crds: Path | None, folder: Path) -> Iterator[Check]:
         yield Check(f"rehearsal of {name}", (done.stderr or done.stdout).strip())
         return
     (result,) = json.loads(report.read_text(encoding="utf-8"))["clusters"]
-    for sentence in result["unjudged"]:
-        print(f"not judged in {name}: {sentence}", flush=True)
+    for sentence in result["not_tested"]:
+        print(f"not tested in {name}: {sentence}", flush=True)
     counts, taken = result["counts"], sum(result["seconds"].values())
     steps = ", ".join(f"{step} {seconds:.0f} s" for step, seconds in result["seconds"].items())
     note = (
-        f"{counts['distinct']} distinct scenes, {counts['refusals']} refusals, {result['objects']} objects, "
+        f"{counts['distinct']} distinct test cases, {counts['refusals']} refusals, {result['objects']} objects, "
         f"{taken:.0f} s ({steps}), {result['memory_mib']} MiB"
     )
     yield Check(f"rehearsal of {name}", _problems(result), note)
 
 
 def _problems(result: dict[str, Any]) -> str:
-    lines = [f"{_place(each)} {each['kind']} {each['object']}: {each['words']}" for each in result["troubles"]]
+    lines = [f"{_place(each)} {each['kind']} {each['object']}: {each['message']}" for each in result["problems"]]
     lines += [
-        f"{_place(each)} {each['family']}/{each['name']}: expected {_said(each['expected'])}, saw {_said(each['seen'])}"
-        for each in result["scenes"]
-        if not each["agrees"]
+        f"{_place(each)} {each['suite']}/{each['name']}: not {_text(each['expected'])} but {_text(each['actual'])}"
+        for each in result["cases"]
+        if not each["passed"]
     ]
     return "\n".join(lines)
 
@@ -48,5 +48,5 @@ def _place(each: dict[str, Any]) -> str:
     return f"{each['file']}:{each['line']}"
 
 
-def _said(outcome: dict[str, Any]) -> str:
+def _text(outcome: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in outcome.items() if value)

@@ -30,7 +30,7 @@ def answers(case: Case) -> list[str]:
     queues = {part.name: part for queue in cluster.queues for part in queue.cluster_queues}
     expected = [expect(cluster, queues[name], request) for name, request in case.work]
     return [
-        f"refused: {each.words.partition(' ')[0]}"
+        f"refused: {each.message.partition(' ')[0]}"
         if each.by == "Kueue"
         else f"{each.verdict} by {each.by}".removesuffix(" by ")
         for each in expected

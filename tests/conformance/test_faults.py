@@ -7,8 +7,8 @@ from copy import deepcopy
 import pytest
 
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.scenes import all_scenes
-from gpuc.rehearse.substitute import rehearsed
+from gpuc.rehearse.substitute import simulated_document
+from gpuc.rehearse.suites import all_cases
 from tests.conformance.breaking import Documents
 from tests.conformance.fault_run import EXAMPLE
 from tests.conformance.faults import FAULTS, Fault
@@ -25,7 +25,7 @@ def spec() -> CompiledSpec:
 
 @pytest.fixture(scope="module")
 def whole(spec: CompiledSpec) -> Documents:
-    return {(each.kind, each.namespace, each.name): rehearsed(each) for each in spec.synced}
+    return {(each.kind, each.namespace, each.name): simulated_document(each) for each in spec.synced}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.what)
@@ -40,5 +40,5 @@ def test_a_fault_changes_one_place(fault: Fault, whole: Documents) -> None:
 
 
 def test_the_scenes_of_the_table_exist(spec: CompiledSpec) -> None:
-    scenes = list(all_scenes(spec.cluster, {fault.step for fault in FAULTS if fault.scene}))
+    scenes = list(all_cases(spec.cluster, {fault.step for fault in FAULTS if fault.scene}))
     assert [fault.what for fault in FAULTS if fault.scene and not any(map(fault.names, scenes))] == []

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.apply import apply_tree
 from gpuc.rehearse.client import ApiError
-from gpuc.rehearse.fabric import place_static_nodes
+from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.health import wait_healthy
-from gpuc.rehearse.play import play
-from gpuc.rehearse.scenes import Scene, all_scenes
-from gpuc.rehearse.session import Rehearsal
-from gpuc.rehearse.substitute import rehearsed, stand_ins
+from gpuc.rehearse.runner import run_cases
+from gpuc.rehearse.substitute import replacement_objects, simulated_document
+from gpuc.rehearse.suites import Case, all_cases
+from gpuc.rehearse.topology_labels import place_static_nodes
 from tests.conformance.lane import Lane, lane
 from tests.conformance.outcome import Check
 from tests.conftest import EXAMPLES
@@ -93,14 +93,18 @@ class _Planter:
 
     def __init__(self, kept: Lane, compiled: CompiledSpec, result: Result, progress: Callable[[str], None]) -> None:
         self._lane, self._spec, self._result, self._progress = kept, compiled, result, progress
-        self._rehearsal = Rehearsal(compiled, kept.client)
-        self._scenes = list(all_scenes(compiled.cluster))
+        self._rehearsal = RehearsalContext(compiled, kept.client)
+        self._scenes = list(all_cases(compiled.cluster))
 
     def play_all(self, planned: Sequence[list[Mutation]]) -> None:
         """Every round after the other, on the complete tree."""
-        applied = apply_tree(self._lane.client, self._spec.synced, stand_ins(self._spec.cluster), lambda line: None)
+        applied = apply_tree(
+            self._lane.client, self._spec.synced, replacement_objects(self._spec.cluster), lambda line: None
+        )
         lacking = place_static_nodes(self._lane.client, self._spec.cluster, HEALTH_SECONDS * 3)
-        self._result.harmful += [f"unchanged: {trouble}" for trouble in (*applied.refusals, *applied.sick, *lacking)]
+        self._result.harmful += [
+            f"unchanged: {trouble}" for trouble in (*applied.refusals, *applied.unhealthy, *lacking)
+        ]
         self._result.scenes = len(self._scenes)
         for number, mutations in enumerate(planned, 1):
             different = self._played(mutations, self._scenes)
@@ -108,7 +112,7 @@ class _Planter:
             # A machine that is busy ends a scene late: what a mutation ends otherwise, it ends otherwise twice.
             self._blame(mutations, self._played(mutations, list(different.values())) if different else {})
 
-    def _blame(self, mutations: Sequence[Mutation], different: dict[str, Scene]) -> None:
+    def _blame(self, mutations: Sequence[Mutation], different: dict[str, Case]) -> None:
         """Each mutation alone, in the scenes that all of them together ended in another way."""
         known = len(self._result.harmful)
         for mutation in mutations if different else ():
@@ -117,29 +121,29 @@ class _Planter:
         if different and len(self._result.harmful) == known:
             self._result.harmful += [f"some of {len(mutations)} mutations together: {words}" for words in different]
 
-    def _played(self, mutations: Sequence[Mutation], scenes: Sequence[Scene]) -> dict[str, Scene]:
+    def _played(self, mutations: Sequence[Mutation], scenes: Sequence[Case]) -> dict[str, Case]:
         """Scenes that end in another way with mutations in the tree, by what happened."""
         planted = [mutation for mutation in mutations if self._plant(mutation)]
         time.sleep(SETTLE_SECONDS)
         try:
-            played = play(self._rehearsal, scenes, lambda scene: None)
+            played = run_cases(self._rehearsal, scenes, lambda scene: None)
         finally:
             self._mend(planted)
         return {
-            f"{run.scene.family}/{run.scene.name}: expected {run.scene.expected.verdict}, got {run.seen.verdict} "
-            f"{run.seen.by} {run.seen.words}": run.scene
+            f"{run.case.suite}/{run.case.name}: expected {run.case.expected.verdict}, got {run.actual.verdict} "
+            f"{run.actual.by} {run.actual.message}": run.case
             for run in played
-            if not run.agrees
+            if not run.passed
         }
 
     def _plant(self, mutation: Mutation) -> bool:
-        document = rehearsed(mutation.manifest)
+        document = simulated_document(mutation.manifest)
         try:
             if mutation.changed is None:
                 self._lane.remove(document)
                 self._lane.wait_gone([document])
             else:
-                self._lane.client.apply(rehearsed(mutation.changed))
+                self._lane.client.apply(simulated_document(mutation.changed))
         except ApiError as error:
             self._result.harmful.append(f"{mutation}: refused: {error}")
             return False
@@ -147,7 +151,7 @@ class _Planter:
 
     def _mend(self, planted: Sequence[Mutation]) -> None:
         for mutation in planted:
-            self._lane.client.apply(rehearsed(mutation.manifest))
+            self._lane.client.apply(simulated_document(mutation.manifest))
         if sick := wait_healthy(self._lane.client, self._spec.synced, HEALTH_SECONDS):
             raise AssertionError(f"not mended: {'; '.join(map(str, sick))}")
 

@@ -9,9 +9,9 @@ import pytest
 
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
-from gpuc.rehearse.desk import Attempt, Desk, permitted
 from gpuc.rehearse.examples import examples
-from gpuc.rehearse.scenes.policies import emitted_name
+from gpuc.rehearse.sample_workloads import SampleObject, WorkloadFactory, permitted_samples
+from gpuc.rehearse.suites.policies import emitted_name
 from gpuc.rehearse.violations import violations
 from tests.conftest import EXAMPLES, example
 
@@ -21,26 +21,28 @@ from .test_constraints import constraints
 every_cluster = pytest.mark.parametrize("name", EXAMPLES)
 
 
-def desks(cluster: Cluster) -> Iterator[Desk]:
-    return (Desk(cluster, tenant, namespace) for tenant in cluster.tenants for namespace in tenant.namespaces)
+def factories(cluster: Cluster) -> Iterator[WorkloadFactory]:
+    return (
+        WorkloadFactory(cluster, tenant, namespace) for tenant in cluster.tenants for namespace in tenant.namespaces
+    )
 
 
-def broken(desk: Desk, parameters: dict[str, Any], document: Object) -> set[str]:
+def broken(factory: WorkloadFactory, parameters: dict[str, Any], document: Object) -> set[str]:
     """The policies that refuse the object's creation; not gpu-requests: a namespace's LimitRange answers before it."""
     group = document["apiVersion"].rpartition("/")[0]
     review = Review(document, request={"operation": "CREATE"})
     found = set()
     for policy in policies().values():
         matches = any(group in row["apiGroups"] and document["kind"] in row["kinds"] for row in policy.kinds)
-        own = parameters.get(emitted_name(desk, policy.name))
+        own = parameters.get(emitted_name(factory, policy.name))
         if matches and own is not None and denials(policy.variables, policy.validations, own, review):
             found.add(policy.name)
     return found - {"gpu-requests"}
 
 
-def tried(desk: Desk) -> Iterator[Attempt]:
-    yield from permitted(desk)
-    yield from violations(desk)
+def tried(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    yield from permitted_samples(factory)
+    yield from violations(factory)
 
 
 @every_cluster
@@ -48,19 +50,19 @@ def test_an_object_breaks_its_own_policy_alone(name: str) -> None:
     cluster = example(name)
     parameters = {one.name: one.body["spec"].get("parameters", {}) for one in constraints(cluster)}
     wrong = {}
-    for desk in desks(cluster):
-        for attempt in tried(desk):
+    for factory in factories(cluster):
+        for sample in tried(factory):
             expected = (
-                {attempt.policy} if attempt.policy and emitted_name(desk, attempt.policy) in parameters else set()
+                {sample.policy} if sample.policy and emitted_name(factory, sample.policy) in parameters else set()
             )
-            found = broken(desk, parameters, attempt.document)
+            found = broken(factory, parameters, sample.document)
             if found != expected:
-                wrong[f"{desk.namespace.name} {attempt.policy} {attempt.name}"] = found
+                wrong[f"{factory.namespace.name} {sample.policy} {sample.name}"] = found
     assert wrong == {}
 
 
 def test_the_examples_that_a_policy_names_are_its_own() -> None:
     for policy in policies().values():
-        denied = {found.shows for found in examples(policy) if found.denied and found.before is None}
+        denied = {found.title for found in examples(policy) if found.denied and found.before is None}
         assert {row["example"] for row in policy.violations} <= denied
         assert all(row.keys() <= {"example", "podSecurity"} for row in policy.violations)

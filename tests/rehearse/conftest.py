@@ -1,4 +1,4 @@
-"""The reference cluster, and clusters that differ from it in one thing."""
+"""The reference cluster, and variants of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Definitions made from our tables are ones that an API server takes: structural, open, with a status."""
+"""CustomResourceDefinitions from gpuc's schema tables are structural schemas with a status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuc.catalog.schemas import CONSTRAINTS, custom_kinds, table
 from gpuc.rehearse.crds import definitions, structural_definition
 from gpuc.rehearse.programs import Programs
 
-KINDS = [each for each in custom_kinds() if each[0] != CONSTRAINTS]
+KINDS = [(api, kind) for api, kind in custom_kinds() if api != CONSTRAINTS]
 FORBIDDEN = {"$ref", "$defs", "allOf", "anyOf", "oneOf", "not", "uniqueItems", "propertyNames", "const"}
 
 
@@ -45,16 +45,16 @@ spec: {{}}
 """
 
 
-def test_given_files_go_before_brought_ones_and_tables_fill_the_rest(tmp_path: Path) -> None:
-    brought, given = tmp_path / "tools" / "data" / "kueue-crds", tmp_path / "given" / "kueue" / "v1"
-    brought.mkdir(parents=True)
+def test_given_files_replace_bundled_ones_and_tables_fill_the_rest(tmp_path: Path) -> None:
+    bundled, given = tmp_path / "tools" / "data" / "kueue-crds", tmp_path / "given" / "kueue" / "v1"
+    bundled.mkdir(parents=True)
     given.mkdir(parents=True)
-    (brought / "a.yaml").write_text(CRD.format(name="workloads.kueue.x-k8s.io"))
+    (bundled / "a.yaml").write_text(CRD.format(name="workloads.kueue.x-k8s.io"))
     (given / "a.yaml").write_text(CRD.format(name="applications.argoproj.io"))
     (given / "b.yaml").write_text(CRD.format(name="unrelated.example.com"))
     found = definitions(Programs(tmp_path / "tools"), tmp_path / "given", ["batch/job"])
     assert found.upstream == 2
-    assert b"unrelated" not in b"".join(each for each in found.crds if isinstance(each, bytes))
+    assert b"unrelated" not in b"".join(definition for definition in found.crds if isinstance(definition, bytes))
     assert "appprojects.argoproj.io" in found.structural
     assert "applications.argoproj.io" not in found.structural
     assert "jobsets.jobset.x-k8s.io" not in found.structural

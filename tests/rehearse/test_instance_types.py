@@ -1,4 +1,4 @@
-"""What Karpenter believes of simulated nodes is what the model says that they leave to tenants."""
+"""Karpenter's allocatable resources of simulated nodes equal those of the model."""
 
 from __future__ import annotations
 
@@ -20,24 +20,27 @@ def milli(text: str) -> int:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_capacity_less_all_daemonsets_is_what_is_left(name: str) -> None:
+def test_capacity_without_overhead_and_daemonsets_is_the_allocatable_cpu(name: str) -> None:
     cluster = example(name)
-    told = {each["name"]: milli(each["resources"]["cpu"]) for each in instance_types(cluster)}
-    reserve = {each["metadata"]["name"]: each["spec"]["template"]["spec"] for each in reserves(cluster)}
+    capacity = {offered["name"]: milli(offered["resources"]["cpu"]) for offered in instance_types(cluster)}
+    reserve = {
+        daemon_set["metadata"]["name"]: daemon_set["spec"]["template"]["spec"] for daemon_set in reserves(cluster)
+    }
 
     def own(pool: Pool) -> int:
-        """What DaemonSets of the cluster's tree ask for on a node of the pool."""
-        found = 0
-        for each in emit(cluster):
-            if isinstance(each, Manifest) and each.kind == "DaemonSet":
-                spec = each.body["spec"]["template"]["spec"]
+        """CPU requests of the emitted DaemonSets on a node of the pool."""
+        requested = 0
+        for emitted in emit(cluster):
+            if isinstance(emitted, Manifest) and emitted.kind == "DaemonSet":
+                spec = emitted.body["spec"]["template"]["spec"]
                 if spec["nodeSelector"].get(POOL_LABEL) == pool.name:
-                    found += max(milli(one["resources"]["requests"]["cpu"]) for one in spec["containers"])
-        return found
+                    containers = spec["containers"]
+                    requested += max(milli(container["resources"]["requests"]["cpu"]) for container in containers)
+        return requested
 
     for pool in cluster.pools:
         for instance in pool.instances:
             spec = reserve.get(f"node-reserve-{pool.name}-{instance.type.replace('.', '-')}")
             asked = milli(spec["containers"][0]["resources"]["requests"].get("cpu", "0")) if spec else 0
-            left = told[instance.type] - OVERHEAD_CPU_MILLI - own(pool) - asked
+            left = capacity[instance.type] - OVERHEAD_CPU_MILLI - own(pool) - asked
             assert left == pool.tenant_allocatable(instance)[CPU], (pool.name, instance.type)

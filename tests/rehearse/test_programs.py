@@ -1,4 +1,4 @@
-"""Missing programs are named, with the way to get them."""
+"""Errors about missing programs name them and how to build them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gpuc.rehearse.programs import DATA, NAMES, MissingProgramsError, find_progr
 from tests.conftest import ROOT
 
 
-def test_an_empty_folder_lacks_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_folder_misses_all_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
     with pytest.raises(MissingProgramsError, match=r"kueue.*`make tools`") as refusal:
         find_programs()
     assert all(name in str(refusal.value) for name in (*NAMES, *DATA))
 
 
-def test_a_complete_folder_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_complete_folder_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in NAMES:
         (tmp_path / "bin").mkdir(exist_ok=True)
         (tmp_path / "bin" / name).touch(mode=0o755)
@@ -29,7 +29,7 @@ def test_a_complete_folder_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert find_programs().path("etcd") == tmp_path / "bin" / "etcd"
 
 
-def test_without_go_the_build_says_so_in_one_sentence(tmp_path: Path) -> None:
+def test_the_build_reports_missing_go_in_one_sentence(tmp_path: Path) -> None:
     environment = {"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
     command = [sys.executable, str(ROOT / "tools" / "build.py")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What the server made of an object: changes and losses anywhere, defaults only inside lists."""
+"""Differences between written and stored objects: changes and dropped fields, and defaults inside lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpuc.rehearse.read_back import differences
 
 
 @pytest.mark.parametrize(
-    ("written", "stored", "found"),
+    ("written", "stored", "text"),
     [
         ({"spec": {"cpu": "1000m"}}, {"spec": {"cpu": "1"}}, "spec.cpu was written as '1000m' and is '1'"),
         ({"spec": {"typo": 1}}, {"spec": {}}, "spec.typo was written as 1 and is gone"),
@@ -18,8 +18,8 @@ from gpuc.rehearse.read_back import differences
         ({"spec": {"a": [1]}}, {"spec": {"a": [1, 2]}}, "spec.a was written as [1] and is [1, 2]"),
     ],
 )
-def test_differences_are_named(written: Object, stored: Object, found: str) -> None:
-    assert found in [str(each) for each in differences(written, stored)]
+def test_differences_have_a_path_and_both_values(written: Object, stored: Object, text: str) -> None:
+    assert text in [str(difference) for difference in differences(written, stored)]
 
 
 @pytest.mark.parametrize(
@@ -30,5 +30,5 @@ def test_differences_are_named(written: Object, stored: Object, found: str) -> N
         ({"spec": {"a": [{"b": {"c": "1"}}]}}, {"spec": {"a": [{"b": {"c": "1"}}]}}),
     ],
 )
-def test_defaults_beside_what_was_written_are_none(written: Object, stored: Object) -> None:
+def test_defaults_outside_lists_are_no_differences(written: Object, stored: Object) -> None:
     assert differences(written, stored) == []

@@ -1,4 +1,4 @@
-"""Nothing of a run is left: its programs end with it, and the next run removes what a killed one left."""
+"""Programs end with their run, and the next run cleans up after a killed run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _runs(pid: int) -> bool:
         return False
 
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc and the parent-death signal of Linux")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and the parent-death signal of Linux")
 
 
 @linux
@@ -55,7 +55,7 @@ def test_programs_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
 
 
 @linux
-def test_the_next_run_ends_programs_that_are_left_and_removes_the_folder(tmp_path: Path) -> None:
+def test_the_next_run_ends_programs_of_a_killed_run_and_removes_its_folder(tmp_path: Path) -> None:
     left = tmp_path / "left"
     left.mkdir()
     (left / "lock").touch()
@@ -69,7 +69,7 @@ def test_the_next_run_ends_programs_that_are_left_and_removes_the_folder(tmp_pat
 
 
 @linux
-def test_a_number_that_now_belongs_to_another_program_is_let_alone(tmp_path: Path) -> None:
+def test_another_program_with_the_same_process_id_is_not_killed(tmp_path: Path) -> None:
     left = tmp_path / "left"
     left.mkdir()
     (left / "lock").touch()
@@ -78,13 +78,13 @@ def test_a_number_that_now_belongs_to_another_program_is_let_alone(tmp_path: Pat
         assert not left.exists()
 
 
-def test_a_living_run_keeps_its_folder(tmp_path: Path) -> None:
+def test_a_running_run_keeps_its_folder(tmp_path: Path) -> None:
     with run_folder(tmp_path) as first, run_folder(tmp_path) as second:
         assert first.is_dir()
         assert second.is_dir()
 
 
-def test_a_program_that_ends_at_once_says_what_it_said(tmp_path: Path) -> None:
+def test_the_error_about_an_ended_program_contains_its_log(tmp_path: Path) -> None:
     process = start(Path("/bin/sh"), ["-c", "echo no such flag; exit 3"], tmp_path / "log", lambda: False, {})
     with pytest.raises(ProgramError, match=r"sh ended with code 3:\nno such flag"):
         process.wait_ready(math.inf)

@@ -1,4 +1,4 @@
-"""What is begun is ended, in reverse, whether the start fails or not."""
+"""Programs are stopped in reverse order, even if the start fails."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from gpuc.rehearse.started import Started
 
 
 class Programs(Started):
-    """Three programs, of which one may not start."""
+    """Three programs; one of them may fail to start."""
 
     def __init__(self, broken: str = "") -> None:
         self.broken, self.ended = broken, list[str]()
 
     def start(self, stack: ExitStack) -> None:
-        """Starts one after the other."""
+        """Starts the programs."""
         for name in ("etcd", "API server", "scheduler"):
             if name == self.broken:
                 raise RuntimeError(name)
             stack.callback(self.ended.append, name)
 
 
-def test_programs_end_after_the_block_the_latest_first() -> None:
+def test_programs_stop_in_reverse_order_after_the_block() -> None:
     with Programs() as programs:
         assert programs.ended == []
     assert programs.ended == ["scheduler", "API server", "etcd"]
 
 
-def test_a_start_that_fails_ends_what_it_began() -> None:
+def test_a_failed_start_stops_the_started_programs() -> None:
     programs = Programs("scheduler")
     with pytest.raises(RuntimeError), programs:
         raise AssertionError("the block is not entered")

@@ -1,4 +1,4 @@
-"""Queues that mix pools with and without topology: Kueue keeps work of the one kind off the other's pools."""
+"""Queues that have pools with and without a topology: topology-aware work runs only on pools with a topology."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ SMALL = {"cpu": 1000, "memory": 2**30, "nvidia.com/gpu": 1}
 
 
 def mixed() -> tuple[Cluster, ClusterQueue]:
-    """A queue of train-usw2 whose second pool has lost its topology."""
+    """A queue of train-usw2 whose second pool has no topology."""
     cluster = example("train-usw2")
-    queue = next(each for each in cluster_queues(cluster) if len(each.shares) > 1)
+    queue = next(queue for queue in cluster_queues(cluster) if len(queue.shares) > 1)
     first, second = queue.shares
     plain = replace(second.pool, spec=second.pool.spec.model_copy(update={"topology": None}))
     changed = replace(queue, shares=(first, replace(second, pool=plain)))
-    owner = next(each for each in cluster.queues if queue in each.cluster_queues)
-    queues = tuple(replace(each, cluster_queues=(changed,)) if each is owner else each for each in cluster.queues)
+    owner = next(candidate for candidate in cluster.queues if queue in candidate.cluster_queues)
+    queues = tuple(
+        replace(candidate, cluster_queues=(changed,)) if candidate is owner else candidate
+        for candidate in cluster.queues
+    )
     return replace(cluster, queues=queues), changed
 
 
 @pytest.mark.parametrize(
-    ("of", "one_block", "words"),
+    ("pool", "one_block", "message"),
     [
         (0, False, 'Flavor "core-h200" supports only TopologyAwareScheduling'),
         (1, True, 'Flavor "core-b200" does not support TopologyAwareScheduling'),
@@ -35,16 +38,16 @@ def mixed() -> tuple[Cluster, ClusterQueue]:
         (1, False, ""),
     ],
 )
-def test_each_kind_of_work_has_its_pools(of: int, one_block: bool, words: str) -> None:
+def test_a_topology_request_needs_a_pool_with_a_topology(pool: int, one_block: bool, message: str) -> None:
     cluster, queue = mixed()
-    seen = expect(cluster, queue, Request(SMALL, pool=queue.pools[of].name, one_block=one_block))
-    if words:
-        assert (seen.verdict, seen.by) == ("refused", "Kueue") and words in seen.words
+    actual = expect(cluster, queue, Request(SMALL, pool=queue.pools[pool].name, one_block=one_block))
+    if message:
+        assert (actual.verdict, actual.by) == ("refused", "Kueue") and message in actual.message
     else:
-        assert (seen.verdict, seen.flavor) == ("admitted", queue.pools[of].name)
+        assert (actual.verdict, actual.flavor) == ("admitted", queue.pools[pool].name)
 
 
-def test_work_that_says_nothing_is_placed_by_topology_where_all_pools_are() -> None:
+def test_work_without_a_topology_request_is_admitted_if_all_pools_have_a_topology() -> None:
     cluster = example("train-usw2")
-    queue = next(each for each in cluster_queues(cluster) if len(each.shares) > 1)
+    queue = next(queue for queue in cluster_queues(cluster) if len(queue.shares) > 1)
     assert expect(cluster, queue, Request(SMALL)).verdict == "admitted"

@@ -7,8 +7,8 @@ from gpuc.kubernetes.kueue import LEVEL_LABELS, REQUIRED_TOPOLOGY
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.fabric import BLOCK_NODES
 from gpuc.rehearse.outcome import Outcome, Request
+from gpuc.rehearse.topology_labels import BLOCK_NODES
 from gpuc.trace import ClusterIndex, PodSet, TraceResult, Work
 
 

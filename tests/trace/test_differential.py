@@ -11,7 +11,7 @@ from gpuc.model import ClusterQueue
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
-from gpuc.rehearse.scenes import all_scenes
+from gpuc.rehearse.suites import all_cases
 from gpuc.trace import ClusterIndex, Stage, TraceResult, trace_work
 from tests.conformance.differential import Case, kept_cases, random_cases
 from tests.conformance.lane import compiled
@@ -19,7 +19,7 @@ from tests.conftest import EXAMPLES, ROOT
 from tests.trace.evaluator import site, work_for
 
 SPECS, GANGS, SEED = 20, 12, 7
-FAMILIES = ("smallest", "full_node", "efa", "shares", "gangs", "borrowing", "topology")
+SUITES = ("smallest", "full_node", "efa", "shares", "gangs", "borrowing", "topology")
 KINDS = {
     "unavailable in ClusterQueue": Stage.RESOURCES,
     "insufficient quota": Stage.QUOTA,
@@ -44,10 +44,10 @@ def difference(expected: Outcome, seen: TraceResult) -> str:
     if expected.verdict == "refused":
         assert seen.failure is not None
         told = seen.failure.message
-        stages = [stage for words, stage in KINDS.items() if words in expected.words]
+        stages = [stage for words, stage in KINDS.items() if words in expected.message]
         # Kueue tells of all flavors; of several reasons the model names one, which the walk tells too.
-        is_only = told.removesuffix(expected.words) == ""
-        if expected.words not in told or (is_only and stages and seen.failure.stage not in stages):
+        is_only = told.removesuffix(expected.message) == ""
+        if expected.message not in told or (is_only and stages and seen.failure.stage not in stages):
             return f"{seen.failure.stage}: {told}"
         return ""
     assert place is not None
@@ -92,11 +92,11 @@ def test_random_work_on_random_specs_ends_as_the_model_says() -> None:
 def test_every_request_of_every_scene_ends_as_the_model_says(name: str) -> None:
     spec = example(name)
     known, queues = site(spec), {each.name: each for each in cluster_queues(spec.cluster)}
-    scenes = [each for each in all_scenes(spec.cluster, FAMILIES) if each.takes is not None]
+    scenes = [each for each in all_cases(spec.cluster, SUITES) if each.demand is not None]
     found = [
-        f"{scene.family} {scene.name}: {told}"
+        f"{scene.suite} {scene.name}: {told}"
         for scene in scenes
-        if scene.takes is not None and (told := disagreement(known, spec, queues[scene.queue], scene.takes))
+        if scene.demand is not None and (told := disagreement(known, spec, queues[scene.queue], scene.demand))
     ]
     assert len(scenes) > 50
     assert not found, f"{len(found)} of {len(scenes)}\n" + "\n".join(found[:20])
@@ -108,11 +108,11 @@ def test_every_scene_ends_as_it_was_rehearsed(name: str) -> None:
     spec = example(name)
     known = site(spec)
     found = []
-    for scene in all_scenes(spec.cluster, FAMILIES):
-        if scene.takes is None:
+    for scene in all_cases(spec.cluster, SUITES):
+        if scene.demand is None:
             continue
-        seen = trace_work(known, work_for(known, scene.queue, scene.takes))
+        seen = trace_work(known, work_for(known, scene.queue, scene.demand))
         expected = "admitted" if scene.expected.verdict in ("complete", "bound") else scene.expected.verdict
         if (seen.verdict, seen.by) != (expected, scene.expected.by):
-            found.append(f"{scene.family} {scene.name}: {scene.expected}\n  seen {seen.failure}")
+            found.append(f"{scene.suite} {scene.name}: {scene.expected}\n  seen {seen.failure}")
     assert not found, f"{len(found)}\n" + "\n".join(found[:20])

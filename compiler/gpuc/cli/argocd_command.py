@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 
-def require_no_scenes(options: RehearsalOptions) -> None:
+def require_compatible_options(options: RehearsalOptions) -> None:
     """Raises: UsageError for options that do not go together."""
     if options.charts and not options.argocd:
         raise UsageError("--charts is for --argocd: nothing else renders charts")
-    if options.argocd and options.scene:
-        raise UsageError("--argocd plays edits and no scenes: leave out --scene")
+    if options.argocd and options.case:
+        raise UsageError("--argocd runs edits instead of test cases: leave out --case")
 
 
 def run_argocd(

@@ -19,7 +19,7 @@ _EXIT_CODES = """exit codes:
   3  gpuc itself failed"""
 
 _REHEARSAL_EXIT_CODES = """exit codes:
-  0  everything was applied, is healthy, and every scene (with --argocd: every edit) went as expected
+  0  everything was applied, is healthy, and every test case (with --argocd: every edit) had the expected outcome
   1  something did not
   2  the command line cannot be carried out, or programs are missing
   3  gpuc itself or a program of the control plane failed"""
@@ -97,16 +97,17 @@ def _rehearsal_parser() -> Parser:
         "--crds", type=_existing_folder, metavar="DIR", help="CustomResourceDefinitions to use before the programs' own"
     )
     parser.add_argument(
-        "--scene",
+        "--case",
         action="append",
         metavar="PATTERN",
-        help="play only scenes whose 'family/name' matches: a glob, or a part of it; may be repeated",
+        help="run only test cases whose 'suite/name' matches: a glob, or a part of it; may be repeated",
     )
+    parser.add_argument("--scene", action="append", dest="case", help=argparse.SUPPRESS)  # the old name of --case
     parser.add_argument("--keep", action="store_true", help="leave the control plane up until Ctrl-C, for kubectl")
     parser.add_argument(
         "--argocd",
         action="store_true",
-        help="let the real Argo CD apply the output from a Git repository, and play edits instead of scenes; "
+        help="let the real Argo CD apply the output from a Git repository, and run edits instead of test cases; "
         "needs `make tools-argocd`; specs of another cluster than Argo CD's share one Argo CD",
     )
     parser.add_argument(

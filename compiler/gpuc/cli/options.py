@@ -27,8 +27,8 @@ class RehearsalOptions:
 
     specs: list[str]
     """Spec files and cluster names; none stand for all of specs/."""
-    scene: list[str]
-    """Patterns of scenes; none stand for all."""
+    case: list[str]
+    """Patterns of test cases; all test cases if empty."""
     output: list[tuple[str, str]]
     """Reports that go to files, as (format, file)."""
     crds: Path | None = None
@@ -41,7 +41,7 @@ class RehearsalOptions:
     """Whether Argo CD applies the output, instead of the rehearsal itself."""
 
     def __init__(self) -> None:
-        self.scene, self.output = [], []
+        self.case, self.output = [], []
 
 
 class LintOptions:

@@ -1,4 +1,4 @@
-"""`gpuc rehearse`: from arguments to control planes, one per spec, and their reports."""
+"""`gpuc rehearse`: starts a control plane for each spec, runs the rehearsal, and writes the reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuc.cli.argocd_command import require_no_scenes, run_argocd
+from gpuc.cli.argocd_command import require_compatible_options, run_argocd
 from gpuc.cli.options import RehearsalOptions
 from gpuc.diagnostics.report.console import complain, put
 from gpuc.diagnostics.report.progress import Progress
@@ -20,36 +20,36 @@ from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.report import render
-from gpuc.rehearse.result import Result, tried, troubles
-from gpuc.rehearse.scenes import Scene
+from gpuc.rehearse.result import Result, find_problems, locate_results
+from gpuc.rehearse.suites import Case
 
 if TYPE_CHECKING:
     from gpuc.diagnostics.report.output import ReportFile
-    from gpuc.rehearse.apply import Applied
+    from gpuc.rehearse.apply import ApplyResult
     from gpuc.rehearse.plane import ControlPlane
     from gpuc.rehearse.programs import Programs
 
-Say = Callable[[str], None]
+ReportStep = Callable[[str], None]
 STATIC_NODES_SECONDS = 60
 
 
-def run_rehearsal(words: list[str]) -> int:
+def run_rehearsal(arguments: list[str]) -> int:
     """Rehearses specs and returns the exit code.
 
     Raises:
-        UsageError: for words that it does not take, for scenes that no spec has, and for missing programs.
+        UsageError: for invalid arguments, patterns that match no test case, and missing programs.
     """
     from gpuc.cli.arguments import parser_of
     from gpuc.cli.specs import find_root, select
     from gpuc.rehearse.process import ProgramError
     from gpuc.source import cluster_files
 
-    options: RehearsalOptions = parser_of("rehearse").parse(words, RehearsalOptions())
-    require_no_scenes(options)
+    options: RehearsalOptions = parser_of("rehearse").parse(arguments, RehearsalOptions())
+    require_compatible_options(options)
     root = find_root(Path.cwd())
     files = select(root, Path.cwd(), options.specs) or cluster_files(root)
     if options.keep and len(files) != 1 and not options.argocd:
-        raise UsageError("--keep leaves one control plane up: name one spec")
+        raise UsageError("--keep keeps one control plane running: name one spec")
     if not _compiles(root, files):
         return 1
     programs = _programs()
@@ -65,7 +65,7 @@ def run_rehearsal(words: list[str]) -> int:
     except ProgramError as error:
         progress.close()
         sys.stderr.write(f"{error}\n")
-        complain("a program of the control plane failed; the end of its log stands above")
+        complain("a program of the control plane failed; see the end of its log above")
         return 3
     finally:
         progress.close()
@@ -77,7 +77,7 @@ def run_rehearsal(words: list[str]) -> int:
 def _results(
     root: Path, files: list[str], programs: Programs, options: RehearsalOptions, progress: Progress
 ) -> Iterator[Result]:
-    """One after the other; text is printed as soon as there is some, the other formats are one document."""
+    """Results one after another. Text is printed after each spec, the other formats as one document at the end."""
     results = []
     for file in files:
         with _rehearsed(root, file, programs, options, progress) as result:
@@ -96,84 +96,87 @@ def _results(
 def _rehearsed(
     root: Path, file: str, programs: Programs, options: RehearsalOptions, progress: Progress
 ) -> Iterator[Result]:
-    """A rehearsal of one spec; its control plane is up as long as the block runs."""
+    """The rehearsal of one spec; its control plane runs until the end of the block."""
     from gpuc.pipeline.stages import compiled_spec
+    from gpuc.rehearse.context import RehearsalContext
     from gpuc.rehearse.crds import definitions
+    from gpuc.rehearse.not_tested import not_tested
     from gpuc.rehearse.plane import ControlPlane
-    from gpuc.rehearse.play import Played, play
-    from gpuc.rehearse.session import Rehearsal
+    from gpuc.rehearse.runner import CaseResult, run_cases
     from gpuc.rehearse.substitute import settings, substitutions
-    from gpuc.rehearse.unjudged import unjudged
 
     spec = compiled_spec(root, file, as_staying=True)
-    scenes = _chosen(spec, options.scene)
+    cases = _selected(spec, options.case)
     crds = definitions(programs, options.crds, spec.cluster.spec.kueue.frameworks)
     name = spec.cluster.name
-    say: Say = lambda step: progress(f"{name}: {step}")  # noqa: E731
+    report_step: ReportStep = lambda step: progress(f"{name}: {step}")  # noqa: E731
     started = time.monotonic()
-    say("starting the control plane")
-    with ControlPlane(programs, settings(spec, crds), say) as plane, _interruptible(plane):
+    report_step("starting the control plane")
+    with ControlPlane(programs, settings(spec, crds), report_step) as plane, _interruptible(plane):
         seconds = {"start": time.monotonic() - started}
-        applied = _applied(plane, spec, say)
+        applied = _apply(plane, spec, report_step)
         seconds |= applied.seconds
-        started, done, bad = time.monotonic(), 0, 0
+        started, done, failed = time.monotonic(), 0, 0
 
-        def count(each: Played) -> None:
-            nonlocal done, bad
-            done, bad = done + 1, bad + (not each.agrees)
-            say(f"{done} of {len(scenes)} scenes, {bad} different: {each.scene.family}/{each.scene.name}")
+        def count(result: CaseResult) -> None:
+            nonlocal done, failed
+            done, failed = done + 1, failed + (not result.passed)
+            case = result.case
+            report_step(f"{done} of {len(cases)} test cases, {failed} different: {case.suite}/{case.name}")
 
-        played = play(Rehearsal(spec, plane.client), scenes, count)
-        seconds["scenes"] = time.monotonic() - started
+        results = run_cases(RehearsalContext(spec, plane.client), cases, count)
+        seconds["test cases"] = time.monotonic() - started
         plane.require_alive()
         yield Result(
             cluster=name,
             file=file,
             objects=applied.objects,
-            troubles=troubles(spec, applied),
-            tried=tried(spec, played),
+            problems=find_problems(spec, applied),
+            cases=locate_results(spec, results),
             substitutions=tuple(substitutions(spec, crds)),
-            unjudged=unjudged(spec.cluster),
+            not_tested=not_tested(spec.cluster),
             seconds=seconds,
             memory_mib=sum(plane.memory_mib().values()),
             kubeconfig=plane.kubeconfig,
         )
 
 
-def _applied(plane: ControlPlane, spec: CompiledSpec, say: Say) -> Applied:
-    """The tree, and the nodes that stand before any work comes."""
+def _apply(plane: ControlPlane, spec: CompiledSpec, report_step: ReportStep) -> ApplyResult:
+    """Applies all objects, and waits for the nodes of static pools."""
     from gpuc.rehearse.apply import apply_tree
-    from gpuc.rehearse.fabric import place_static_nodes
-    from gpuc.rehearse.health import Sickness
-    from gpuc.rehearse.substitute import stand_ins
+    from gpuc.rehearse.health import UnhealthyObject
+    from gpuc.rehearse.substitute import replacement_objects
+    from gpuc.rehearse.topology_labels import place_static_nodes
 
-    applied = apply_tree(plane.client, spec.synced, stand_ins(spec.cluster), say)
-    say("nodes of static pools")
+    applied = apply_tree(plane.client, spec.synced, replacement_objects(spec.cluster), report_step)
+    report_step("nodes of static pools")
     started = time.monotonic()
-    lacking = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)
-    pools = [each for each in spec.synced if each.kind == "NodePool" and each.name in lacking]
-    applied.sick += [Sickness(each, lacking[each.name]) for each in pools]
+    incomplete = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)
+    pools = [manifest for manifest in spec.synced if manifest.kind == "NodePool" and manifest.name in incomplete]
+    applied.unhealthy += [UnhealthyObject(pool, incomplete[pool.name]) for pool in pools]
     applied.seconds["static nodes"] = time.monotonic() - started
     return applied
 
 
-def _chosen(spec: CompiledSpec, patterns: list[str]) -> list[Scene]:
-    from gpuc.rehearse.scenes import all_scenes
+def _selected(spec: CompiledSpec, patterns: list[str]) -> list[Case]:
+    from gpuc.rehearse.suites import all_cases
 
-    scenes = [each for each in all_scenes(spec.cluster) if not patterns or any(matches(each, one) for one in patterns)]
-    if not scenes:
-        raise UsageError(f"{spec.cluster.name} has no scene like {' or '.join(patterns)}")
-    return scenes
+    cases = [
+        case for case in all_cases(spec.cluster) if not patterns or any(matches(case, pattern) for pattern in patterns)
+    ]
+    if not cases:
+        raise UsageError(f"no test case of {spec.cluster.name} matches {' or '.join(patterns)}")
+    return cases
 
 
-def matches(scene: Scene, pattern: str) -> bool:
-    """Whether a pattern means a scene: a glob over "family/name", or a part of it."""
-    glob = pattern if any(sign in pattern for sign in "*?[") else f"*{pattern}*"
-    return fnmatchcase(f"{scene.family}/{scene.name}", glob)
+def matches(case: Case, pattern: str) -> bool:
+    """Whether a pattern matches a test case: a glob for "suite/name", or a part of it."""
+    glob = pattern if any(character in pattern for character in "*?[") else f"*{pattern}*"
+    return fnmatchcase(f"{case.suite}/{case.name}", glob)
 
 
 def _compiles(root: Path, files: list[str]) -> bool:
-    """Whether the specs have no errors; otherwise says what is wrong with them, as check does."""
+    """Whether the specs have no errors; otherwise prints the findings as `gpuc check` does."""
     from gpuc.diagnostics.report import render as render_findings
     from gpuc.diagnostics.report.result import Report
     from gpuc.pipeline.pipeline import check_specs
@@ -192,7 +195,7 @@ def _programs() -> Programs:
     from gpuc.rehearse.programs import MissingProgramsError, find_programs
 
     if find_spec("cryptography") is None:
-        raise UsageError("certificates are made with the package cryptography: pip install 'gpuc[rehearse]'")
+        raise UsageError("the package cryptography is missing: pip install 'gpuc[rehearse]'")
     try:
         return find_programs()
     except MissingProgramsError as error:
@@ -200,7 +203,7 @@ def _programs() -> Programs:
 
 
 def _open(options: RehearsalOptions) -> list[ReportFile]:
-    """Opens every file of --output, so that one that cannot be written is told before the work."""
+    """Opens every file of --output, so that errors are reported before the rehearsal starts."""
     from gpuc.diagnostics.report.output import ReportFile
 
     return [ReportFile(form, file) for form, file in options.output]
@@ -208,7 +211,7 @@ def _open(options: RehearsalOptions) -> list[ReportFile]:
 
 @contextmanager
 def _interruptible(plane: ControlPlane) -> Iterator[None]:
-    """Ctrl-C ends the programs at once: scenes that still wait for them then fail instead of waiting."""
+    """Ends the programs immediately after Ctrl-C, so that waiting test cases fail instead of waiting longer."""
 
     def interrupted(number: int, frame: object) -> None:
         plane.__exit__(None, None, None)

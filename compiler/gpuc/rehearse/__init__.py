@@ -1,1 +1,1 @@
-"""The rehearsal: the real control plane runs what a spec compiles to, on this machine, before anyone merges it."""
+"""The rehearsal: applies the output of a spec to a real control plane on this machine, before the change is merged."""

@@ -1,4 +1,4 @@
-"""Applies a cluster's tree as Argo CD would, twice, and says what the server made of it."""
+"""Applies a cluster's objects twice, in the order of Argo CD, and compares them with the stored objects."""
 
 from __future__ import annotations
 
@@ -9,100 +9,103 @@ from dataclasses import dataclass, field
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import ApiError, Client, Object
-from gpuc.rehearse.health import Sickness, wait_healthy
-from gpuc.rehearse.read_back import Difference, differences
-from gpuc.rehearse.substitute import rehearsed
+from gpuc.rehearse.health import UnhealthyObject, wait_healthy
+from gpuc.rehearse.read_back import FieldDifference, differences
+from gpuc.rehearse.substitute import simulated_document
 from gpuc.rehearse.waves import Step, namespaces, steps
 
 THREADS = 4
 HEALTH_SECONDS = 60
 ARGO_CD = "argocd"
 ATTEMPTS = 3
-"""A controller may write between our look and our second apply; one that always does is a quarrel."""
+"""A controller may write between the read and the second apply. If it always does, the object is unstable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An object that the server did not take."""
+    """An object that the API server refused."""
 
     manifest: Manifest
     error: ApiError
 
 
 @dataclass
-class Applied:
-    """What applying a tree showed."""
+class ApplyResult:
+    """The result of applying all objects."""
 
     objects: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
-    """Of the first apply with its waits, of the second, of the read-back."""
+    """Duration by step: first apply with its waits, second apply, read back."""
     refusals: list[Refusal] = field(default_factory=list)
-    sick: list[Sickness] = field(default_factory=list)
-    restless: list[Manifest] = field(default_factory=list)
+    unhealthy: list[UnhealthyObject] = field(default_factory=list)
+    unstable: list[Manifest] = field(default_factory=list)
     """Objects that a second apply changed."""
-    differences: list[tuple[Manifest, Difference]] = field(default_factory=list)
-    """What was changed, dropped, or defaulted inside lists of custom kinds."""
+    differences: list[tuple[Manifest, FieldDifference]] = field(default_factory=list)
+    """Values that the server changed or dropped, and defaults inside lists of custom resources."""
 
 
 def apply_tree(
     client: Client,
     synced: Sequence[Manifest],
-    stand_ins: Iterable[Object],
+    replacements: Iterable[Object],
     progress: Callable[[str], None],
     health_s: float = HEALTH_SECONDS,
-) -> Applied:
-    """Applies everything in the order of the waves, again, and reads it back.
+) -> ApplyResult:
+    """Applies all objects in the order of their sync waves, applies them again, and reads them back.
 
-    health_s is how long a wave may take to become healthy before the next one comes anyway.
+    replacements: objects to apply first, for parts that the rehearsal simulates.
+    health_s: seconds to wait until a wave is healthy; then the next wave starts anyway.
     """
-    result = Applied()
+    result = ApplyResult()
     in_order = steps(synced)
-    for document in (*namespaces(synced), *stand_ins):
+    for document in (*namespaces(synced), *replacements):
         client.apply(document, manager=ARGO_CD)
     with ThreadPoolExecutor(THREADS) as pool:
-        _timed(result, "apply", lambda: _first(client, in_order, result, pool, progress, health_s))
+        _timed(result, "apply", lambda: _apply_all(client, in_order, result, pool, progress, health_s))
         refused = {id(refusal.manifest) for refusal in result.refusals}
-        taken = [each for each in synced if id(each) not in refused]
-        _timed(result, "second apply", lambda: _second(client, taken, result, pool))
-        _timed(result, "read back", lambda: _read_back(client, taken, result, pool))
+        accepted = [manifest for manifest in synced if id(manifest) not in refused]
+        _timed(result, "second apply", lambda: _apply_again(client, accepted, result, pool))
+        _timed(result, "read back", lambda: _read_back(client, accepted, result, pool))
     return result
 
 
-def _first(
+def _apply_all(
     client: Client,
     in_order: Iterable[Step],
-    result: Applied,
+    result: ApplyResult,
     pool: ThreadPoolExecutor,
     progress: Callable[[str], None],
     health_s: float,
 ) -> None:
     for step in in_order:
         progress(f"{step.application}, wave {step.wave}: {len(step.manifests)} objects")
-        answers = list(pool.map(lambda each: _apply(client, each), step.manifests))
-        refused = [answer for answer in answers if answer is not None]
-        result.objects += len(answers) - len(refused)
+        refusals = list(pool.map(lambda manifest: _apply(client, manifest), step.manifests))
+        refused = [refusal for refusal in refusals if refusal is not None]
+        result.objects += len(step.manifests) - len(refused)
         result.refusals += refused
-        names = {id(refusal.manifest) for refusal in refused}
-        result.sick += wait_healthy(client, [each for each in step.manifests if id(each) not in names], health_s)
+        refused_ids = {id(refusal.manifest) for refusal in refused}
+        accepted = [manifest for manifest in step.manifests if id(manifest) not in refused_ids]
+        result.unhealthy += wait_healthy(client, accepted, health_s)
 
 
 def _apply(client: Client, manifest: Manifest) -> Refusal | None:
     try:
-        client.apply(rehearsed(manifest))
+        client.apply(simulated_document(manifest))
     except ApiError as error:
         return Refusal(manifest, error)
     return None
 
 
-def _second(client: Client, taken: Iterable[Manifest], result: Applied, pool: ThreadPoolExecutor) -> None:
-    objects = list(taken)
-    for manifest, still in zip(objects, pool.map(lambda each: _is_unchanged(client, each), objects), strict=True):
-        if not still:
-            result.restless.append(manifest)
+def _apply_again(client: Client, accepted: Iterable[Manifest], result: ApplyResult, pool: ThreadPoolExecutor) -> None:
+    manifests = list(accepted)
+    unchanged = pool.map(lambda manifest: _stays_unchanged(client, manifest), manifests)
+    for manifest, is_unchanged in zip(manifests, unchanged, strict=True):
+        if not is_unchanged:
+            result.unstable.append(manifest)
 
 
-def _is_unchanged(client: Client, manifest: Manifest) -> bool:
-    document = rehearsed(manifest)
+def _stays_unchanged(client: Client, manifest: Manifest) -> bool:
+    document = simulated_document(manifest)
     for _ in range(ATTEMPTS):
         before = client.get(manifest.api, manifest.kind, manifest.name, manifest.namespace)["metadata"]
         after = client.apply(document)["metadata"]
@@ -111,25 +114,25 @@ def _is_unchanged(client: Client, manifest: Manifest) -> bool:
     return False
 
 
-def _read_back(client: Client, taken: Iterable[Manifest], result: Applied, pool: ThreadPoolExecutor) -> None:
-    objects = list(taken)
+def _read_back(client: Client, accepted: Iterable[Manifest], result: ApplyResult, pool: ThreadPoolExecutor) -> None:
+    manifests = list(accepted)
 
-    def stored(each: Manifest) -> Object:
-        return client.get(each.api, each.kind, each.name, each.namespace)
+    def read(manifest: Manifest) -> Object:
+        return client.get(manifest.api, manifest.kind, manifest.name, manifest.namespace)
 
-    for manifest, found in zip(objects, pool.map(stored, objects), strict=True):
-        for difference in differences(rehearsed(manifest), found):
+    for manifest, stored in zip(manifests, pool.map(read, manifests), strict=True):
+        for difference in differences(simulated_document(manifest), stored):
             if difference.kind != "defaulted" or _is_custom(manifest.api):
                 result.differences.append((manifest, difference))
 
 
 def _is_custom(api: str) -> bool:
-    """Whether a kind is not Kubernetes' own: Argo CD knows the defaults of those."""
+    """Whether an API group is not Kubernetes' own; Argo CD knows the defaults of Kubernetes' own kinds."""
     group = api.rpartition("/")[0]
     return "." in group and not group.endswith(".k8s.io")
 
 
-def _timed(result: Applied, step: str, action: Callable[[], None]) -> None:
+def _timed(result: ApplyResult, step: str, action: Callable[[], None]) -> None:
     started = time.monotonic()
     action()
     result.seconds[step] = time.monotonic() - started

@@ -1,4 +1,4 @@
-"""Throw-away certificates: one authority, and what it signs, for one run."""
+"""Temporary certificates of one run, and the certificate authority that signs them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LIFETIME_DAYS = 7
 
 
 class Authority:
-    """An authority whose certificates are files of one folder."""
+    """A certificate authority that stores its certificates in one folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Makes ca.crt."""
+        """Creates ca.crt."""
         self.folder = folder
         self._key = _new_key()
         self._certificate = self._sign("gpuc-rehearsal", "", (), self._key, authority=True)
@@ -27,11 +27,11 @@ class Authority:
 
     @property
     def file(self) -> Path:
-        """The certificate that its certificates are checked with."""
+        """The CA certificate."""
         return self.folder / "ca.crt"
 
     def issue(self, name: str, common_name: str, group: str = "", hosts: tuple[str, ...] = ()) -> tuple[Path, Path]:
-        """Certificate and key, <name>.crt and <name>.key: for a server where hosts are given, else for a client."""
+        """Creates <name>.crt and <name>.key: a server certificate if hosts are given, else a client certificate."""
         key = _new_key()
         certificate, private = self.folder / f"{name}.crt", self.folder / f"{name}.key"
         certificate.write_bytes(_pem(self._sign(common_name, group, hosts, key)))
@@ -64,14 +64,14 @@ class Authority:
 
 
 def service_account_key(file: Path) -> None:
-    """Writes the key that signs tokens of service accounts; the controller manager takes RSA."""
+    """Writes the RSA key that signs the tokens of ServiceAccounts."""
     from cryptography.hazmat.primitives.asymmetric import rsa
 
     write_private(file, rsa.generate_private_key(public_exponent=65537, key_size=2048))
 
 
 def write_private(file: Path, key: PrivateKeyTypes) -> None:
-    """Writes a private key that only its owner can read."""
+    """Writes a private key with file mode 600."""
     from cryptography.hazmat.primitives import serialization
 
     file.touch(mode=0o600)

@@ -1,4 +1,4 @@
-"""A lean client of the Kubernetes API: server-side apply and the verbs that a rehearsal needs."""
+"""A small client of the Kubernetes API with the verbs that a rehearsal needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MERGE_PATCH = "application/merge-patch+json"
 
 
 CONFLICTS = 5
-"""How often a write is repeated that met another one."""
+"""Number of retries of a request after a conflict."""
 
 
 class ApiError(Exception):
@@ -34,28 +34,28 @@ class ApiError(Exception):
         self.code = code
         """HTTP status."""
         self.message = message
-        """What the server, an admission policy or a webhook said."""
+        """Message of the API server, a policy or a webhook."""
         self.reason = reason
-        """The server's word for the kind of refusal: NotFound, Invalid, Forbidden, Conflict..."""
+        """The reason of the Status object: NotFound, Invalid, Forbidden, Conflict..."""
 
 
 class WaitError(Exception):
-    """What was waited for did not happen in time; the text says how things stood last."""
+    """A timeout; the text describes the last state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """What the server calls a kind."""
+    """The resource of a kind."""
 
     plural: str
     namespaced: bool
 
 
 class Client:
-    """One API server, as an administrator; every thread has a connection of its own."""
+    """A client of one API server. Every thread has its own connection."""
 
     def __init__(self, url: str, authority: Path, certificate: tuple[Path, Path]) -> None:
-        """authority checks the server; certificate and key say who is calling."""
+        """authority: CA certificate of the server; certificate: files of the client certificate and its key."""
         self._address = urlsplit(url).netloc
         self._context = ssl.create_default_context(cafile=str(authority))
         self._context.load_cert_chain(*map(str, certificate))
@@ -64,7 +64,7 @@ class Client:
         self._caller: dict[str, str] = {}
 
     def acting_as(self, user: str, group: str) -> Client:
-        """The same server, every request as a user of one group, whom the server judges by its own rules."""
+        """A client that impersonates a user with one group."""
         acting = copy(self)
         acting._thread = threading.local()
         acting._caller = {"Impersonate-User": user, "Impersonate-Group": group}
@@ -72,15 +72,15 @@ class Client:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the server warned of in its last answer to this thread."""
-        told: tuple[str, ...] = getattr(self._thread, "warnings", ())
-        return told
+        """Warnings in the last response to this thread."""
+        warnings: tuple[str, ...] = getattr(self._thread, "warnings", ())
+        return warnings
 
     def apply(self, document: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Object:
-        """Server-side apply with strict validation of fields; a field of another manager is a conflict.
+        """Server-side apply with strict field validation. A field of another field manager is a conflict.
 
         Raises:
-            ApiError: when the server, a policy or a webhook refuses it.
+            ApiError: if the server, a policy or a webhook refuses the request.
         """
         query = {"fieldManager": manager, "fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
         return self._request("PATCH", self._of(document), document, query, "application/apply-patch+yaml")
@@ -89,7 +89,7 @@ class Client:
         """Creates an object, as `kubectl create` does; metadata.generateName is allowed.
 
         Raises:
-            ApiError: when the server, a policy or a webhook refuses it.
+            ApiError: if the server, a policy or a webhook refuses the request.
         """
         query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
         namespace = document["metadata"].get("namespace", "")
@@ -98,17 +98,17 @@ class Client:
             try:
                 return self._request("POST", path, document, query)
             except ApiError as error:
-                # Others count against the same ResourceQuota at this moment: no answer, an invitation to ask again.
+                # Another request updated the same ResourceQuota at the same time, so the server wants a retry.
                 if error.reason != "Conflict":
                     raise
         return self._request("POST", path, document, query)
 
     def get(self, api: str, kind: str, name: str, namespace: str = "") -> Object:
-        """Raises: ApiError, with code 404 where there is none."""
+        """Raises: ApiError, with code 404 if the object does not exist."""
         return self._request("GET", self.path(api, kind, namespace, name))
 
     def find(self, api: str, kind: str, name: str, namespace: str = "") -> Object | None:
-        """The object, or None where there is none."""
+        """The object, or None if it does not exist."""
         try:
             return self.get(api, kind, name, namespace)
         except ApiError as error:
@@ -117,13 +117,13 @@ class Client:
             raise
 
     def list_all(self, api: str, kind: str, namespace: str = "", labels: str = "", fields: str = "") -> list[Object]:
-        """The objects of a kind, of all namespaces where none is given; labels and fields are selectors."""
+        """The objects of a kind, in all namespaces if none is given. labels and fields are selectors."""
         query = {key: value for key, value in (("labelSelector", labels), ("fieldSelector", fields)) if value}
         items: list[Object] = self._request("GET", self.path(api, kind, namespace), query=query)["items"]
         return [{"apiVersion": api, "kind": kind, **item} for item in items]
 
     def list_at(self, api: str, kind: str, namespace: str) -> tuple[list[Object], str]:
-        """The objects of a kind in a namespace, and the resource version from which a watch goes on."""
+        """The objects of a kind in a namespace, and the resource version for a watch."""
         answer = self._request("GET", self.path(api, kind, namespace))
         return answer["items"], answer["metadata"]["resourceVersion"]
 
@@ -138,16 +138,16 @@ class Client:
         *,
         dry_run: bool = False,
     ) -> Object:
-        """A JSON merge patch.
+        """Sends a JSON merge patch.
 
         Raises:
-            ApiError: when the server, a policy or a webhook refuses it.
+            ApiError: if the server, a policy or a webhook refuses the request.
         """
         query = {"fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
         return self._request("PATCH", self.path(api, kind, namespace, name, subresource), changes, query, MERGE_PATCH)
 
     def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
-        """Deletes an object and what it owns, without grace unless now is off; nothing happens where it is gone."""
+        """Deletes an object and its dependents, if it exists. now: without a grace period."""
         options = {"propagationPolicy": "Background"} | ({"gracePeriodSeconds": 0} if now else {})
         try:
             self._request("DELETE", self.path(api, kind, namespace, name), options)
@@ -156,17 +156,17 @@ class Client:
                 raise
 
     def delete_all(self, api: str, kind: str, namespace: str = "", labels: str = "") -> None:
-        """Deletes all objects of a kind without grace, and what they own."""
+        """Deletes all objects of a kind and their dependents, without a grace period."""
         options = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
         query = {"labelSelector": labels} if labels else None
         self._request("DELETE", self.path(api, kind, namespace), options, query=query)
 
-    def release(self, document: Object) -> None:
-        """Takes all finalizers off an object: nobody is waited for; nothing happens where it is gone."""
+    def remove_finalizers(self, document: Object) -> None:
+        """Removes all finalizers of an object, if it exists."""
         metadata = document["metadata"]
-        place = document["apiVersion"], document["kind"], metadata["name"]
+        key = document["apiVersion"], document["kind"], metadata["name"]
         try:
-            self.patch(*place, {"metadata": {"finalizers": None}}, metadata.get("namespace", ""))
+            self.patch(*key, {"metadata": {"finalizers": None}}, metadata.get("namespace", ""))
         except ApiError as error:
             if error.code != 404:
                 raise
@@ -179,12 +179,12 @@ class Client:
         return [(event.get("reason", ""), event.get("message", "")) for event in found]
 
     def watch(self, api: str, kind: str, namespace: str, since: str, timeout_s: int) -> Iterator[tuple[str, Object]]:
-        """(ADDED, MODIFIED, DELETED or BOOKMARK, object) for every change after a resource version, as they come.
+        """(ADDED, MODIFIED, DELETED or BOOKMARK, object) for every change after a resource version.
 
-        Ends when the server ends it, after timeout_s seconds at the latest.
+        The watch ends when the server ends it, at the latest after timeout_s seconds.
 
         Raises:
-            ApiError: with code 410 when the server does not know the resource version any more.
+            ApiError: with code 410 if the resource version is too old.
         """
         query = {
             "watch": "1",
@@ -220,10 +220,10 @@ class Client:
         timeout_s: float,
         namespace: str = "",
     ) -> Object:
-        """The object as soon as the predicate holds.
+        """Waits until the predicate holds, and returns the object.
 
         Raises:
-            WaitError: when it does not hold in time, with the conditions that the object had.
+            WaitError: if the predicate does not hold in time; the text contains the conditions of the object.
         """
         deadline = time.monotonic() + timeout_s
         while True:
@@ -236,7 +236,7 @@ class Client:
             time.sleep(POLL_SECONDS)
 
     def serves(self, api: str, kind: str) -> bool:
-        """Whether the server knows the kind by now."""
+        """Whether the server serves the kind."""
         try:
             self._resource(api, kind)
         except ApiError:
@@ -244,10 +244,10 @@ class Client:
         return True
 
     def path(self, api: str, kind: str, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The address of an object, or of all of a kind.
+        """The URL path of an object, or of all objects of a kind.
 
         Raises:
-            ApiError: with code 404 when the server does not know the kind.
+            ApiError: with code 404 if the server does not serve the kind.
         """
         resource = self._resource(api, kind)
         steps = [_api_root(api)]
@@ -283,16 +283,16 @@ class Client:
         return self.send(verb, f"{path}?{urlencode(query)}" if query else path, data, content_type)
 
     def send(self, verb: str, address: str, data: bytes | None, content_type: str) -> Object:
-        """One request with a body as it is.
+        """Sends a request with the given body.
 
         Raises:
-            ApiError: when the server answers with anything but success.
+            ApiError: if the response is not a success.
         """
         headers = {"Content-Type": content_type, "Accept": "application/json", **self._caller}
         try:
             code, read = self._exchange(verb, address, data, headers)
         except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
-            self._thread.connection.close()  # the server closed an idle one; every verb here can be repeated
+            self._thread.connection.close()  # the server closed the idle connection; all requests are safe to retry
             code, read = self._exchange(verb, address, data, headers)
         except TimeoutError:
             raise ApiError(504, f"no answer within {REQUEST_TIMEOUT_SECONDS} s", "Timeout") from None
@@ -311,8 +311,8 @@ class Client:
         try:
             connection.request(verb, address, data, headers)
             answer = connection.getresponse()
-            told = answer.headers.get_all("Warning") or ()
-            self._thread.warnings = tuple(_warning_text(each) for each in told)
+            headers_of_warnings = answer.headers.get_all("Warning") or ()
+            self._thread.warnings = tuple(_warning_text(header) for header in headers_of_warnings)
             return answer.status, answer.read()
         except BaseException:
             connection.close()
@@ -320,21 +320,21 @@ class Client:
 
 
 def condition(document: Object, kind: str) -> Object:
-    """A condition of an object's status by its type; empty where it has none."""
-    found: list[Object] = document.get("status", {}).get("conditions") or []
-    return next((each for each in found if each["type"] == kind), {})
+    """The condition of an object with this type; empty if there is none."""
+    conditions: list[Object] = document.get("status", {}).get("conditions") or []
+    return next((found for found in conditions if found["type"] == kind), {})
 
 
 def holds(kind: str) -> Callable[[Object], bool]:
-    """The predicate that a condition is True."""
+    """A predicate: whether a condition of an object is True."""
     return lambda document: condition(document, kind).get("status") == "True"
 
 
 def conditions_text(document: Object) -> str:
     """All conditions of an object in one line."""
     found = document.get("status", {}).get("conditions") or []
-    told = (f"{row['type']}={row['status']} {row.get('reason', '')}: {row.get('message', '')}" for row in found)
-    return "; ".join(told) or "no conditions"
+    rows = (f"{row['type']}={row['status']} {row.get('reason', '')}: {row.get('message', '')}" for row in found)
+    return "; ".join(rows) or "no conditions"
 
 
 def _warning_text(header: str) -> str:

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions that a control plane is given: upstream's own, the programs', or from our tables."""
+"""CustomResourceDefinitions of the control plane: from upstream, from its programs, or from gpuc's schema tables."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gpuc.manifest.manifest import Body
 from gpuc.rehearse.programs import Programs
 
 CONTROLLERS = ("kueue-crds", "gatekeeper-crds", "karpenter-crds")
-"""What the programs themselves need, as they bring it."""
+"""Folders with the CustomResourceDefinitions of the programs."""
 FRAMEWORKS = {"jobset.x-k8s.io/jobset": "jobset.x-k8s.io", "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org"}
-"""Group by the integration of Kueue that wants it."""
+"""API group by the name of the Kueue integration that needs it."""
 _ALWAYS = ("argoproj.io", "monitoring.coreos.com", "nvidia.com")
 _UNUSED_GROUPS = ("mutations.gatekeeper.sh", "match.gatekeeper.sh")
-"""Mutation is switched off; the match definition only carries a schema and is never installed."""
+"""Mutation is disabled, and the match definition only contains a schema; Gatekeeper never installs it."""
 _READ_ONLY = (
     Table("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes", True, {"type": "object"}),
     Table(
@@ -30,37 +30,37 @@ _READ_ONLY = (
         {"type": "object"},
     ),
 )
-"""Kinds without which Kueue's integration of TrainJobs ends the whole controller; upstream's are the largest of all."""
+"""Kinds that Kueue's TrainJob integration needs to start. Upstream's definitions are very large, so these are empty."""
 _NO_CHART = ("monitoring.coreos.com", *FRAMEWORKS.values())
-"""Groups that no chart of a release set brings: their programs are installed outside of the tree."""
+"""API groups that no chart of a release set installs."""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Definitions:
-    """CustomResourceDefinitions, and where they come from."""
+    """CustomResourceDefinitions and their origin."""
 
     crds: tuple[bytes | Body, ...]
     upstream: int
-    """How many are upstream's own files."""
+    """Number of definitions from upstream's files."""
     structural: tuple[str, ...]
-    """Names of those that were made from gpuc's tables: no rules in CEL, no defaults of nested objects."""
+    """Names of the definitions from gpuc's tables: without CEL rules and without defaults."""
 
 
 def definitions(
     programs: Programs, folder: Path | None, frameworks: Iterable[str], *, outside_charts: bool = False
 ) -> Definitions:
-    """The definitions for all kinds that gpuc writes and all that the controllers read.
+    """The definitions of all kinds that gpuc writes or that the controllers read.
 
-    folder holds CustomResourceDefinitions in any depth; what it has goes before what the programs bring.
-    outside_charts leaves out the kinds that the charts of a cluster and Argo CD bring.
+    folder: CustomResourceDefinitions at any depth, which replace the definitions of the programs.
+    outside_charts: without the kinds that the charts of a cluster and Argo CD install.
     """
     groups = {*_ALWAYS, *(FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS)}
-    brought = dict(_files(path for name in CONTROLLERS for path in _yaml_below(programs.data(name))))
+    bundled = dict(_files(path for name in CONTROLLERS for path in _yaml_below(programs.data(name))))
     simulated = dict(_files(_yaml_below(programs.data("karpenter-kwok-crds"))))
-    own = {name: made for name, made in _from_tables() if name in brought or _group(name) in groups}
+    own = {name: made for name, made in _from_tables() if name in bundled or _group(name) in groups}
     given = dict(_files(_yaml_below(folder))) if folder else {}
-    wanted: dict[str, bytes | Body] = {**own, **brought}
+    wanted: dict[str, bytes | Body] = {**own, **bundled}
     small = {f"{entry.plural}.{entry.group}" for entry in _READ_ONLY}
     wanted |= {name: text for name, text in given.items() if name in wanted and name not in small}
     chosen = {name: made for name, made in {**wanted, **simulated}.items() if _group(name) not in _UNUSED_GROUPS}
@@ -71,7 +71,7 @@ def definitions(
 
 
 def structural_definition(entry: Table) -> Body:
-    """A CustomResourceDefinition that a table gives: its fields and their types, and any status."""
+    """A CustomResourceDefinition from a schema table: typed fields and an open status."""
     preserved = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     schema = _structural(entry.schema, entry.schema.get("$defs", {}))
     schema["properties"] = schema.get("properties", {}) | {
@@ -102,7 +102,7 @@ def structural_definition(entry: Table) -> Body:
 
 
 def _from_tables() -> Iterator[tuple[str, Body]]:
-    """A definition per custom kind, of its newest version, and of kinds that are never written but read."""
+    """(name, definition) of every custom kind in its newest version, and of the kinds that controllers only read."""
     for entry in _READ_ONLY:
         yield f"{entry.plural}.{entry.group}", structural_definition(entry)
     for api, kind in custom_kinds():
@@ -119,7 +119,7 @@ _KEPT = (
 
 
 def _structural(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
-    """A strict schema as the API server takes it: no references, open where it was closed."""
+    """A strict schema as a structural schema: references are replaced, and unknown fields are allowed."""
     if "$ref" in schema:
         schema = {**defs[schema["$ref"].rpartition("/")[2]], **{k: v for k, v in schema.items() if k != "$ref"}}
     if isinstance(schema.get("type"), list) or schema.get("format") == "quantity":
@@ -139,7 +139,7 @@ def _structural(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
 
 
 def _files(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
-    """(name, bytes) of every CustomResourceDefinition among files; of one name the last file counts."""
+    """(name, bytes) of every CustomResourceDefinition among the files."""
     for path in paths:
         text = path.read_bytes()
         named = _NAME.search(text)

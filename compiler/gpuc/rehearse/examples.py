@@ -1,4 +1,4 @@
-"""The examples of the policy folders as a live API server can judge them: whole objects, in namespaces of their own."""
+"""The examples of the policy folders as complete objects that a real API server can admit or refuse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuc.rehearse.client import Object
 
 IMAGE = "registry.example.com/train:1"
 GATE = {"name": "gpuc.dev/rehearsal"}
-"""Keeps a pod from the scheduler, and so from Karpenter."""
+"""A scheduling gate: the scheduler and Karpenter ignore the pod."""
 _WHOLE_THOUSANDTHS = re.compile(r"\b\d+000m\b")
 
 
@@ -22,50 +22,50 @@ class Example:
     """One object of allowed.yaml or denied.yaml."""
 
     policy: str
-    shows: str
-    """What the comment above it says."""
+    title: str
+    """The comment above the example."""
     denied: bool
     document: Object
-    """As it is created, or as it is after an update."""
+    """The created object, or the object after an update."""
     before: Object | None = None
-    """What an update starts from."""
+    """The object before an update."""
     subresource: str = ""
 
     @property
     def owner(self) -> Object | None:
-        """The JobSet that is said to control it: Kueue looks for it."""
+        """The JobSet in the ownerReferences, which Kueue looks up."""
         for reference in self.document["metadata"].get("ownerReferences", ()):
             if reference["kind"] == "JobSet":
                 metadata = {"name": reference["name"], "namespace": self.document["metadata"]["namespace"]}
-                return _whole({"apiVersion": reference["apiVersion"], "kind": "JobSet", "metadata": metadata})
+                return _completed({"apiVersion": reference["apiVersion"], "kind": "JobSet", "metadata": metadata})
         return None
 
     @property
-    def own_refusal(self) -> str:
-        """Words with which the API server refuses the object itself, before any policy; empty where it takes it."""
+    def api_server_refusal(self) -> str:
+        """A part of the API server's message if the object is invalid, before any policy; empty for a valid object."""
         return next(_invalid(self.document), "")
 
 
 def examples(policy: Policy) -> list[Example]:
-    """The examples of a policy of gpuc that are requests, and whose objects the API server does not rewrite."""
+    """The examples of one of gpuc's policies, without reports and without objects that the API server rewrites."""
     found = []
     for verdict in VERDICTS:
         text = example_text(policy.name, verdict)
         for part in re.split(r"^---\n", text, flags=re.MULTILINE):
             document = _loaded(part)
             if not _WHOLE_THOUSANDTHS.search(part) and not _is_report(document):
-                shows = part.partition("\n")[0].removeprefix("# ").rstrip(".")
-                found.append(_example(policy.name, shows, verdict == "denied", document))
+                title = part.partition("\n")[0].removeprefix("# ").rstrip(".")
+                found.append(_example(policy.name, title, verdict == "denied", document))
     return found
 
 
 def _is_report(document: Object) -> bool:
-    """Whether it is a pod that runs already, as reports see it: nobody creates or changes it."""
+    """Whether the example is a running pod, which only Gatekeeper's audit checks."""
     return document["kind"] == "Pod" and bool(document.get("spec", {}).get("nodeName"))
 
 
 def moved(value: Any, namespaces: dict[str, str]) -> Any:
-    """The value with each name of a namespace replaced."""
+    """A copy of the value with other names of namespaces."""
     if isinstance(value, dict):
         return {key: moved(child, namespaces) for key, child in value.items()}
     if isinstance(value, list):
@@ -74,7 +74,7 @@ def moved(value: Any, namespaces: dict[str, str]) -> Any:
 
 
 def changes(before: Object, after: Object) -> Object:
-    """The JSON merge patch that leads from one object to the other."""
+    """The JSON merge patch that changes the first object to the second."""
     made: Object = dict.fromkeys(before.keys() - after.keys())
     for key, value in after.items():
         old = before.get(key)
@@ -93,20 +93,20 @@ def _loaded(text: str) -> Object:
     return document
 
 
-def _example(policy: str, shows: str, denied: bool, document: Object) -> Example:
+def _example(policy: str, title: str, denied: bool, document: Object) -> Example:
     if document["kind"] != "AdmissionReview":
-        return Example(policy, shows, denied, _whole(document))
+        return Example(policy, title, denied, _completed(document))
     request = document["request"]
     before = None
     if request["operation"] == "UPDATE":
-        for each in (request["oldObject"], request["object"]):
-            each.get("spec", {}).pop("nodeName", None)  # a pod on a node that does not exist is soon removed
-        before = _whole(request["oldObject"])
-    return Example(policy, shows, denied, _whole(request["object"]), before, request.get("subResource", ""))
+        for pod in (request["oldObject"], request["object"]):
+            pod.get("spec", {}).pop("nodeName", None)  # Kubernetes deletes pods of nodes that do not exist
+        before = _completed(request["oldObject"])
+    return Example(policy, title, denied, _completed(request["object"]), before, request.get("subResource", ""))
 
 
-def _whole(document: Object) -> Object:
-    """The object with all that the API server demands: examples say only what matters. Nothing of it ever runs."""
+def _completed(document: Object) -> Object:
+    """The example with all required fields; its pods never run."""
     made = deepcopy(document)
     if made["kind"] in _COMPLETE:
         _COMPLETE[made["kind"]](made.setdefault("spec", {}))
@@ -156,13 +156,16 @@ _COMPLETE: dict[str, Callable[[Object], None]] = {
 
 
 def _invalid(document: Object) -> Iterator[str]:
-    """Source: kubernetes v1.35 pkg/apis/{core,networking}/validation, plugin/pkg/admission/runtimeclass."""
+    """Validation errors of the API server.
+
+    Source: kubernetes v1.35 pkg/apis/{core,networking}/validation, plugin/pkg/admission/runtimeclass.
+    """
     spec = document.get("spec", {})
-    if any(each.get("operator") == "Exists" and each.get("value") for each in spec.get("tolerations", ())):
+    if any(entry.get("operator") == "Exists" and entry.get("value") for entry in spec.get("tolerations", ())):
         yield "value must be empty when `operator` is 'Exists'"
     if spec.get("runtimeClassName") == "":
         yield "resource name may not be empty"
-    if any(".." in each.get("hostPath", {}).get("path", "").split("/") for each in spec.get("volumes", ())):
+    if any(".." in volume.get("hostPath", {}).get("path", "").split("/") for volume in spec.get("volumes", ())):
         yield "must not contain '..'"
     for direction, peers in (("ingress", "from"), ("egress", "to")):
         if any({} in rule.get(peers, ()) for rule in spec.get(direction, ())):

@@ -1,4 +1,4 @@
-"""What the control plane will make of work, from the model alone: Kueue's flavor, Karpenter's nodes, or who refuses."""
+"""Expected outcomes, computed from the model: Kueue's flavor, Karpenter's nodes, or the refusing component."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from gpuc.kubernetes import flavor
 from gpuc.kubernetes.amounts import Amounts, places, texts
 from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.model import Cluster, ClusterQueue, Pool
-from gpuc.rehearse.fabric import BLOCK_NODES
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.quota import Quota
+from gpuc.rehearse.topology_labels import BLOCK_NODES
 
 RESERVE_PODS = 1
-"""Pods that every simulated node has before those of tenants."""
+"""Number of pods that run on every simulated node before tenants' pods."""
 
 
 def expect(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Quota | None = None) -> Outcome:
-    """Admitted with flavor and nodes, refused by Kueue with its words, or admitted and then pending for ever.
+    """The outcome of a request: admitted with flavor and nodes, refused by Kueue, or admitted and pending forever.
 
-    quota says what others hold. Nobody is taken to give way: preemption is a different question.
+    quota: the quota with its current usage; by default nothing is used. Preemption is not considered.
     """
     decided = admission(cluster, queue, request, quota or Quota(cluster))
     if decided.verdict != "admitted":
@@ -30,7 +30,8 @@ def expect(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Quota
 
 
 def admission(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Quota) -> Outcome:
-    """Kueue's answer: the first flavor that fits without borrowing, else the one that borrows nearest."""
+    """Kueue's decision: the first flavor that fits without borrowing, else the flavor that borrows from the nearest
+    cohort."""
     pools = {pool.name: pool for pool in queue.pools}
     kueue = flavor.Queue(
         node=quota.node(queue),
@@ -42,15 +43,15 @@ def admission(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Qu
     level = LEVEL_LABELS["block"] if request.one_block else None
     choice = flavor.choose(kueue, request.total, level, lambda name: _flavor(pools[name], request), {})
     if not choice.flavors:
-        return Outcome("refused", by="Kueue", words=_refusal(choice.attempts))
+        return Outcome("refused", by="Kueue", message=_refusal(choice.attempts))
     pool = pools[choice.names[0]]
     if pool.spec.topology and (obstacle := _topology_obstacle(pool, request)):
-        return Outcome("refused", by="Kueue", words=obstacle)
+        return Outcome("refused", by="Kueue", message=obstacle)
     return Outcome("admitted", flavor=pool.name, borrowed=tuple(texts(choice.borrowed).items()))
 
 
 def _flavor(pool: Pool, request: Request) -> flavor.Flavor:
-    """The pool's flavor, whose own tolerations take its taints."""
+    """The flavor of a pool; its tolerations tolerate the taints of the pool."""
     return flavor.Flavor(
         pool.name,
         has_topology=bool(pool.spec.topology),
@@ -60,44 +61,44 @@ def _flavor(pool: Pool, request: Request) -> flavor.Flavor:
 
 
 def _refusal(attempts: Sequence[flavor.Attempt]) -> str:
-    """A part of Kueue's words that is there in every order in which it may put them."""
-    uncovered = [attempt for attempt in attempts if attempt.obstacle == "resource"]
+    """A part of Kueue's message that does not depend on the order of flavors and resources."""
+    uncovered = [sample for sample in attempts if sample.obstacle == "resource"]
     if uncovered:
-        # Of several, Kueue names one by chance; a flavor that refuses the rest is named beside or instead.
-        fits = any(attempt.obstacle is None for attempt in attempts)
+        # Kueue names a random uncovered resource. A flavor that refuses other resources may appear instead.
+        fits = any(sample.obstacle is None for sample in attempts)
         return (uncovered[0].reasons[0] if len(uncovered) == 1 else "unavailable in ClusterQueue") if fits else ""
-    matching = [attempt for attempt in attempts if attempt.obstacle != "labels"]
+    matching = [sample for sample in attempts if sample.obstacle != "labels"]
     return (matching[-1] if matching else attempts[0]).reasons[0]
 
 
 def _topology_obstacle(pool: Pool, request: Request) -> str:
-    """Kueue's words where the empty nodes of a pool have no place for all pods; empty where they have."""
+    """Kueue's message if the empty nodes of a pool have no room for all pods; empty if they have room."""
     nodes = min(BLOCK_NODES, pool.nodes_max) if request.one_block else pool.nodes_max
     room = nodes * max(pods_per_node(pool, instance, request.asked) for instance in pool.instances)
     return "" if request.pods <= room else flavor.topology_refusal(pool.topology_name, room, request.pods)
 
 
 def nodes(pool: Pool, request: Request, decided: Outcome) -> Outcome:
-    """Where admitted pods run: the types that can carry one, how many nodes; or that they wait for ever."""
+    """The outcome of admitted pods: possible instance types and number of nodes, or pending forever."""
     fitting = [instance for instance in pool.instances if pods_per_node(pool, instance, request.asked)]
-    places = {pods_per_node(pool, instance, request.asked) for instance in fitting}
-    if not fitting or -(-request.pods // max(places)) > pool.nodes_max:
+    capacities = {pods_per_node(pool, instance, request.asked) for instance in fitting}
+    if not fitting or -(-request.pods // max(capacities)) > pool.nodes_max:
         return replace(decided, verdict="pending", by="scheduler" if pool.is_static else "Karpenter", pool="")
-    count = {-(-request.pods // each) for each in places}
+    counts = {-(-request.pods // capacity) for capacity in capacities}
     return replace(
         decided,
         pool=pool.name,
         instance_types=tuple(instance.type for instance in fitting),
-        # How many depends on the types that are cheapest then, where they hold different numbers.
-        nodes=count.pop() if len(count) == 1 else None,
+        # If the types have room for different numbers of pods, the prices decide about the number of nodes.
+        nodes=counts.pop() if len(counts) == 1 else None,
     )
 
 
 def pods_per_node(pool: Pool, instance: InstanceType, pod: Amounts) -> int:
-    """How many equal pods an empty node of a type carries."""
+    """Number of equal pods that fit an empty node of an instance type."""
     return min(instance.pods - RESERVE_PODS, places(pool.tenant_allocatable(instance), pod))
 
 
 def cluster_queues(cluster: Cluster) -> Iterable[ClusterQueue]:
     """All ClusterQueues, in the order of the spec."""
-    return (part for queue in cluster.queues for part in queue.cluster_queues)
+    return (cluster_queue for queue in cluster.queues for cluster_queue in queue.cluster_queues)

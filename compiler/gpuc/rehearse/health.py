@@ -1,4 +1,4 @@
-"""When an object is healthy: what Argo CD waits for before the next wave, and what a rehearsal ends with."""
+"""Health checks: Argo CD's checks before the next sync wave, and additional ones for Gatekeeper."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ BINDING = "ValidatingAdmissionPolicyBinding"
 
 
 @dataclass(frozen=True, slots=True)
-class Sickness:
-    """An object that is not healthy, and what its controller says."""
+class UnhealthyObject:
+    """An object that is not healthy, and the message of its controller."""
 
     manifest: Manifest
     message: str
@@ -25,13 +25,14 @@ class Sickness:
         return f"{self.manifest}: {self.message}"
 
 
-def wait_healthy(client: Client, manifests: Iterable[Manifest], timeout_s: float) -> list[Sickness]:
-    """Waits until every object is healthy; those that are not in time, with the controller's words."""
+def wait_healthy(client: Client, manifests: Iterable[Manifest], timeout_s: float) -> list[UnhealthyObject]:
+    """Waits until every object is healthy, and returns the objects that are not healthy in time."""
     deadline = time.monotonic() + timeout_s
-    return [sick for each in manifests if (sick := _wait(client, each, deadline - time.monotonic())) is not None]
+    results = (_wait(client, manifest, deadline - time.monotonic()) for manifest in manifests)
+    return [unhealthy for unhealthy in results if unhealthy is not None]
 
 
-def _wait(client: Client, manifest: Manifest, timeout_s: float) -> Sickness | None:
+def _wait(client: Client, manifest: Manifest, timeout_s: float) -> UnhealthyObject | None:
     check = _constraint if manifest.api == CONSTRAINT_API else CHECKS.get(manifest.kind)
     if check is None:
         return None
@@ -46,14 +47,16 @@ def _wait(client: Client, manifest: Manifest, timeout_s: float) -> Sickness | No
         )
     except WaitError:
         found = client.find(manifest.api, manifest.kind, manifest.name, manifest.namespace)
-        return Sickness(manifest, "does not exist" if found is None else check(client, found) or "became healthy late")
+        return UnhealthyObject(
+            manifest, "does not exist" if found is None else check(client, found) or "became healthy late"
+        )
     return None
 
 
 def _condition(kind: str) -> Callable[[Client, Object], str]:
     def check(client: Client, found: Object) -> str:
-        told = condition(found, kind)
-        if told.get("status") == "True" and told.get("observedGeneration", _generation(found)) == _generation(found):
+        actual, generation = condition(found, kind), _generation(found)
+        if actual.get("status") == "True" and actual.get("observedGeneration", generation) == generation:
             return ""
         return conditions_text(found)
 
@@ -65,7 +68,7 @@ def _generation(found: Object) -> int:
 
 
 def _template(client: Client, found: Object) -> str:
-    """Compiled by every pod of Gatekeeper, its kind of constraint served, its policy in the API server."""
+    """Whether every Gatekeeper pod has compiled a template, and the API server has its kind and its policy."""
     status = found.get("status", {})
     errors = [error["message"] for pod in status.get("byPod", ()) for error in pod.get("errors", ())]
     if errors:
@@ -73,18 +76,18 @@ def _template(client: Client, found: Object) -> str:
     name = found["metadata"]["name"]
     kind = found["spec"]["crd"]["spec"]["names"]["kind"]
     if not status.get("created") or not client.serves(CONSTRAINT_API, kind):
-        return f"its kind {kind} is not served"
+        return f"the API server does not serve its kind {kind}"
     if not client.find(ADMISSION_API, "ValidatingAdmissionPolicy", f"gatekeeper-{name}"):
         return "its ValidatingAdmissionPolicy does not exist"
     return _type_warnings(client, name)
 
 
 def _constraint(client: Client, found: Object) -> str:
-    """Enforced by every pod of Gatekeeper, and bound to the policy of its template in the API server."""
+    """Whether every Gatekeeper pod enforces a constraint, and the API server has its binding."""
     pods = found.get("status", {}).get("byPod") or []
     errors = [error["message"] for pod in pods for error in pod.get("errors") or []]
     if errors or not pods or not all(pod.get("enforced") for pod in pods):
-        return "; ".join(errors) or "no pod of Gatekeeper enforces it"
+        return "; ".join(errors) or "no Gatekeeper pod enforces the constraint"
     name = f"gatekeeper-{found['kind'].lower()}-{found['metadata']['name']}"
     if found["spec"].get("enforcementAction") == "dryrun" or client.find(ADMISSION_API, BINDING, name):
         return ""
@@ -94,7 +97,7 @@ def _constraint(client: Client, found: Object) -> str:
 def _type_warnings(client: Client, name: str) -> str:
     policy = client.get(ADMISSION_API, "ValidatingAdmissionPolicy", f"gatekeeper-{name}")
     checked = policy.get("status", {}).get("typeChecking", {}).get("expressionWarnings", ())
-    return "; ".join(f"{each['fieldRef']}: {each['warning']}" for each in checked)
+    return "; ".join(f"{warning['fieldRef']}: {warning['warning']}" for warning in checked)
 
 
 CHECKS: dict[str, Callable[[Client, Object], str]] = {
@@ -104,4 +107,4 @@ CHECKS: dict[str, Callable[[Client, Object], str]] = {
     "NodePool": _condition("Ready"),
     "NodeOverlay": _condition("Ready"),
 }
-"""What is wrong with an object, empty where nothing is, by kind: what Argo CD's health checks ask, and more."""
+"""Health check by kind; a check returns why an object is not healthy, or an empty text."""

@@ -1,4 +1,4 @@
-"""What the simulated provider offers, and what its nodes keep for themselves: from the catalog and the model."""
+"""Instance types of the simulated cloud provider, and DaemonSets that reserve resources on its nodes."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ RESERVE_NAMESPACE = "kube-system"
 
 OVERHEAD_CPU_MILLI = 100
 OVERHEAD_MEMORY_BYTES = 10 * MIB
-"""What the simulated provider takes off each node, whatever its size.
+"""Overhead that the simulated provider subtracts from the capacity of every node.
 
 Source: sigs.k8s.io/karpenter v1.14.1 kwok/cloudprovider/helpers.go
 """
 USD_PER_VCPU_HOUR = 0.05
-"""The price of a type whose price nobody published: only the order of prices counts."""
+"""Assumed price for instance types without a published price; only the order of prices matters."""
 _GATE: Amounts = {CPU: LAYOUT_GATE_CPU_MILLI, MEMORY: LAYOUT_GATE_MEMORY_MIB * MIB}
-"""What the layout gate asks for, the one DaemonSet that is part of a cluster's tree."""
+"""Requests of the layout gate, the only DaemonSet in gpuc's output."""
 _PRICE_SHARE = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
 
 
 def instance_types(cluster: Cluster) -> list[Body]:
-    """Every type that a pool names, in every zone of the cluster, by every way of purchase."""
-    return [_offered(cluster, instance) for instance in _instances(cluster)]
+    """Every instance type of every pool, in every zone of the cluster and with every capacity type."""
+    return [_instance_type(cluster, instance) for instance in _instances(cluster)]
 
 
 def reserves(cluster: Cluster) -> Iterator[Body]:
-    """A DaemonSet per pool and type whose nodes leave less to tenants than other pools' nodes of that type.
+    """A DaemonSet for each pool and instance type with less allocatable resources than in another pool.
 
-    The provider knows one capacity per type; Karpenter takes off it what DaemonSets ask for, and so comes to what the
-    model says is left. No controller makes their pods: a node says by itself what it has.
+    The provider has one capacity per instance type. Karpenter subtracts the requests of DaemonSets, which results in
+    the model's allocatable resources of the pool. The DaemonSets get no pods: simulated nodes report their allocatable
+    resources directly.
     """
     for pool in cluster.pools:
         for instance in pool.instances:
@@ -47,51 +48,51 @@ def reserves(cluster: Cluster) -> Iterator[Body]:
 
 
 def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
-    """What a simulated node of a pool has for tenants: the model's `left`, and no piece of what it could advertise."""
+    """Allocatable resources of a simulated node: the model's `left`, and 0 for devices that the pool does not offer."""
     plugins = {name: 0 for name in (GPU, EFA) if name in _capacity(cluster, instance)}
     return plugins | pool.tenant_allocatable(instance)
 
 
 def node_capacity(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
-    """The size of a simulated node, by which limits count: EC2's figures, and what its device plugins advertise."""
+    """Capacity of a simulated node, which counts against the limits of a NodePool."""
     size = {CPU: instance.vcpu * 1000, MEMORY: instance.memory_mib * MIB}
     return node_allocatable(cluster, pool, instance) | size
 
 
 def _reserved(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
-    """What the provider believes to be left on a node of the pool beyond what the model says is."""
-    believed, left = _believed(cluster, instance), _left(pool, instance)
-    return {name: believed[name] - left[name] for name in believed if believed[name] > left[name]}
+    """The difference between the provider's and the model's allocatable resources on a node of the pool."""
+    largest, left = _largest_allocatable(cluster, instance), _left(pool, instance)
+    return {name: largest[name] - left[name] for name in largest if largest[name] > left[name]}
 
 
 def _left(pool: Pool, instance: InstanceType) -> Amounts:
-    """What a node leaves to tenants, and what Karpenter takes off by itself: huge pages, and our own DaemonSet."""
+    """Allocatable resources, plus the parts that Karpenter subtracts itself: huge pages and gpuc's own DaemonSet."""
     left = pool.tenant_allocatable(instance)
     memory_bytes = left[MEMORY] + left.get(HUGEPAGES, 0)
     vector = {CPU: left[CPU], MEMORY: memory_bytes, EPHEMERAL_STORAGE: left[EPHEMERAL_STORAGE]}
     return total([vector, _GATE]) if pool.mig_by_operator else vector
 
 
-def _believed(cluster: Cluster, instance: InstanceType) -> Amounts:
-    """The most that a node of the type leaves in any pool."""
-    found = [_left(pool, instance) for pool in cluster.pools if instance in pool.instances]
-    return {name: max(left[name] for left in found) for name in found[0]}
+def _largest_allocatable(cluster: Cluster, instance: InstanceType) -> Amounts:
+    """The largest allocatable resources of the instance type in any pool."""
+    by_pool = [_left(pool, instance) for pool in cluster.pools if instance in pool.instances]
+    return {name: max(left[name] for left in by_pool) for name in by_pool[0]}
 
 
 def _capacity(cluster: Cluster, instance: InstanceType) -> Amounts:
-    """What the provider is told, so that its allocatable is what the model says is left."""
-    believed = _believed(cluster, instance)
-    believed[CPU] += OVERHEAD_CPU_MILLI
-    believed[MEMORY] += OVERHEAD_MEMORY_BYTES
-    pieces = {GPU: instance.gpu_count, EFA: instance.efa}
-    return believed | {name: count for name, count in pieces.items() if count}
+    """The provider's capacity, which after its overhead results in the largest allocatable resources of any pool."""
+    capacity = _largest_allocatable(cluster, instance)
+    capacity[CPU] += OVERHEAD_CPU_MILLI
+    capacity[MEMORY] += OVERHEAD_MEMORY_BYTES
+    devices = {GPU: instance.gpu_count, EFA: instance.efa}
+    return capacity | {name: count for name, count in devices.items() if count}
 
 
 def _instances(cluster: Cluster) -> list[InstanceType]:
-    return list({each.type: each for pool in cluster.pools for each in pool.instances}.values())
+    return list({instance.type: instance for pool in cluster.pools for instance in pool.instances}.values())
 
 
-def _offered(cluster: Cluster, instance: InstanceType) -> Body:
+def _instance_type(cluster: Cluster, instance: InstanceType) -> Body:
     zones = sorted({*cluster.aws.zones, *(zone for pool in cluster.pools for zone in pool.zones)})
     labels = _labels(cluster, instance)
     return {
@@ -116,7 +117,7 @@ def _offering(instance: InstanceType, labels: dict[str, str]) -> Body:
 
 
 def _labels(cluster: Cluster, instance: InstanceType) -> dict[str, str]:
-    """The labels of the AWS provider that specs and pods may select by."""
+    """Labels of the AWS provider that specs and pods may select."""
     domain = "karpenter.k8s.aws"
     size = instance.type.partition(".")[2]
     labels = {

@@ -1,7 +1,7 @@
-"""Becomes a program that ends with the process that started it: `launch.py PARENT PROGRAM ARGUMENT...`.
+"""Starts a program that ends together with its parent process: `launch.py PARENT PROGRAM ARGUMENT...`.
 
-Run as a script, because what the program must inherit is set in the child and Python's hooks for that are unsafe
-beside threads.
+This is a script, because the setting must be made in the child process, and Python's preexec_fn is not safe with
+threads.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(parent: int, command: list[str]) -> None:
-    """Replaces this process; Linux alone ends it with its parent, elsewhere the next run does."""
+    """Replaces this process by the program. On Linux it ends with its parent, elsewhere the next run ends it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:

@@ -1,4 +1,4 @@
-"""What a simulated node becomes: ready, with what its pool advertises, and free of the taints that agents take away."""
+"""kwok Stages for nodes: they become ready, get the resources of their pool, and lose their startup taints."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _READY = '.status.conditions.[] | select( .type == "Ready" ) | .status'
 
 
 def node_stages(cluster: Cluster) -> Iterator[Body]:
-    """Stages for the nodes of every pool, and for nodes that a scene makes by hand."""
+    """Stages for the nodes of every pool, and for nodes without a pool."""
     for pool in cluster.pools:
         for instance in pool.instances:
             yield _ready(cluster, pool, instance)
         if pool.startup_taints:
-            yield _freed(pool)
+            yield _without_startup_taints(pool)
     unpooled = [matches(_READY, "NotIn", "True"), matches(f'.metadata.labels["{POOL_LABEL}"]', "DoesNotExist")]
     yield stage("node-ready", "Node", {"matchExpressions": unpooled}, {"statusTemplate": _TEMPLATE})
 
 
 def _ready(cluster: Cluster, pool: Pool, instance: InstanceType) -> Body:
-    """The kubelet registers, and the device plugins after it: a layout lowers whole GPUs to those that stay whole."""
+    """A Stage that makes a node ready with the capacity and the allocatable resources of its pool."""
     allocatable = _map("allocatable", node_allocatable(cluster, pool, instance))
     capacity = _map("capacity", node_capacity(cluster, pool, instance))
     selector = {
@@ -42,8 +42,8 @@ def _map(key: str, amounts: Amounts) -> str:
     return f"{key}:\n" + "".join(f'  {name}: "{amount}"\n' for name, amount in texts(amounts).items())
 
 
-def _freed(pool: Pool) -> Body:
-    """The agents that startup taints wait for are there: the MIG manager is done, the network connects pods."""
+def _without_startup_taints(pool: Pool) -> Body:
+    """A Stage that removes the startup taints of a ready node, as the MIG manager and the network agent do."""
     keys = [taint.key for taint in pool.startup_taints]
     selector = {
         "matchLabels": {POOL_LABEL: pool.name},

@@ -1,4 +1,4 @@
-"""What is asked of a control plane, and what becomes of it."""
+"""The request that a test case sends to the control plane, and its outcome."""
 
 from __future__ import annotations
 
@@ -8,60 +8,60 @@ from typing import Literal
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.model.tenant import DEFAULT_REQUEST
 
-Judge = Literal["API server", "policy", "quota", "Kueue", "scheduler", "Karpenter", "job controller"]
-"""Who takes or refuses."""
+Component = Literal["API server", "policy", "quota", "Kueue", "scheduler", "Karpenter", "job controller"]
+"""The part of the control plane that admits or refuses a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a scene's work, or what is expected to."""
+    """The expected or actual outcome of a test case."""
 
     verdict: Literal["complete", "bound", "admitted", "refused", "pending", "preempted", "unanswered"]
-    by: Judge | Literal[""] = ""
-    """Who refused it, or keeps it waiting."""
+    by: Component | Literal[""] = ""
+    """The component that refused the request, or that keeps its pods pending."""
     flavor: str = ""
     pool: str = ""
     instance_types: tuple[str, ...] = ()
-    """Expected: instance types that its nodes may have. Afterwards: those that they have."""
+    """Expected: instance types that the nodes may have. Actual: instance types that the nodes have."""
     nodes: int | None = None
     borrowed: tuple[tuple[str, str], ...] | None = None
-    """Borrowed amount by resource, as Kueue prints it; None where it is not compared."""
-    words: str = ""
-    """Expected: a part of the refusal's words. Afterwards: all of them."""
+    """Borrowed amount by resource, in the format of Kueue's status; None if the amounts are not compared."""
+    message: str = ""
+    """Expected: a part of the component's message. Actual: the complete message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Pods of one kind that start together."""
+    """A number of equal pods that start together."""
 
     pod: Amounts
-    """What one pod asks for; what it leaves out is asked for by the namespace's LimitRange."""
+    """Resource requests of one pod; the LimitRange of the namespace adds the defaults."""
     pods: int = 1
     pool: str = ""
-    """The pool that they select; empty where Kueue may choose."""
+    """The node pool that the pods select; empty if Kueue may choose."""
     one_block: bool = False
-    """Whether all of them have to be in one block of the network."""
+    """Whether all pods must run in one block of the network topology."""
 
     @property
     def asked(self) -> Amounts:
-        """What a pod asks for in the end."""
+        """Resource requests of one pod, with the defaults of the LimitRange."""
         return {**DEFAULT_REQUEST, **self.pod}
 
     @property
     def total(self) -> Amounts:
-        """What Kueue counts."""
+        """Resource requests of all pods, which Kueue counts against quota."""
         return {name: amount * self.pods for name, amount in self.asked.items()}
 
 
-def agrees(expected: Outcome, seen: Outcome) -> bool:
-    """Whether the outcome is the expected one, in every field that the expectation names."""
+def agrees(expected: Outcome, actual: Outcome) -> bool:
+    """Whether the actual outcome has every value that the expected outcome sets."""
     return (
-        seen.verdict == expected.verdict
-        and (not expected.by or seen.by == expected.by)
-        and (not expected.flavor or seen.flavor == expected.flavor)
-        and (not expected.pool or seen.pool == expected.pool)
-        and (not expected.instance_types or set(seen.instance_types) <= set(expected.instance_types))
-        and (expected.nodes is None or seen.nodes == expected.nodes)
-        and (expected.borrowed is None or set(expected.borrowed) == set(seen.borrowed or ()))
-        and expected.words in seen.words
+        actual.verdict == expected.verdict
+        and (not expected.by or actual.by == expected.by)
+        and (not expected.flavor or actual.flavor == expected.flavor)
+        and (not expected.pool or actual.pool == expected.pool)
+        and (not expected.instance_types or set(actual.instance_types) <= set(expected.instance_types))
+        and (expected.nodes is None or actual.nodes == expected.nodes)
+        and (expected.borrowed is None or set(expected.borrowed) == set(actual.borrowed or ()))
+        and expected.message in actual.message
     )

@@ -9,7 +9,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that are free now; all are bound at once, so that none comes twice."""
+    """Different free ports; all of them are bound at the same time to find them."""
     with ExitStack() as bound:
         listeners = [bound.enter_context(socket.socket()) for _ in range(count)]
         for listener in listeners:

@@ -1,4 +1,4 @@
-"""A program of the control plane: started with a log file, waited for, ended with whoever started it."""
+"""Programs of the control plane, which end together with gpuc."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POLL_SECONDS = 0.05
 
 
 class ProgramError(Exception):
-    """A program ended or did not become ready; the text holds the end of its log."""
+    """A program ended or did not become ready; the text contains the end of its log."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Process:
     ready: Callable[[], bool]
 
     def wait_ready(self, timeout_s: float) -> None:
-        """Returns when the program serves.
+        """Waits until the program is ready.
 
         Raises:
-            ProgramError: when it ends first, or takes longer.
+            ProgramError: if the program ends or is not ready in time.
         """
         deadline = time.monotonic() + timeout_s
         while not self.ready():
@@ -42,16 +42,16 @@ class Process:
             time.sleep(POLL_SECONDS)
 
     def require_alive(self) -> None:
-        """Raises: ProgramError when the program has ended."""
+        """Raises: ProgramError if the program has ended."""
         if self.child.poll() is not None:
             raise ProgramError(f"{self.name} ended with code {self.child.returncode}:\n{self.tail()}")
 
     def tail(self, lines: int = 15) -> str:
-        """The end of its log."""
+        """The last lines of the log."""
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
 
     def memory_mib(self) -> int:
-        """Memory that it holds; 0 where the system does not say."""
+        """Resident memory; 0 if the system does not report it."""
         try:
             status = Path(f"/proc/{self.child.pid}/status").read_text(encoding="ascii")
         except OSError:
@@ -62,7 +62,7 @@ class Process:
 def start(
     program: Path, arguments: Iterable[str], log: Path, ready: Callable[[], bool], environment: Mapping[str, str]
 ) -> Process:
-    """Starts a program in a session of its own. It ends with the thread that calls this: call it from the main one."""
+    """Starts a program in its own session. It ends with the calling thread, so call this in the main thread."""
     with log.open("wb") as stream:
         child = subprocess.Popen(
             [sys.executable, "-I", "-S", str(LAUNCH), str(os.getpid()), str(program), *arguments],
@@ -76,7 +76,7 @@ def start(
 
 
 def stop(processes: Iterable[Process]) -> None:
-    """Ends programs, in the order given. Nothing of them is kept, so none is asked to tidy up."""
+    """Kills programs in the given order. Nothing is kept after a run, so programs need no orderly shutdown."""
     for process in processes:
         if process.child.poll() is None:
             os.killpg(process.child.pid, signal.SIGKILL)
@@ -84,7 +84,7 @@ def stop(processes: Iterable[Process]) -> None:
 
 
 def answers(url: str) -> Callable[[], bool]:
-    """A probe: whether a URL answers with code 200, whoever signed its certificate."""
+    """A probe: whether a URL answers with status 200. The certificate is not checked."""
     import ssl
     from urllib.error import URLError
     from urllib.request import urlopen

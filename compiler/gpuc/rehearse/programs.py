@@ -1,4 +1,4 @@
-"""Where the control plane's programs are."""
+"""Finds the programs of the control plane."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ DATA = ("kueue-webhooks.yaml", "kueue-crds", "gatekeeper-crds", "karpenter-crds"
 
 
 class MissingProgramsError(Exception):
-    """Programs are not there; the text says which, and how to get them."""
+    """Programs are missing; the text names them and how to build them."""
 
 
 @dataclass(frozen=True)
 class Programs:
-    """A folder of built programs."""
+    """A folder with built programs."""
 
     folder: Path
 
     def path(self, name: str) -> Path:
-        """The binary of a program."""
+        """The executable of a program."""
         return self.folder / "bin" / name
 
     def data(self, name: str) -> Path:
-        """A file or folder that belongs to a program: its CRDs, its webhooks."""
+        """A file or folder with data of a program: CustomResourceDefinitions, webhook configurations."""
         return self.folder / "data" / name
 
     def missing(self) -> tuple[str, ...]:
-        """Programs and data that are not there."""
+        """Names of missing programs and data."""
         binaries = [name for name in NAMES if not os.access(self.path(name), os.X_OK)]
         return (*binaries, *(name for name in DATA if not self.data(name).exists()))
 
 
 def find_programs() -> Programs:
-    """The programs of GPUC_TOOLS, of the checkout's pins, or else those that were built last.
+    """The programs in GPUC_TOOLS, else those of the checkout's versions, else the newest ones in the cache.
 
     Raises:
-        MissingProgramsError: when the folder lacks any.
+        MissingProgramsError: if a program is missing.
     """
     programs = Programs(_folder())
     if missing := programs.missing():
@@ -71,7 +71,7 @@ def _folder() -> Path:
 
 
 def cache_root() -> Path:
-    """gpuc's folder in the user's cache."""
+    """gpuc's folder in the user's cache folder."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpuc"
 
 
@@ -80,7 +80,7 @@ def _newest(folders: Iterable[Path], otherwise: Path) -> Path:
 
 
 def _of_checkout() -> Path:
-    """The folder that the checkout's build writes to: only it knows the pins and flags that name it."""
+    """The output folder of the checkout's tools/build.py, whose name depends on versions and build flags."""
     from subprocess import run
     from sys import executable
 

@@ -1,4 +1,4 @@
-"""The quota of a rehearsed cluster, and what is held of it."""
+"""Quota of a rehearsed cluster and its usage."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from gpuc.model import Cluster, ClusterQueue, Queue
 
 @dataclass
 class Quota:
-    """All quota of a cluster, and what is held of it."""
+    """All quota of a cluster, with the usage by admitted workloads."""
 
     cluster: Cluster
     usage: dict[tuple[Node, Key], int] = field(default_factory=dict)
 
     def node(self, queue: ClusterQueue) -> Node:
-        """The ClusterQueue in Kueue's forest of quotas."""
+        """The node of a ClusterQueue in Kueue's quota tree."""
         return self.cluster.quota_nodes[queue.name]
 
     def hold(self, queue: str, flavor: str, amounts: Mapping[str, int]) -> None:
-        """Takes quota, as an admitted workload does."""
+        """Adds the usage of an admitted workload."""
         for resource, amount in amounts.items():
             quota.hold(self.cluster.quota_nodes[queue], (flavor, resource), amount, self.usage)
 
     def capacity(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
-        """The most that a ClusterQueue can have while no other queue has anything."""
+        """The maximum for a ClusterQueue if no quota is used."""
         return self.node(queue).capacity((flavor, resource))
 
     def available(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
-        """What it can have now, its own and what it may borrow."""
+        """The available quota of a ClusterQueue, including quota to borrow."""
         return self.node(queue).available((flavor, resource), self.usage)
 
 
 def owner(cluster: Cluster, queue: ClusterQueue) -> Queue:
-    """The queue of the spec that a ClusterQueue is a part of."""
-    return next(found for found in cluster.queues if queue in found.cluster_queues)
+    """The queue of the spec from which a ClusterQueue is generated."""
+    return next(candidate for candidate in cluster.queues if queue in candidate.cluster_queues)

@@ -1,4 +1,4 @@
-"""What became of an object on the server: values that were changed or dropped, fields that were added."""
+"""Differences between an applied object and the stored object: changed and dropped values, defaulted fields."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gpuc.rehearse.client import Object
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One place where what is stored is not what was written."""
+class FieldDifference:
+    """A field whose stored value is not the written value."""
 
     path: str
-    """Below the object: spec.disruption.budgets[0].nodes."""
+    """For example spec.disruption.budgets[0].nodes."""
     kind: str
     """changed, dropped, or defaulted."""
     written: Any = None
@@ -28,31 +28,32 @@ class Difference:
         )
 
 
-def differences(written: Object, stored: Object) -> list[Difference]:
-    """Every value that the server changed or dropped, and every default inside a list of ours.
+def differences(written: Object, stored: Object) -> list[FieldDifference]:
+    """Values that the server changed or dropped, and defaults inside lists that gpuc wrote.
 
-    Defaults elsewhere are no drift: Argo CD compares only what it wrote, but lists of custom kinds as wholes.
+    Defaults outside lists cause no drift: Argo CD compares only the written fields, but complete lists of custom
+    resources.
     """
     return list(_compare("", written, stored, in_list=False))
 
 
-def _compare(path: str, written: Any, stored: Any, in_list: bool) -> Iterator[Difference]:
+def _compare(path: str, written: Any, stored: Any, in_list: bool) -> Iterator[FieldDifference]:
     if isinstance(written, dict) and isinstance(stored, dict):
         yield from _compare_maps(path, written, stored, in_list)
     elif isinstance(written, list) and isinstance(stored, list) and len(written) == len(stored):
-        for index, (mine, theirs) in enumerate(zip(written, stored, strict=True)):
-            yield from _compare(f"{path}[{index}]", mine, theirs, in_list=True)
+        for index, (item, stored_item) in enumerate(zip(written, stored, strict=True)):
+            yield from _compare(f"{path}[{index}]", item, stored_item, in_list=True)
     elif written != stored:
-        yield Difference(path, "changed", written, stored)
+        yield FieldDifference(path, "changed", written, stored)
 
 
-def _compare_maps(path: str, written: Object, stored: Object, in_list: bool) -> Iterator[Difference]:
+def _compare_maps(path: str, written: Object, stored: Object, in_list: bool) -> Iterator[FieldDifference]:
     for key, value in written.items():
         below = f"{path}.{key}" if path else key
         if key in stored:
             yield from _compare(below, value, stored[key], in_list)
         elif value not in ({}, []):
-            yield Difference(below, "dropped", value)
+            yield FieldDifference(below, "dropped", value)
     if in_list:
         for key in stored.keys() - written.keys():
-            yield Difference(f"{path}.{key}", "defaulted", stored=stored[key])
+            yield FieldDifference(f"{path}.{key}", "defaulted", stored=stored[key])

@@ -1,4 +1,4 @@
-"""A rehearsal for people and programs: what was tried, what became of it, and which line of the spec it proves."""
+"""Reports of rehearsals: expected and actual outcome of each test case, with the line of the spec that it covers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from gpuc.diagnostics.report.terminal import Paint, visible
 from gpuc.rehearse import layout
 from gpuc.rehearse.outcome import Outcome
-from gpuc.rehearse.result import Result, Tried, Trouble
+from gpuc.rehearse.result import LocatedResult, Problem, Result
 
 LISTED = 40
-"""Up to so many scenes are listed one by one on a terminal; more are counted by line and family."""
-_WORDS = 120
-_HEADINGS = ("spec", "scene", "as expected", "expected", "seen", "s")
+"""Up to this number, the text report lists every test case; above it, the report counts them by line and suite."""
+_MESSAGE_LENGTH = 120
+_HEADINGS = ("spec", "test case", "as expected", "expected", "actual", "s")
 
 
 def render(form: str, results: Sequence[Result], *, colour: bool = False) -> str:
@@ -28,28 +28,28 @@ def render(form: str, results: Sequence[Result], *, colour: bool = False) -> str
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """An outcome in words: "refused by Kueue: insufficient quota"."""
-    told: str = outcome.verdict
+    """An outcome as text, for example "refused by Kueue: insufficient quota"."""
+    verdict: str = outcome.verdict
     if outcome.by and outcome.verdict in ("refused", "pending"):
-        told += f" by {outcome.by}"
-    where = [
+        verdict += f" by {outcome.by}"
+    details = [
         f"flavor {outcome.flavor}" if outcome.flavor else "",
         f"pool {outcome.pool}" if outcome.pool else "",
         f"{outcome.nodes} nodes" if outcome.nodes is not None else "",
         "/".join(outcome.instance_types),
         ", ".join(f"borrows {amount} {name}" for name, amount in outcome.borrowed or ()),
     ]
-    told = ", ".join([told, *(part for part in where if part)])
-    words = " ".join(outcome.words.split())
-    return f"{told}: {words}" if words else told
+    text = ", ".join([verdict, *(detail for detail in details if detail)])
+    message = " ".join(outcome.message.split())
+    return f"{text}: {message}" if message else text
 
 
-def closing(result: Result) -> str:
+def summary(result: Result) -> str:
     """The result in one line."""
     parts = [
-        f"{len(result.tried)} scenes ({result.distinct} distinct, {result.refusals} refusals)",
-        f"{len(result.tried) - len(result.differing)} as expected, {len(result.differing)} different",
-        f"{result.objects} objects applied, {len(result.troubles)} in trouble",
+        f"{len(result.cases)} test cases ({result.distinct} distinct, {result.refusals} refusals)",
+        f"{len(result.cases) - len(result.failed)} as expected, {len(result.failed)} different",
+        f"{result.objects} objects applied, {len(result.problems)} with problems",
         f"{sum(result.seconds.values()):.1f} s, {result.memory_mib} MiB",
     ]
     return f"{result.cluster}: {'; '.join(parts)}"
@@ -58,64 +58,64 @@ def closing(result: Result) -> str:
 def _text(result: Result, paint: Paint) -> str:
     lines = [paint("1", f"{result.cluster} ({result.file})"), ""]
     lines += layout.columns(_rows(result))
-    for trouble in result.troubles:
-        lines += ["", f"{paint('1', str(trouble.mark))}  {paint('1;31', trouble.kind)}  {visible(trouble.object)}"]
-        lines.append(f"    {visible(trouble.words)}")
-    for each in result.differing:
-        scene = each.played.scene
-        lines += [
-            "",
-            f"{paint('1', str(each.mark))}  {paint('1;31', 'different')}  {scene.family}/{visible(scene.name)}",
-        ]
-        lines.append(f"    expected  {visible(outcome_text(scene.expected))}")
-        lines.append(f"    seen      {visible(outcome_text(each.played.seen))}")
+    for problem in result.problems:
+        lines += ["", f"{paint('1', str(problem.mark))}  {paint('1;31', problem.kind)}  {visible(problem.object)}"]
+        lines.append(f"    {visible(problem.message)}")
+    for located in result.failed:
+        case = located.result.case
+        place = paint("1", str(located.mark))
+        lines += ["", f"{place}  {paint('1;31', 'different')}  {case.suite}/{visible(case.name)}"]
+        lines.append(f"    expected  {visible(outcome_text(case.expected))}")
+        lines.append(f"    actual    {visible(outcome_text(located.result.actual))}")
     lines += layout.sections(_sections(result), "{}:", "  - ")
     steps = ", ".join(f"{name} {taken:.1f} s" for name, taken in result.seconds.items())
     good = paint("1;32", "good") if result.is_good else paint("1;31", "not good")
-    return "\n".join([*lines, "", steps, f"{closing(result)}: {good}", ""])
+    return "\n".join([*lines, "", steps, f"{summary(result)}: {good}", ""])
 
 
 def _rows(result: Result) -> Iterator[tuple[str, ...]]:
-    """Scenes one by one where they are few, else by line and family; the heading comes first."""
-    if len(result.tried) <= LISTED:
-        yield ("proves", "scene", "ends", "s")
-        for each in result.tried:
-            scene, seen = each.played.scene, outcome_text(each.played.seen)
-            mark = f"{each.mark.file}:{each.mark.line}"
-            yield mark, f"{scene.family}/{scene.name}", layout.shortened(seen, _WORDS), f"{each.played.seconds:.1f}"
+    """The heading, then a row for each test case, or for each line and suite if there are many test cases."""
+    if len(result.cases) <= LISTED:
+        yield ("spec", "test case", "outcome", "s")
+        for located in result.cases:
+            case, actual = located.result.case, outcome_text(located.result.actual)
+            place = f"{located.mark.file}:{located.mark.line}"
+            outcome = layout.shortened(actual, _MESSAGE_LENGTH)
+            yield place, f"{case.suite}/{case.name}", outcome, f"{located.result.seconds:.1f}"
         return
-    yield ("proves", "family", "scenes", "refusals", "as expected", "s")
-    for (file, line, family), group in groupby(result.tried, _place):
-        scenes = list(group)
-        good = sum(each.played.agrees for each in scenes)
-        refusals = sum(each.played.scene.is_refusal for each in scenes)
-        longest = max(each.played.seconds for each in scenes)
-        yield f"{file}:{line}", family, str(len(scenes)), str(refusals), str(good), f"{longest:.1f}"
+    yield ("spec", "suite", "cases", "refusals", "as expected", "s")
+    for (file, line, suite), group in groupby(result.cases, _line_and_suite):
+        results = [located.result for located in group]
+        passed = sum(found.passed for found in results)
+        refusals = sum(found.case.is_refusal for found in results)
+        longest = max(found.seconds for found in results)
+        yield f"{file}:{line}", suite, str(len(results)), str(refusals), str(passed), f"{longest:.1f}"
 
 
-def _place(each: Tried) -> tuple[str, int, str]:
-    return each.mark.file, each.mark.line, each.played.scene.family
+def _line_and_suite(located: LocatedResult) -> tuple[str, int, str]:
+    return located.mark.file, located.mark.line, located.result.case.suite
 
 
 def _markdown(result: Result) -> str:
-    lines = [f"## Rehearsal of {result.cluster}", "", closing(result), ""]
-    if result.troubles:
-        rows = ((str(trouble.mark), trouble.kind, trouble.object, trouble.words) for trouble in result.troubles)
-        lines += [*layout.table(("spec", "trouble", "object", "words"), rows), ""]
-    lines += layout.table(_HEADINGS, _scene_rows(result), last="---:")
+    lines = [f"## Rehearsal of {result.cluster}", "", summary(result), ""]
+    if result.problems:
+        rows = ((str(problem.mark), problem.kind, problem.object, problem.message) for problem in result.problems)
+        lines += [*layout.table(("spec", "problem", "object", "message"), rows), ""]
+    lines += layout.table(_HEADINGS, _case_rows(result), last="---:")
     return "\n".join([*lines, *layout.sections(_sections(result), "### {}\n", "- "), ""])
 
 
 def _sections(result: Result) -> layout.Sections:
-    return ("Substituted", result.substitutions), ("Could not be judged", result.unjudged)
+    return ("Simulated or replaced", result.substitutions), ("Not tested", result.not_tested)
 
 
-def _scene_rows(result: Result) -> Iterator[tuple[str, ...]]:
-    for each in result.tried:
-        scene, played = each.played.scene, each.played
-        expected, seen = outcome_text(scene.expected), layout.shortened(outcome_text(played.seen), _WORDS)
-        name, good = f"{scene.family}/{scene.name}", "yes" if played.agrees else "**no**"
-        yield f"{each.mark.file}:{each.mark.line}", name, good, expected, seen, f"{played.seconds:.1f}"
+def _case_rows(result: Result) -> Iterator[tuple[str, ...]]:
+    for located in result.cases:
+        found, case = located.result, located.result.case
+        expected = outcome_text(case.expected)
+        actual = layout.shortened(outcome_text(found.actual), _MESSAGE_LENGTH)
+        name, passed = f"{case.suite}/{case.name}", "yes" if found.passed else "**no**"
+        yield f"{located.mark.file}:{located.mark.line}", name, passed, expected, actual, f"{found.seconds:.1f}"
 
 
 def _document(result: Result) -> dict[str, Any]:
@@ -125,38 +125,37 @@ def _document(result: Result) -> dict[str, Any]:
         "good": result.is_good,
         "objects": result.objects,
         "counts": {
-            "scenes": len(result.tried),
+            "cases": len(result.cases),
             "distinct": result.distinct,
             "refusals": result.refusals,
-            "different": len(result.differing),
-            "troubles": len(result.troubles),
+            "different": len(result.failed),
+            "problems": len(result.problems),
         },
         "seconds": {name: round(taken, 2) for name, taken in result.seconds.items()},
         "memory_mib": result.memory_mib,
-        "troubles": [_trouble(each) for each in result.troubles],
-        "scenes": [_scene(each) for each in result.tried],
+        "problems": [_problem(problem) for problem in result.problems],
+        "cases": [_case(located) for located in result.cases],
         "substitutions": list(result.substitutions),
-        "unjudged": list(result.unjudged),
+        "not_tested": list(result.not_tested),
     }
 
 
-def _trouble(trouble: Trouble) -> dict[str, Any]:
-    return {"kind": trouble.kind, **asdict(trouble.mark), "object": trouble.object, "words": trouble.words}
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {"kind": problem.kind, **asdict(problem.mark), "object": problem.object, "message": problem.message}
 
 
-def _scene(each: Tried) -> dict[str, Any]:
-    scene = each.played.scene
+def _case(located: LocatedResult) -> dict[str, Any]:
+    case = located.result.case
     return {
-        "family": scene.family,
-        "name": scene.name,
-        **asdict(each.mark),
-        "path": list(scene.origin),
-        "queue": scene.queue,
-        "pool": scene.pool,
-        "request": scene.request,
-        "labels": list(scene.labels),
-        "agrees": each.played.agrees,
-        "expected": asdict(scene.expected),
-        "seen": asdict(each.played.seen),
-        "seconds": round(each.played.seconds, 2),
+        "suite": case.suite,
+        "name": case.name,
+        **asdict(located.mark),
+        "path": list(case.origin),
+        "queue": case.queue,
+        "pool": case.pool,
+        "request": case.request,
+        "passed": located.result.passed,
+        "expected": asdict(case.expected),
+        "actual": asdict(located.result.actual),
+        "seconds": round(located.result.seconds, 2),
     }

@@ -1,4 +1,4 @@
-"""What a rehearsal of one spec showed, each part at the line of the spec that it proves."""
+"""The result of a rehearsal of one spec: every test case and every problem has its line of the spec."""
 
 from __future__ import annotations
 
@@ -8,89 +8,91 @@ from pathlib import Path
 from typing import Literal
 
 from gpuc.diagnostics.finding import Mark
+from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.apply import Applied
-from gpuc.rehearse.play import Played
+from gpuc.rehearse.apply import ApplyResult
+from gpuc.rehearse.runner import CaseResult
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """An object that the control plane did not take as it was written."""
+class Problem:
+    """An object that was refused, that is not healthy, or that the control plane changes."""
 
-    kind: Literal["refused", "sick", "restless", "differs"]
-    """Not taken, not healthy, changed by a second apply, or stored as something else."""
+    kind: Literal["refused", "unhealthy", "unstable", "differs"]
+    """refused by the API server; not healthy in time; changed by a second apply; stored with other values."""
     mark: Mark
     object: str
     """Kind, namespace and name."""
-    words: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """A scene that was played, and its place."""
+class LocatedResult:
+    """The result of a test case, with the place in the spec that the test case covers."""
 
     mark: Mark
-    played: Played
+    result: CaseResult
 
 
 @dataclass(frozen=True)
 class Result:
-    """A whole rehearsal."""
+    """The result of a rehearsal."""
 
     cluster: str
     file: str
     objects: int
-    """How many were applied."""
-    troubles: tuple[Trouble, ...]
-    tried: tuple[Tried, ...]
+    """Number of applied objects."""
+    problems: tuple[Problem, ...]
+    cases: tuple[LocatedResult, ...]
     substitutions: tuple[str, ...]
-    """What stood for something else, one sentence each."""
-    unjudged: tuple[str, ...]
-    """What no scene can say, one sentence each."""
+    """What was simulated or replaced, one sentence per entry."""
+    not_tested: tuple[str, ...]
+    """What no test case can check, one sentence per entry."""
     seconds: Mapping[str, float]
-    """By step, in the order of the run."""
+    """Duration by step, in the order of the run."""
     memory_mib: int
-    """What the programs held at the end."""
+    """Resident memory of all programs at the end."""
     kubeconfig: Path
 
     @property
-    def differing(self) -> tuple[Tried, ...]:
-        """Scenes that did not end as the model expects."""
-        return tuple(each for each in self.tried if not each.played.agrees)
+    def failed(self) -> tuple[LocatedResult, ...]:
+        """Test cases whose outcome is not the expected one."""
+        return tuple(located for located in self.cases if not located.result.passed)
 
     @property
     def is_good(self) -> bool:
-        return not self.troubles and not self.differing
+        return not self.problems and not self.failed
 
     @property
     def refusals(self) -> int:
-        """Scenes whose expectation is that somebody says no."""
-        return sum(each.played.scene.is_refusal for each in self.tried)
+        """Number of test cases that expect a refusal."""
+        return sum(located.result.case.is_refusal for located in self.cases)
 
     @property
     def distinct(self) -> int:
-        """Scenes that differ in family, queue, pool or request."""
-        scenes = (each.played.scene for each in self.tried)
-        return len({(scene.family, scene.queue, scene.pool, scene.request or scene.name) for scene in scenes})
+        """Number of test cases that differ in suite, queue, pool or request."""
+        cases = (located.result.case for located in self.cases)
+        return len({(case.suite, case.queue, case.pool, case.request or case.name) for case in cases})
 
 
-def troubles(spec: CompiledSpec, applied: Applied) -> tuple[Trouble, ...]:
-    """Everything that applying the tree showed, in the order of the spec's lines."""
-    found = [
-        Trouble("refused", spec.source.locate(e.manifest.origin), str(e.manifest), str(e.error))
-        for e in applied.refusals
+def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ...]:
+    """All problems of applying the objects, in the order of the spec's lines."""
+
+    def problem(
+        kind: Literal["refused", "unhealthy", "unstable", "differs"], manifest: Manifest, message: str
+    ) -> Problem:
+        return Problem(kind, spec.source.locate(manifest.origin), str(manifest), message)
+
+    problems = [
+        *(problem("refused", refusal.manifest, str(refusal.error)) for refusal in applied.refusals),
+        *(problem("unhealthy", unhealthy.manifest, unhealthy.message) for unhealthy in applied.unhealthy),
+        *(problem("unstable", manifest, "a second apply changed the object") for manifest in applied.unstable),
+        *(problem("differs", manifest, str(difference)) for manifest, difference in applied.differences),
     ]
-    found += [Trouble("sick", spec.source.locate(e.manifest.origin), str(e.manifest), e.message) for e in applied.sick]
-    words = "the second apply changed it"
-    found += [Trouble("restless", spec.source.locate(e.origin), str(e), words) for e in applied.restless]
-    found += [
-        Trouble("differs", spec.source.locate(manifest.origin), str(manifest), str(difference))
-        for manifest, difference in applied.differences
-    ]
-    return tuple(sorted(found, key=lambda each: (each.mark.file, each.mark.line, each.object)))
+    return tuple(sorted(problems, key=lambda problem: (problem.mark.file, problem.mark.line, problem.object)))
 
 
-def tried(spec: CompiledSpec, played: list[Played]) -> tuple[Tried, ...]:
-    """Scenes in the order of the spec's lines."""
-    found = [Tried(spec.source.locate(each.scene.origin), each) for each in played]
-    return tuple(sorted(found, key=lambda each: (each.mark.file, each.mark.line, each.played.scene.family)))
+def locate_results(spec: CompiledSpec, results: list[CaseResult]) -> tuple[LocatedResult, ...]:
+    """Results of test cases in the order of the spec's lines."""
+    located = [LocatedResult(spec.source.locate(result.case.origin), result) for result in results]
+    return tuple(sorted(located, key=lambda found: (found.mark.file, found.mark.line, found.result.case.suite)))

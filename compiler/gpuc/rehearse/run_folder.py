@@ -1,4 +1,4 @@
-"""The folder of one run: its files, and the programs that belong to it, so that the next run can end what it left."""
+"""The folder of a run, with the ids of its processes, so that the next run can clean up after a killed run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _PIDS = "pids"
 
 @contextmanager
 def run_folder(runs: Path) -> Iterator[Path]:
-    """A new folder below `runs`, locked as long as it is used and gone afterwards; left-overs of others go first."""
+    """A new, locked folder below `runs`, which is removed at the end. Folders of killed runs are removed first."""
     runs.mkdir(parents=True, exist_ok=True)
-    for left in sorted(runs.iterdir()):
-        _remove_if_left(left)
+    for other in sorted(runs.iterdir()):
+        _remove_if_abandoned(other)
     folder = Path(tempfile.mkdtemp(dir=runs))
     with (folder / _LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -31,13 +31,13 @@ def run_folder(runs: Path) -> Iterator[Path]:
 
 
 def remember(folder: Path, pid: int) -> None:
-    """Notes a program of the run: the leader of its own process group."""
+    """Records a program of the run, which must be the leader of its process group."""
     with (folder / _PIDS).open("a", encoding="ascii") as pids:
-        pids.write(f"{pid} {_birth(pid)}\n")
+        pids.write(f"{pid} {_start_time(pid)}\n")
 
 
-def _remove_if_left(folder: Path) -> None:
-    """Ends and removes a run whose owner is gone: the lock of a living one cannot be had."""
+def _remove_if_abandoned(folder: Path) -> None:
+    """Kills the programs of a run and removes its folder if its owner is gone, which means that its lock is free."""
     try:
         with (folder / _LOCK).open("r") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,28 +47,28 @@ def _remove_if_left(folder: Path) -> None:
         return
     except OSError:
         with suppress(OSError):
-            folder.rmdir()  # made by a run that was killed before it had a lock; one that has files is a living one
+            folder.rmdir()  # an empty folder of a run that was killed before it created its lock
 
 
 def _end_programs(folder: Path) -> None:
     with suppress(FileNotFoundError):
         for line in (folder / _PIDS).read_text(encoding="ascii").splitlines():
-            pid, _, birth = line.partition(" ")
-            if birth and birth == _birth(int(pid)):
+            pid, _, start_time = line.partition(" ")
+            if start_time and start_time == _start_time(int(pid)):
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(int(pid), signal.SIGKILL)
 
 
-def _birth(pid: int) -> str:
-    """When a process started, which tells it from a later one of the same number; empty where there is none."""
+def _start_time(pid: int) -> str:
+    """The start time of a process, which distinguishes processes with the same id; empty if it does not exist."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
-        return "" if Path("/proc/self").exists() else _birth_by_ps(pid)
+        return "" if Path("/proc/self").exists() else _start_time_from_ps(pid)
     return fields.rpartition(")")[2].split()[19]
 
 
-def _birth_by_ps(pid: int) -> str:
+def _start_time_from_ps(pid: int) -> str:
     from subprocess import run
 
     return run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout.strip()

@@ -1,4 +1,4 @@
-"""What runs from its start to the end of a `with` block."""
+"""A base class for context managers that start programs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Self
 
 
 class Started(ABC):
-    """A context manager that ends all that it began, the latest first, also where its start fails half-way."""
+    """A context manager that stops everything in reverse order, even if its start fails."""
 
     @abstractmethod
     def start(self, stack: ExitStack) -> None:
-        """Starts everything; what has to be ended goes on the stack as soon as it runs."""
+        """Starts everything, and registers each cleanup on the stack right after the start."""
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:

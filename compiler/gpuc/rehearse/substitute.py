@@ -1,4 +1,4 @@
-"""What a rehearsal puts in the place of what only AWS has, each with the words of the report."""
+"""Replacements for the parts of a cluster that only exist on AWS, and the sentences about them in the report."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ RESERVED_GATE = "ReservedCapacity"
 
 
 def settings(spec: CompiledSpec, definitions: Definitions) -> Settings:
-    """What the control plane of a spec is started with: the emitted configuration, and a provider of our own facts."""
+    """The settings of a control plane: the emitted configuration of controllers, and the simulated cloud provider."""
     return Settings(
         crds=definitions.crds,
         kueue_configuration=_kueue_configuration(spec.values("kueue")),
         instance_types=instance_types(spec.cluster),
         karpenter_gates=_gates(spec.values("karpenter")),
         node_stages=tuple(node_stages(spec.cluster)),
-        judged=judged(spec.synced),
+        policy_resources=policy_resources(spec.synced),
     )
 
 
-def judged(synced: Iterable[Manifest]) -> tuple[tuple[str, str], ...]:
-    """API group and resource of every kind that a constraint matches, or that is expanded to one."""
-    found = set()
-    for each in synced:
-        if each.api.startswith("constraints.gatekeeper.sh/"):
-            entries = each.body["spec"]["match"]["kinds"]
-            found |= {(group, kind) for entry in entries for group in entry["apiGroups"] for kind in entry["kinds"]}
-        elif each.kind == "ExpansionTemplate":
-            entries = each.body["spec"]["applyTo"]
-            found |= {(group, kind) for entry in entries for group in entry["groups"] for kind in entry["kinds"]}
-    return tuple((group, _plural(kind)) for group, kind in sorted(found))
+def policy_resources(synced: Iterable[Manifest]) -> tuple[tuple[str, str], ...]:
+    """(API group, resource) of every kind that a constraint or an ExpansionTemplate matches."""
+    kinds = set()
+    for manifest in synced:
+        if manifest.api.startswith("constraints.gatekeeper.sh/"):
+            entries = manifest.body["spec"]["match"]["kinds"]
+            kinds |= {(group, kind) for entry in entries for group in entry["apiGroups"] for kind in entry["kinds"]}
+        elif manifest.kind == "ExpansionTemplate":
+            entries = manifest.body["spec"]["applyTo"]
+            kinds |= {(group, kind) for entry in entries for group in entry["groups"] for kind in entry["kinds"]}
+    return tuple((group, _plural(kind)) for group, kind in sorted(kinds))
 
 
-def rehearsed(manifest: Manifest) -> Object:
-    """The document of a manifest as the rehearsal applies it: a NodePool starts nodes of the simulated class."""
+def simulated_document(manifest: Manifest) -> Object:
+    """The object as the rehearsal applies it: a NodePool references the node class of the simulated provider."""
     document = manifest.document()
     if manifest.kind == "NodePool":
         document = deepcopy(document)
@@ -59,8 +59,8 @@ def rehearsed(manifest: Manifest) -> Object:
     return document
 
 
-def stand_ins(cluster: Cluster) -> list[Object]:
-    """Objects that stand for what the rehearsal lacks: node classes, and what nodes keep for themselves."""
+def replacement_objects(cluster: Cluster) -> list[Object]:
+    """Objects of the simulated provider: node classes, and DaemonSets that reserve resources of nodes."""
     classes = [
         {"apiVersion": f"{SIMULATED_GROUP}/v1alpha1", "kind": SIMULATED_CLASS, "metadata": {"name": pool.name}}
         for pool in cluster.pools
@@ -69,36 +69,39 @@ def stand_ins(cluster: Cluster) -> list[Object]:
 
 
 def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
-    """What was put in the place of something else, one sentence each."""
-    said = [
-        f"nodeClassRef of every NodePool names a {SIMULATED_CLASS}: EC2NodeClasses are applied and read by nobody.",
-        "Instance types, prices and zones are those of gpuc's catalog; nodes are simulated and run nothing.",
-        "Nodes and instance types have what the compiler predicts that a node leaves to tenants: no kubelet and no "
-        "agent takes its share, and DaemonSets start no pods.",
-        "Webhooks are reached by Services of type ExternalName; Kueue's visibility server is off.",
-        "Kueue gives no work another node for a lost one: simulated nodes do not have the name of their host.",
-        "Gatekeeper's webhook, and so its policies in the API server, are asked about kinds that a constraint names.",
-        "Applications, the AppProject and monitoring objects are applied and read by nobody.",
+    """What was simulated or replaced, one sentence per entry."""
+    sentences = [
+        f"The nodeClassRef of every NodePool references a {SIMULATED_CLASS}. EC2NodeClasses are applied, but no "
+        "controller reads them.",
+        "Instance types, prices and zones come from gpuc's catalog. Nodes are simulated and run no containers.",
+        "Allocatable resources of nodes are those that the compiler predicts. No kubelet and no agent uses resources. "
+        "DaemonSets start no pods.",
+        "The API server calls webhooks through Services of type ExternalName. Kueue's visibility server is disabled.",
+        "Kueue's replacement of failed nodes is disabled: simulated nodes do not have the name of their host.",
+        "Gatekeeper's webhook only receives the kinds that a constraint matches.",
+        "Applications, the AppProject and monitoring objects are applied, but no controller reads them.",
     ]
     if _gates(spec.values("karpenter")) != _installed_gates(spec.values("karpenter")):
-        said.append(
-            f"Karpenter's gate {RESERVED_GATE} is off: the simulated provider has no reservations, so offerings of "
-            "the capacity type reserved never run out."
+        sentences.append(
+            f"Karpenter's feature gate {RESERVED_GATE} is off: the simulated provider has no capacity reservations, so "
+            "offerings with capacity type reserved are unlimited."
         )
     if spec.staying:
-        said.append(f"What leaves is played as though it stayed: {', '.join(spec.staying)}.")
+        sentences.append(f"Objects that are marked as leaving are tested as if they stayed: {', '.join(spec.staying)}.")
     if any(pool.startup_taints for pool in spec.cluster.pools):
-        said.append("Startup taints go as soon as a node is ready: the agents that take them away are not there.")
-    if definitions.structural:
-        said.append(
-            f"{', '.join(definitions.structural)} are made from gpuc's own tables, without upstream's rules and "
-            "defaults: --crds DIR installs upstream's own."
+        sentences.append(
+            "Startup taints are removed as soon as a node is ready: the agents that remove them do not run."
         )
-    return said
+    if definitions.structural:
+        sentences.append(
+            "These CustomResourceDefinitions come from gpuc's schema tables, without upstream's CEL rules and "
+            f"defaults; --crds DIR installs upstream's own: {', '.join(definitions.structural)}."
+        )
+    return sentences
 
 
 def _plural(kind: str) -> str:
-    """Of the kinds that policies judge; the API server's webhooks go by resource, constraints by kind."""
+    """The resource of a kind that policies check: webhooks match resources, constraints match kinds."""
     name = kind.lower()
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
@@ -108,9 +111,9 @@ def _gates(values: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def _installed_gates(values: Mapping[str, Any]) -> dict[str, bool]:
-    """Names of gates as the controller spells them; its chart has reserved capacity on."""
+    """Feature gates by the controller's names; the chart enables reserved capacity by default."""
     written = values["settings"].get("featureGates", {})
-    return {RESERVED_GATE: True} | {name[0].upper() + name[1:]: bool(on) for name, on in written.items()}
+    return {RESERVED_GATE: True} | {name[0].upper() + name[1:]: bool(enabled) for name, enabled in written.items()}
 
 
 def _kueue_configuration(values: Mapping[str, Any]) -> Body:

@@ -1,4 +1,4 @@
-"""The order in which Argo CD applies a cluster's tree, read from the emitted Applications."""
+"""The order in which Argo CD applies a cluster's objects, from the sync waves of the emitted Applications."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpuc.rehearse.client import Object
 
 APPLICATIONS = "/apps/"
 _EARLY_KINDS = ("Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "ConfigMap")
-"""Of one wave these come first, in Argo CD's own order of kinds."""
+"""Kinds that come first in a wave, in Argo CD's order."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Objects that are applied together; Argo CD goes on when all of them are healthy."""
+    """Objects of one wave. Argo CD starts the next wave when all of them are healthy."""
 
     application: str
     wave: int
@@ -25,49 +25,50 @@ class Step:
 
 
 def steps(synced: Iterable[Manifest]) -> list[Step]:
-    """Every object once: Applications by their wave, each followed by what it syncs by the waves inside.
+    """Applications in the order of their waves, with the objects that they sync in the order of the inner waves.
 
     Raises:
-        ValueError: when an object lies in a folder that no Application syncs, or two do.
+        ValueError: if no Application or more than one Application syncs an object.
     """
     objects = tuple(synced)
-    entries = [each for each in objects if APPLICATIONS in each.file]
+    applications = [manifest for manifest in objects if APPLICATIONS in manifest.file]
     found: list[Step] = []
-    for entry in sorted(entries, key=_wave):
-        found.append(Step(entry.name, _wave(entry), (entry,)))
-        content = sorted((each for each in objects if _syncs(entry, each)), key=_rank)
-        found += [Step(entry.name, wave, tuple(group)) for wave, group in groupby(content, _wave)]
-    _require_each_once(objects, found)
+    for application in sorted(applications, key=_wave):
+        found.append(Step(application.name, _wave(application), (application,)))
+        content = sorted((manifest for manifest in objects if _syncs(application, manifest)), key=_rank)
+        found += [Step(application.name, wave, tuple(group)) for wave, group in groupby(content, _wave)]
+    _require_exactly_once(objects, found)
     return found
 
 
 def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
-    """Namespaces of Applications: those that Argo CD makes with their labels, and those that others must have made."""
+    """Namespaces of Applications and their destinations, with the labels that Argo CD sets."""
     labels: dict[str, dict[str, str]] = {}
-    for entry in synced:
-        if entry.kind == "Application":
-            given = entry.body["spec"]["syncPolicy"].get("managedNamespaceMetadata", {}).get("labels", {})
-            labels.setdefault(entry.body["spec"]["destination"]["namespace"], {}).update(given)
-            labels.setdefault(entry.namespace, {})
-    for name, given in sorted(labels.items()):
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": given}}
+    for manifest in synced:
+        if manifest.kind == "Application":
+            spec = manifest.body["spec"]
+            managed = spec["syncPolicy"].get("managedNamespaceMetadata", {}).get("labels", {})
+            labels.setdefault(spec["destination"]["namespace"], {}).update(managed)
+            labels.setdefault(manifest.namespace, {})
+    for name, managed in sorted(labels.items()):
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": managed}}
 
 
-def _require_each_once(objects: tuple[Manifest, ...], found: list[Step]) -> None:
-    applied = [id(each) for step in found for each in step.manifests]
-    lost = sorted({each.file for each in objects if id(each) not in applied})
-    if lost:
-        raise ValueError(f"no Application syncs {', '.join(lost)}")
+def _require_exactly_once(objects: tuple[Manifest, ...], found: list[Step]) -> None:
+    applied = [id(manifest) for step in found for manifest in step.manifests]
+    missing = sorted({manifest.file for manifest in objects if id(manifest) not in applied})
+    if missing:
+        raise ValueError(f"no Application syncs {', '.join(missing)}")
     if len(applied) != len(set(applied)):
         raise ValueError("two Applications sync the same object")
 
 
-def _syncs(entry: Manifest, each: Manifest) -> bool:
-    """Whether an Application syncs the folder that an object lies in."""
-    spec = entry.body.get("spec", {})
+def _syncs(application: Manifest, manifest: Manifest) -> bool:
+    """Whether an Application syncs the folder of an object."""
+    spec = application.body.get("spec", {})
     sources = [spec["source"]] if "source" in spec else spec.get("sources", [])
-    for source in sources if entry.kind == "Application" else ():
-        folder, path = each.file.rpartition("/")[0], source.get("path", "")
+    for source in sources if application.kind == "Application" else ():
+        folder, path = manifest.file.rpartition("/")[0], source.get("path", "")
         deep = source.get("directory", {}).get("recurse", False)
         if path and (folder == path or (deep and folder.startswith(f"{path}/"))):
             return True

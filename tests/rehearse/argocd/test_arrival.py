@@ -8,7 +8,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.rehearse.argocd.arrival import Key, delta, has_arrived, key_of
 from gpuc.rehearse.argocd.spec_edit import SpecFile
-from gpuc.rehearse.substitute import rehearsed
+from gpuc.rehearse.substitute import simulated_document
 from tests.conftest import ROOT
 
 PROD = "specs/prod-use1.yaml"
@@ -44,7 +44,7 @@ def test_a_bigger_pool_changes_its_node_pool_and_says_which_fields(fleet: Any) -
 
 def test_an_object_has_arrived_when_the_server_has_it_as_the_rehearsal_writes_it() -> None:
     pool = next(found for found in compiled_spec(ROOT, PROD).synced if key_of(found) == POOL)
-    live = rehearsed(pool)
+    live = simulated_document(pool)
     live["metadata"]["uid"] = "1"
     live["status"] = {"conditions": []}
     assert has_arrived(Server(live), pool)  # type: ignore[arg-type]

@@ -96,7 +96,7 @@ class Cluster:
     def apply(self, document: dict[str, Any]) -> None:
         self.done.append(("apply", document["kind"], document["metadata"]["name"]))
 
-    def release(self, document: dict[str, Any]) -> None:
+    def remove_finalizers(self, document: dict[str, Any]) -> None:
         self.done.append(("release", document["metadata"]["name"]))
 
     def delete(self, api: str, kind: str, name: str) -> None:

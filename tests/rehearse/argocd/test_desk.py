@@ -18,7 +18,7 @@ from gpuc.rehearse.argocd.spec_edit import SpecFile
 from gpuc.rehearse.argocd.timeline import State
 from gpuc.rehearse.argocd.watch import Watch
 from gpuc.rehearse.client import ApiError
-from gpuc.rehearse.substitute import rehearsed
+from gpuc.rehearse.substitute import simulated_document
 
 PROD = "specs/prod-use1.yaml"
 Key = tuple[str, str, str]
@@ -87,7 +87,7 @@ class Argo:
         if text not in self._compiled:
             self._compiled[text] = compiled_spec(self.repository.root, PROD)
         for manifest in self._compiled[text].synced:
-            wanted[manifest.kind, manifest.namespace, manifest.name] = rehearsed(manifest)
+            wanted[manifest.kind, manifest.namespace, manifest.name] = simulated_document(manifest)
         rows = []
         for key, known in list(server.stored.items()):
             if key not in wanted and key[0] != "Application":

@@ -59,7 +59,7 @@ def test_clusters_of_their_own_argo_cd_have_a_run_each() -> None:
     ("words", "message"),
     [
         (["prod-use1", "--charts", "."], "--charts is for --argocd"),
-        (["prod-use1", "--argocd", "--scene", "full node"], "leave out --scene"),
+        (["prod-use1", "--argocd", "--case", "full node"], "leave out --case"),
         (["prod-use1", "--argocd", "--charts", "nowhere"], "nowhere is not a folder"),
     ],
 )

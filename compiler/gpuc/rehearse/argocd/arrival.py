@@ -10,7 +10,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.examples import changes
 from gpuc.rehearse.read_back import differences
-from gpuc.rehearse.substitute import rehearsed
+from gpuc.rehearse.substitute import simulated_document
 
 OF_ARGO_CD = "argoproj.io/"
 """Applications and the AppProject live beside Argo CD, which may be in another cluster."""
@@ -90,7 +90,7 @@ def has_arrived(client: Client, manifest: Manifest) -> bool:
     stored = client.find(manifest.api, manifest.kind, manifest.name, manifest.namespace)
     if stored is None or stored["metadata"].get("deletionTimestamp"):
         return False
-    return all(found.kind == "defaulted" for found in differences(rehearsed(manifest), stored))
+    return all(found.kind == "defaulted" for found in differences(simulated_document(manifest), stored))
 
 
 def is_gone(client: Client, key: Key) -> bool:

@@ -14,7 +14,7 @@ from gpuc.rehearse.argocd.judge import Failure
 from gpuc.rehearse.argocd.plan import Departure, Step, growths
 from gpuc.rehearse.argocd.result import EditRun
 from gpuc.rehearse.argocd.watch import APPLICATION, NAMESPACE
-from gpuc.rehearse.session import Rehearsal
+from gpuc.rehearse.context import RehearsalContext
 
 DRAINED_SECONDS = 120
 """From the end of the last work to the end of the pool's last node."""
@@ -32,7 +32,7 @@ def depart(desk: Desk, kind: str, candidates: Iterable[Departure]) -> Iterator[E
         yield EditRun(f"a {kind} leaves", "", "", None, ARRIVAL_SECONDS, skipped=refused or f"there is no {kind}")
         return
     desk.restore(before)
-    held = hold(desk.client, Rehearsal(desk.spec, desk.client, PATIENT), kind, chosen.name)
+    held = hold(desk.client, RehearsalContext(desk.spec, desk.client, PATIENT), kind, chosen.name)
     try:
         yield from _leave(desk, chosen, held)
     finally:

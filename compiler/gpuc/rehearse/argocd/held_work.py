@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.rehearse.client import Client, Object, WaitError
+from gpuc.rehearse.context import RehearsalContext, Timeouts
 from gpuc.rehearse.expectation import expect
 from gpuc.rehearse.outcome import Outcome, Request
-from gpuc.rehearse.scenes.jobs import Work, job
-from gpuc.rehearse.scenes.observe import answer, placed
-from gpuc.rehearse.session import Rehearsal, Timeouts
+from gpuc.rehearse.suites.jobs import Work, job
+from gpuc.rehearse.suites.observe import kueue_decision, placed
 
 STAYS = {"karpenter.sh/do-not-disrupt": "true"}
 """What long work says: Karpenter ends its node at the end of the grace period, and not before."""
@@ -22,7 +22,7 @@ PATIENT = Timeouts(admission_s=40, node_s=120, completion_s=60, removal_s=120)
 class HeldWork:
     """A Job whose pod runs until it is deleted."""
 
-    rehearsal: Rehearsal
+    rehearsal: RehearsalContext
     job: Object
     pod: Object
 
@@ -48,13 +48,13 @@ class HeldWork:
         self.rehearsal.client.delete("batch/v1", "Job", metadata["name"], metadata["namespace"])
 
 
-def hold(client: Client, rehearsal: Rehearsal, kind: str, name: str) -> HeldWork | str:
+def hold(client: Client, rehearsal: RehearsalContext, kind: str, name: str) -> HeldWork | str:
     """Starts a Job on a pool, through a queue, or of a tenant, and waits until it runs; or says why none can."""
     for pool, queue in _places(rehearsal.cluster, kind, name):
         request = Request(next(iter(pool.portions.values())), 1, pool.name)
         if expect(rehearsal.cluster, queue, request).verdict != "admitted":
             continue
-        work = Work(f"hold {kind} {name}", queue, request, holds=True)
+        work = Work(f"hold {kind} {name}", queue, request, keeps_running=True)
         document = job(rehearsal.cluster, work)
         document["spec"]["template"]["metadata"]["annotations"] |= STAYS
         document["metadata"]["name"] += "-held"
@@ -63,23 +63,23 @@ def hold(client: Client, rehearsal: Rehearsal, kind: str, name: str) -> HeldWork
     return f"no queue admits one pod to {kind} {name}"
 
 
-def _bound(rehearsal: Rehearsal, made: Object, work: Work) -> HeldWork | str:
+def _bound(rehearsal: RehearsalContext, made: Object, work: Work) -> HeldWork | str:
     try:
-        decided = answer(rehearsal, made)
+        decided = kueue_decision(rehearsal, made)
         seen = placed(rehearsal, made, work, decided) if decided.verdict == "admitted" else decided
         if seen.verdict == "bound":
             rehearsal.until("its pod runs", lambda: _running(rehearsal, made) is not None, rehearsal.timeouts.node_s)
     except WaitError as error:
-        seen = Outcome("unanswered", words=str(error))
+        seen = Outcome("unanswered", message=str(error))
     pod = _running(rehearsal, made)
     if pod is None:
         metadata = made["metadata"]
         rehearsal.client.delete("batch/v1", "Job", metadata["name"], metadata["namespace"])
-        return f"the Job that was to run on it is {seen.verdict}: {seen.words}"
+        return f"the Job that was to run on it is {seen.verdict}: {seen.message}"
     return HeldWork(rehearsal, made, pod)
 
 
-def _running(rehearsal: Rehearsal, made: Object) -> Object | None:
+def _running(rehearsal: RehearsalContext, made: Object) -> Object | None:
     pods = rehearsal.pods_of(made)
     return next((pod for pod in pods if pod.get("status", {}).get("phase") == "Running"), None)
 

@@ -39,7 +39,7 @@ class Players:
             metadata = found["metadata"]
             if "deletionTimestamp" in metadata:
                 if metadata["name"] not in used:
-                    self.client.release(found)
+                    self.client.remove_finalizers(found)
                     self.client.delete(*SIMULATED, metadata["name"])
                 continue
             if FINALIZER not in metadata.get("finalizers", ()):

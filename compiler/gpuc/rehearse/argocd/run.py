@@ -23,7 +23,7 @@ from gpuc.rehearse.argocd.result import EditRun, SyncResult, late, rows
 from gpuc.rehearse.argocd.substitutions import HUB_SUBSTITUTION, SUBSTITUTIONS
 from gpuc.rehearse.argocd.timeline import Timeline
 from gpuc.rehearse.argocd.watch import Watch
-from gpuc.rehearse.fabric import place_static_nodes
+from gpuc.rehearse.topology_labels import place_static_nodes
 
 if TYPE_CHECKING:
     from gpuc.rehearse.argocd.hub import ArgoCD

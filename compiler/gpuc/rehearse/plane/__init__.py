@@ -1,4 +1,4 @@
-"""The control plane: real programs on loopback, started in the order that they need one another."""
+"""The control plane: real programs on the loopback interface."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ CRD_THREADS = 4
 
 
 class ControlPlane(Started):
-    """A running control plane; as a context manager it starts on entering and leaves nothing behind."""
+    """A control plane that runs as long as the context manager is entered; nothing is left afterwards."""
 
     def __init__(self, programs: Programs, settings: Settings, progress: Callable[[str], None]) -> None:
         self._programs = programs
         self._settings = settings
         self._progress = progress
         self.seconds: dict[str, float] = {}
-        """How long each step of the start took."""
+        """Duration of the start by step."""
 
     def start(self, stack: ExitStack) -> None:
         """Starts everything.
 
         Raises:
-            ProgramError: when a program does not start.
-            ApiError: when the API server refuses what the programs need.
+            ProgramError: if a program does not start.
+            ApiError: if the API server refuses an object that the programs need.
         """
         folder = stack.enter_context(run_folder(cache_root() / "rehearse"))
         self._site = Site(self._programs, folder)
@@ -55,24 +55,24 @@ class ControlPlane(Started):
 
     @property
     def site(self) -> Site:
-        """Where more programs of the same run can be started."""
+        """The environment of the run, in which further programs can be started."""
         return self._site
 
     @property
     def kubeconfig(self) -> Path:
-        """Credentials of an administrator, for kubectl."""
+        """A kubeconfig with administrator credentials."""
         return self._site.kubeconfig
 
     def logs(self) -> dict[str, Path]:
-        """The log file of each program."""
+        """Log files by program name."""
         return {process.name: process.log for process in self._site.processes}
 
     def memory_mib(self) -> dict[str, int]:
-        """Memory that each program holds now."""
+        """Resident memory by program name."""
         return {process.name: process.memory_mib() for process in self._site.processes}
 
     def require_alive(self) -> None:
-        """Raises: ProgramError when a program has ended."""
+        """Raises: ProgramError if a program has ended."""
         for process in self._site.processes:
             process.require_alive()
 
@@ -87,39 +87,39 @@ class ControlPlane(Started):
         _install(self.client, settings.crds)
         if settings.from_charts:
             _wait_established(self.client)
-            self._note(f"{len(settings.crds)} CustomResourceDefinitions", started)
+            self._record(f"{len(settings.crds)} CustomResourceDefinitions", started)
             self._timed("controllers", core)
         else:
             self._start_controllers(core, started)
 
     def _start_controllers(self, core: list[Process], started: float) -> None:
-        """Kueue, Gatekeeper and Karpenter, with what their charts would install."""
+        """Starts Kueue, Gatekeeper and Karpenter, and creates the objects that their charts would install."""
         site, settings = self._site, self._settings
         kueue_port, gatekeeper_port = site.port(), site.port()
         prepare_webhook(site, self.client, settings, gatekeeper_port)
         prepare_webhooks(site, self.client, kueue_port)
         _wait_established(self.client)
-        self._note(f"{len(settings.crds)} CustomResourceDefinitions", started)
+        self._record(f"{len(settings.crds)} CustomResourceDefinitions", started)
         kueue = start_kueue(site, settings, kueue_port)
         late = [start_gatekeeper(site, gatekeeper_port), start_karpenter(site, settings)]
         started = time.monotonic()
         mount_certificate(site, self.client, kueue)
-        self._note("certificate of Kueue", started)
+        self._record("certificate of Kueue", started)
         self._timed("controllers", [*core, kueue, *late])
 
     def _timed(self, step: str, processes: Iterable[Process]) -> None:
         started = time.monotonic()
         for process in processes:
             process.wait_ready(READY_SECONDS)
-        self._note(step, started)
+        self._record(step, started)
 
-    def _note(self, step: str, started: float) -> None:
+    def _record(self, step: str, started: float) -> None:
         self.seconds[step] = time.monotonic() - started
         self._progress(f"{step}: {self.seconds[step]:.1f} s")
 
 
 def _install(client: Client, crds: Iterable[bytes | Body]) -> None:
-    """Files go as they are: the API server reads YAML that Python's parsers refuse."""
+    """Sends files unchanged: the API server accepts YAML that Python's parsers reject."""
     address = f"{client.path(CRD_API, CRD_KIND)}?fieldManager=gpuc"
 
     def post(definition: bytes | Body) -> None:

@@ -1,4 +1,4 @@
-"""etcd, where the API server keeps its objects."""
+"""etcd, the storage of the API server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpuc.rehearse.process import Process
 
 
 def start_etcd(site: Site) -> tuple[Process, str]:
-    """etcd and its client URL. Nothing outlives the run, so nothing is flushed to disk."""
+    """Starts etcd and returns its client URL. fsync is off, because the data is not needed after the run."""
     client, peer = (f"http://{LOOPBACK}:{site.port()}" for _ in range(2))
     arguments = [
         f"--data-dir={site.folder / 'etcd'}",

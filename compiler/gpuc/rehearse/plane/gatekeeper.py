@@ -1,4 +1,4 @@
-"""Gatekeeper's manager with its webhook: what it compiles, the API server enforces as well."""
+"""Gatekeeper's controller manager and its webhook."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ AUDIT_SECONDS = 60
 WEBHOOK_TIMEOUT_SECONDS = 10
 OWN_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "config.gatekeeper.sh", "expansion.gatekeeper.sh")
 SUBRESOURCES = {"pods": ("ephemeralcontainers", "exec", "attach")}
-"""Parts of an object that the chart's webhook names beside the object."""
+"""Subresources in the chart's webhook configuration."""
 
 
 def start_gatekeeper(site: Site, port: int) -> Process:
-    """The manager with all duties but mutation; the binding of a policy waits a second for the policy, not thirty."""
+    """Starts Gatekeeper without mutation. It creates bindings after one second instead of thirty."""
     health = site.port()
     certificates = site.subfolder("gatekeeper-certificates")
     hosts = (f"{SERVICE}.{NAMESPACE}.svc", "localhost")
@@ -32,14 +32,14 @@ def start_gatekeeper(site: Site, port: int) -> Process:
     certificate.rename(certificates / "tls.crt")
     key.rename(certificates / "tls.key")
     arguments = [
-        *(f"--operation={duty}" for duty in ("webhook", "status", "generate", "audit")),
+        *(f"--operation={operation}" for operation in ("webhook", "status", "generate", "audit")),
         "--disable-cert-rotation",
         f"--cert-dir={certificates}",
         f"--host={LOOPBACK}",
         f"--port={port}",
         f"--api-cache-dir={site.subfolder('gatekeeper-cache')}",
         f"--audit-interval={AUDIT_SECONDS}",
-        # An audit of every kind takes more of the API server than all scenes together.
+        # An audit of every kind causes more load on the API server than all test cases.
         "--audit-match-kind-only",
         "--default-wait-for-vapb-generation=1",
         f"--health-addr={LOOPBACK}:{health}",
@@ -51,10 +51,10 @@ def start_gatekeeper(site: Site, port: int) -> Process:
 
 
 def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -> None:
-    """The webhook that its chart installs, led to its port on this machine by a Service of type ExternalName.
+    """Creates the chart's webhook configuration, with a Service of type ExternalName that leads to the local port.
 
-    It is asked about what some policy judges, and about Gatekeeper's own kinds: the chart's has it asked about
-    everything, which for two cores is a third of all work.
+    The webhook receives only the kinds that policies check and Gatekeeper's own kinds. The chart's webhook receives
+    all kinds, which takes a third of the CPU time on two cores.
     """
     client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     metadata = {"name": SERVICE, "namespace": NAMESPACE}
@@ -66,13 +66,13 @@ def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": "ValidatingWebhookConfiguration",
             "metadata": {"name": "gatekeeper-validating-webhook-configuration"},
-            "webhooks": [_webhook(site, settings.judged, port)],
+            "webhooks": [_webhook(site, settings.policy_resources, port)],
         }
     )
 
 
 def _pod() -> Body:
-    """The pod that the manager takes itself for: its statuses belong to it, and without it they count as garbage."""
+    """The pod that owns Gatekeeper's status objects. Without it, they would be garbage collected."""
     container = {"name": "manager", "image": "gatekeeper"}
     return {
         "apiVersion": "v1",
@@ -82,8 +82,11 @@ def _pod() -> Body:
     }
 
 
-def _webhook(site: Site, judged: Iterable[tuple[str, str]], port: int) -> Body:
-    """Source: gatekeeper v3.23.0 charts/gatekeeper/templates; it ignores failures, as the chart's default does."""
+def _webhook(site: Site, policy_resources: Iterable[tuple[str, str]], port: int) -> Body:
+    """The webhook with the chart's default failure policy.
+
+    Source: gatekeeper v3.23.0 charts/gatekeeper/templates
+    """
     authority = base64.b64encode(site.authority.file.read_bytes()).decode()
     service = {"name": SERVICE, "namespace": NAMESPACE, "path": "/v1/admit", "port": port}
     own = ((group, "*") for group in OWN_GROUPS)
@@ -95,7 +98,7 @@ def _webhook(site: Site, judged: Iterable[tuple[str, str]], port: int) -> Body:
             "resources": [resource, *(f"{resource}/{part}" for part in SUBRESOURCES.get(resource, ()))],
             "scope": "*",
         }
-        for group, resource in (*judged, *own)
+        for group, resource in (*policy_resources, *own)
     ]
     selected = [
         {"key": IGNORE_LABEL, "operator": "DoesNotExist"},

@@ -1,4 +1,4 @@
-"""Karpenter with its simulated provider."""
+"""Karpenter with its simulated cloud provider."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ BATCH_MAX_DURATION = "2s"
 
 
 def start_karpenter(site: Site, settings: Settings) -> Process:
-    """Karpenter's own controllers and scheduler, over instance types from a file and nodes that kwok plays."""
+    """Starts Karpenter with instance types from a file; kwok simulates the nodes."""
     health = site.port()
     types = site.folder / "instance-types.json"
     types.write_text(json.dumps(list(settings.instance_types), indent=1) + "\n", encoding="utf-8")
-    gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(settings.karpenter_gates.items()))
+    gates = ",".join(f"{name}={str(enabled).lower()}" for name, enabled in sorted(settings.karpenter_gates.items()))
     environment = {
         "KUBECONFIG": str(site.kubeconfig),
         "DISABLE_LEADER_ELECTION": "true",
         "FEATURE_GATES": gates,
-        # It waits until no more pods come; scenes send theirs without a pause.
+        # Karpenter waits until no more pods arrive, but test cases create pods all the time.
         "BATCH_MAX_DURATION": BATCH_MAX_DURATION,
         "INSTANCE_TYPES_FILE_PATH": str(types),
         "METRICS_PORT": str(site.port()),

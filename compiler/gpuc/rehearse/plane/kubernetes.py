@@ -1,4 +1,4 @@
-"""Kubernetes itself: API server, scheduler, controller manager."""
+"""Kubernetes: API server, scheduler and controller manager."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gpuc.rehearse.process import Process
 
 SERVICE_ACCOUNT_ISSUER = "https://kubernetes.default.svc"
 COLLECTOR = {"GOGC": "400", "GOMEMLIMIT": "850MiB"}
-"""Go's garbage collector took a fifth of the API server's time: it runs less often, until memory is short."""
+"""Less frequent garbage collection, which takes a fifth of the API server's CPU time by default."""
 
 
 def start_api_server(site: Site, etcd_url: str, service_range: str = SERVICE_RANGE) -> Process:
-    """The API server, with RBAC and all admission that it has by default but one."""
+    """Starts the API server with RBAC and the default admission plugins except ServiceAccount."""
     hosts = (LOOPBACK, "localhost", "kubernetes.default.svc")
     certificate, key = site.authority.issue("apiserver", "kube-apiserver", hosts=hosts)
     proxy_certificate, proxy_key = site.authority.issue("front-proxy", "front-proxy-client")
@@ -42,11 +42,11 @@ def start_api_server(site: Site, etcd_url: str, service_range: str = SERVICE_RAN
         f"--service-cluster-ip-range={service_range}",
         "--authorization-mode=RBAC",
         "--allow-privileged=true",
-        # A loopback address is no legal endpoint: without this the log fills with its refusal.
+        # Endpoints must not contain a loopback address; without this flag the log fills with errors.
         "--endpoint-reconciler-type=none",
-        # It would refuse every pod until the controller manager has made the namespace's default account.
+        # It refuses pods until the controller manager has created the default ServiceAccount of the namespace.
         "--disable-admission-plugins=ServiceAccount",
-        # Requests that wait for their turn on two cores would look like refusals.
+        # On two cores, queued requests would time out and look like refusals.
         "--enable-priority-and-fairness=false",
         "--max-requests-inflight=0",
         "--max-mutating-requests-inflight=0",
@@ -55,23 +55,23 @@ def start_api_server(site: Site, etcd_url: str, service_range: str = SERVICE_RAN
 
 
 def start_scheduler(site: Site) -> Process:
-    """The scheduler: it alone marks a pod unschedulable, which is what Karpenter looks for."""
+    """Starts the scheduler, which marks pods as unschedulable; Karpenter starts nodes for such pods."""
     port = site.port()
-    arguments = [*_logins(site, port), "--leader-elect=false", "--kube-api-qps=200", "--kube-api-burst=400"]
+    arguments = [*_kubeconfig_flags(site, port), "--leader-elect=false", "--kube-api-qps=200", "--kube-api-burst=400"]
     return site.run("kube-scheduler", arguments, f"https://{LOOPBACK}:{port}/healthz")
 
 
 def start_controller_manager(site: Site, *, daemon_pods: bool = False) -> Process:
-    """The controllers of Jobs, quotas, namespaces, garbage; that of DaemonSets only where their pods are wanted."""
+    """Starts the controller manager. daemon_pods: with the DaemonSet controller."""
     port = site.port()
-    # Nodes say by themselves what is left beside their agents, and the pods of agents would come too late.
+    # Simulated nodes report allocatable resources without the agents' requests, and agents' pods would start too late.
     controllers = "*" if daemon_pods else "*,-daemonset-controller"
     arguments = [
-        *_logins(site, port),
+        *_kubeconfig_flags(site, port),
         "--leader-elect=false",
         f"--controllers={controllers}",
-        # A node whose heartbeat comes late on a busy machine is not lost. Its pods would be marked as not ready, and
-        # the simulated kubelet never marks them as ready again.
+        # Heartbeats may be late on a busy machine. The pods of the node would become not ready, and the simulated
+        # kubelet never makes them ready again.
         "--node-monitor-grace-period=30m",
         f"--service-account-private-key-file={site.certificates / 'service-accounts.key'}",
         f"--root-ca-file={site.authority.file}",
@@ -82,9 +82,9 @@ def start_controller_manager(site: Site, *, daemon_pods: bool = False) -> Proces
     return site.run("kube-controller-manager", arguments, f"https://{LOOPBACK}:{port}/healthz")
 
 
-def _logins(site: Site, port: int) -> list[str]:
-    logins = [f"--{name}={site.kubeconfig}" for name in _LOGINS]
-    return [*logins, f"--bind-address={LOOPBACK}", f"--secure-port={port}", f"--cert-dir={site.certificates}"]
+def _kubeconfig_flags(site: Site, port: int) -> list[str]:
+    kubeconfigs = [f"--{name}={site.kubeconfig}" for name in _KUBECONFIG_FLAGS]
+    return [*kubeconfigs, f"--bind-address={LOOPBACK}", f"--secure-port={port}", f"--cert-dir={site.certificates}"]
 
 
-_LOGINS = ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")
+_KUBECONFIG_FLAGS = ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")

@@ -1,4 +1,4 @@
-"""Kueue with its real webhooks, although no Service network exists."""
+"""Kueue with its webhooks, without a Service network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMESPACE = "kueue-system"
 SERVICE = "kueue-webhook-service"
 SECRET = "kueue-webhook-server-cert"
 CONVERTED = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
-"""Kinds whose older version is stored as the newer one: the CRD files lack what calls the conversion."""
+"""Resources with a conversion webhook, which the CustomResourceDefinition files do not configure."""
 CERTIFICATE_SECONDS = 30
 NODE_REPLACEMENT = (
     "TASFailedNodeReplacement",
@@ -29,26 +29,26 @@ NODE_REPLACEMENT = (
     "TASReplaceNodeOnNodeTaints",
     "TASReplaceNodeOnPodTermination",
 )
-"""Gates by which Kueue gives work another node for a lost one. It asks for a node by its host's name, which on EKS is
-the node's own; Karpenter's simulated provider names the two apart, and Kueue would take nodes with work for lost.
+"""Feature gates for the replacement of failed nodes. Kueue finds a node by its hostname label, which equals the node's
+name on EKS. With Karpenter's simulated provider the names differ, so Kueue would replace healthy nodes.
 
 Source: kueue v0.19.2 pkg/controller/tas/node_controller.go, pkg/features/kube_features.go
 """
-_ELSEWHERE = {
+_MANAGED_NAMESPACES = {
     "matchExpressions": [
         {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", NAMESPACE]}
     ]
 }
-"""Work in these namespaces goes past Kueue, as its own installation has it.
+"""Selector of the namespaces whose work Kueue manages.
 
 Source: kueue v0.19.2 config/components/webhook/kustomization.yaml
 """
 
 
 def prepare_webhooks(site: Site, client: Client, port: int) -> None:
-    """What Kueue writes its authority into: webhooks and conversions that lead to its port on this machine.
+    """Creates Kueue's webhook and conversion configurations, into which Kueue writes its CA certificate.
 
-    A Service of type ExternalName makes the API server call localhost and still check the certificate of the Service.
+    With a Service of type ExternalName, the API server calls localhost but checks the certificate of the Service.
     """
     client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     service = {"type": "ExternalName", "externalName": "localhost"}
@@ -63,7 +63,7 @@ def prepare_webhooks(site: Site, client: Client, port: int) -> None:
 
 
 def start_kueue(site: Site, settings: Settings, port: int) -> Process:
-    """Kueue with the configuration that would be installed, less what binds it to a cluster's network."""
+    """Starts Kueue with the emitted configuration, adapted to a process outside of a cluster."""
     health = site.port()
     certificates = site.subfolder("kueue-certificates")
     file = site.folder / "kueue.json"
@@ -75,17 +75,17 @@ def start_kueue(site: Site, settings: Settings, port: int) -> Process:
 
 
 def mount_certificate(site: Site, client: Client, process: Process) -> None:
-    """Copies the certificate that Kueue made from its Secret to its folder, as a kubelet would.
+    """Copies Kueue's certificate from its Secret to its folder, as a kubelet does.
 
     Raises:
-        ProgramError: when Kueue makes none.
+        ProgramError: if Kueue creates no certificate in time.
     """
     folder = site.subfolder("kueue-certificates")
     deadline = time.monotonic() + CERTIFICATE_SECONDS
     while not (data := client.get("v1", "Secret", SECRET, NAMESPACE).get("data")):
         process.require_alive()
         if time.monotonic() > deadline:
-            raise ProgramError(f"Kueue made no certificate in {CERTIFICATE_SECONDS} s:\n{process.tail()}")
+            raise ProgramError(f"Kueue created no certificate in {CERTIFICATE_SECONDS} s:\n{process.tail()}")
         time.sleep(POLL_SECONDS)
     for name, content in data.items():
         (folder / name).write_bytes(base64.b64decode(content))
@@ -94,8 +94,8 @@ def mount_certificate(site: Site, client: Client, process: Process) -> None:
 def local_configuration(
     installed: Mapping[str, Any], host: str, port: int, health: int, certificates: Path
 ) -> dict[str, Any]:
-    """Kueue's configuration as one process on this machine can have it; its webhooks listen on host and port."""
-    # The visibility server wants a folder at the root of the file system.
+    """Kueue's configuration for a process on this machine, with webhooks that listen on host and port."""
+    # The visibility server needs a folder at the root of the file system.
     gates = dict.fromkeys(("VisibilityOnDemand", *NODE_REPLACEMENT), False)
     return {
         **installed,
@@ -117,7 +117,7 @@ def _webhooks(site: Site, port: int) -> list[Object]:
         for webhook in configuration["webhooks"]:
             webhook["clientConfig"]["service"] |= {"name": SERVICE, "namespace": NAMESPACE, "port": port}
             if all(rule["apiGroups"] != ["kueue.x-k8s.io"] for rule in webhook["rules"]):
-                webhook["namespaceSelector"] = _ELSEWHERE
+                webhook["namespaceSelector"] = _MANAGED_NAMESPACES
     return configurations
 
 

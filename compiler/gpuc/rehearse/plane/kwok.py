@@ -1,4 +1,4 @@
-"""kwok: the fake kubelet, which makes nodes ready and runs pods."""
+"""kwok, which simulates the kubelet: it makes nodes ready and runs pods."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import json
 from collections.abc import Sequence
 
 from gpuc.manifest.manifest import Body
+from gpuc.rehearse.context import HOLD
 from gpuc.rehearse.plane.settings import Settings
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.ports import LOOPBACK
 from gpuc.rehearse.process import Process
-from gpuc.rehearse.session import HOLD
 
 STAGE_API = "kwok.x-k8s.io/v1alpha1"
 FAKE_NODE = "kwok.x-k8s.io/node=fake"
-"""Annotation of the nodes that kwok looks after."""
+"""Annotation of the nodes that kwok manages."""
 LEASE_SECONDS = 40
 
 
 def start_kwok(site: Site, settings: Settings) -> Process:
-    """kwok, with stages for pods of its own and those for nodes that the settings give."""
+    """Starts kwok with Stages for pods and with the Stages for nodes in the settings."""
     port = site.port()
     config = site.folder / "kwok.yaml"
     stages = [*settings.node_stages, _heartbeat(), *_pods(settings.other_kubelet), _deleted()]
@@ -36,35 +36,39 @@ def start_kwok(site: Site, settings: Settings) -> Process:
 
 
 def stage(name: str, kind: str, selector: Body, following: Body) -> Body:
-    """A Stage: what happens next to objects of a kind that a selector matches."""
+    """A Stage: the next state of objects that a selector matches."""
     spec = {"resourceRef": {"apiGroup": "v1", "kind": kind}, "selector": selector, "next": following}
     return {"apiVersion": STAGE_API, "kind": "Stage", "metadata": {"name": name}, "spec": spec}
 
 
 def matches(key: str, operator: str, *values: str) -> Body:
-    """One condition of a selector; the key is a jq path."""
+    """A condition of a selector; the key is a jq path."""
     return {"key": key, "operator": operator} | ({"values": list(values)} if values else {})
 
 
 def _heartbeat() -> Body:
-    """Ready nodes stay as they are: their lease alone says that they live."""
+    """A Stage that never changes ready nodes; kwok only renews their lease."""
     selector = {"matchExpressions": [matches(".status.phase", "In", "Running"), matches(".metadata.name", "In", "")]}
     return stage("node-idle", "Node", selector, {})
 
 
 def _pods(other_kubelet: Sequence[str]) -> list[Body]:
-    ours = [matches(".metadata.namespace", "NotIn", *other_kubelet)] if other_kubelet else []
-    return [_running(ours), _completed(ours)]
+    managed = [matches(".metadata.namespace", "NotIn", *other_kubelet)] if other_kubelet else []
+    return [_running(managed), _completed(managed)]
 
 
-def _running(ours: list[Body]) -> Body:
-    waiting = [matches(".metadata.deletionTimestamp", "DoesNotExist"), matches(".status.podIP", "DoesNotExist"), *ours]
+def _running(managed: list[Body]) -> Body:
+    waiting = [
+        matches(".metadata.deletionTimestamp", "DoesNotExist"),
+        matches(".status.podIP", "DoesNotExist"),
+        *managed,
+    ]
     return stage("pod-running", "Pod", {"matchExpressions": waiting}, {"statusTemplate": _RUNNING})
 
 
-def _completed(ours: list[Body]) -> Body:
+def _completed(managed: list[Body]) -> Body:
     running = [
-        *ours,
+        *managed,
         matches(".metadata.deletionTimestamp", "DoesNotExist"),
         matches(".status.phase", "In", "Running"),
         matches(".metadata.ownerReferences.[].kind", "In", "Job"),

@@ -1,4 +1,4 @@
-"""What a control plane is started with: plain data, from whoever knows the cluster."""
+"""Settings of a control plane, as plain data."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ SERVICE_RANGE = "10.0.0.0/24"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the programs read beside their flags."""
+    """Configuration of the programs."""
 
     crds: Sequence[bytes | Body]
-    """CustomResourceDefinitions: a file's bytes as they are, or plain data."""
+    """CustomResourceDefinitions: the bytes of a file, or plain data."""
     kueue_configuration: Mapping[str, Any]
-    """Kueue's whole configuration as it would be installed."""
+    """Kueue's complete configuration as it would be installed."""
     instance_types: Sequence[Body]
-    """What the simulated provider of Karpenter has to offer."""
+    """Instance types of Karpenter's simulated provider."""
     karpenter_gates: Mapping[str, bool]
     """Feature gates of Karpenter by name: NodeOverlay, ReservedCapacity, StaticCapacity..."""
     node_stages: Sequence[Body]
-    """What the fake kubelet does with nodes: kwok Stages."""
-    judged: Sequence[tuple[str, str]]
-    """API group and resource that policies judge: Gatekeeper is asked about no other."""
+    """kwok Stages for nodes."""
+    policy_resources: Sequence[tuple[str, str]]
+    """(API group, resource) that policies check; Gatekeeper's webhook receives no others."""
     from_charts: bool = False
-    """Charts bring Kueue, Gatekeeper and Karpenter: only Kubernetes and kwok are started, and DaemonSets make pods."""
+    """Whether charts install Kueue, Gatekeeper and Karpenter. If so, only Kubernetes and kwok are started, and
+    DaemonSets create pods."""
     service_range: str = SERVICE_RANGE
     """The addresses of Services, as a CIDR."""
     other_kubelet: Sequence[str] = ()
-    """Namespaces whose pods kwok leaves alone: something else runs them."""
+    """Namespaces whose pods kwok ignores, because another program simulates them."""

@@ -1,4 +1,4 @@
-"""What every program of one run shares: the folder, the authority, the ports, and who is already running."""
+"""The environment of one run: its folder, certificate authority, ports and processes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.run_folder import remember
 
 PORTS = 16
-"""How many are asked for at once, so that none comes twice."""
+"""Number of ports that are reserved together, so that they are different."""
 
 
 @dataclass
 class Site:
-    """The place where one control plane runs."""
+    """The environment of one control plane."""
 
     programs: Programs
     folder: Path
     processes: list[Process] = field(default_factory=list)
-    """In the order of their start."""
+    """Running programs in the order of their start."""
 
     def __post_init__(self) -> None:
         self._ports: list[int] = []
@@ -36,22 +36,22 @@ class Site:
 
     @property
     def url(self) -> str:
-        """The API server."""
+        """URL of the API server."""
         return f"https://{LOOPBACK}:{self.api_server_port}"
 
     @property
     def kubeconfig(self) -> Path:
-        """Credentials of an administrator, for every program and for kubectl."""
+        """A kubeconfig with administrator credentials, for the programs and for kubectl."""
         return self.folder / "kubeconfig"
 
     def port(self) -> int:
-        """A free port, each time another one."""
+        """A free port; every call returns a different one."""
         if not self._ports:
             self._ports = free_ports(PORTS)
         return self._ports.pop()
 
     def subfolder(self, name: str) -> Path:
-        """A folder of the run, made when it is missing."""
+        """A folder of the run, which is created if it does not exist."""
         path = self.folder / name
         path.mkdir(exist_ok=True)
         return path
@@ -63,7 +63,7 @@ class Site:
         ready_url: str | Callable[[], bool],
         environment: Mapping[str, str] | None = None,
     ) -> Process:
-        """Starts a program of the folder; it is ready when the URL answers 200."""
+        """Starts one of the built programs. ready_url: a URL that answers with status 200, or a function."""
         return self.run_program(name, self.programs.path(name), arguments, ready_url, environment or {})
 
     def run_program(
@@ -74,7 +74,7 @@ class Site:
         ready_url: str | Callable[[], bool],
         environment: Mapping[str, str],
     ) -> Process:
-        """Starts any program under a name of the run."""
+        """Starts a program, which ends with the run."""
         process = self.spawn(name, program, arguments, ready_url, environment)
         self.processes.append(process)
         return process
@@ -87,7 +87,7 @@ class Site:
         ready_url: str | Callable[[], bool],
         environment: Mapping[str, str],
     ) -> Process:
-        """Starts a program that its caller ends, and may start again; of one name the log is the last one's."""
+        """Starts a program that the caller must end. A second program with the same name overwrites the log."""
         ready = answers(ready_url) if isinstance(ready_url, str) else ready_url
         log = self.subfolder("logs") / f"{name}.log"
         process = replace(start(program, arguments, log, ready, environment), name=name)

@@ -1,4 +1,4 @@
-"""EFA and huge pages come from pools with the fabric, and from no other pool or queue."""
+"""Test cases for EFA and huge pages: only pools with EFA offer them."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ from gpuc.model.names import EFA, HUGEPAGES
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.quota import owner
-from gpuc.rehearse.scenes import NODES_ACT, Scene
-from gpuc.rehearse.scenes.jobs import SMALL, Work
-from gpuc.rehearse.scenes.observe import run
+from gpuc.rehearse.suites import NODES_BATCH, Case
+from gpuc.rehearse.suites.jobs import SMALL, Work
+from gpuc.rehearse.suites.observe import run
 
-STRANGE = "a container asks for a device that no queue of its tenant meters"
-"""Words of the policy gpu-resources."""
+UNMETERED_DEVICE = "a container asks for a device that no queue of its tenant meters"
+"""A part of the message of the policy gpu-resources."""
 
 
-def scenes(cluster: Cluster) -> Iterator[Scene]:
-    """One interface with a GPU on every pool of every queue, and one without a GPU where general pools are."""
+def cases(cluster: Cluster) -> Iterator[Case]:
+    """One EFA interface on every pool of every queue, with a GPU on GPU pools; and many interfaces with huge pages."""
     for queue in cluster_queues(cluster):
         for pool in queue.pools:
-            piece = dict.fromkeys(pool.gpu_resource_names[:1], 1)
-            yield _scene(cluster, queue, pool, SMALL | piece | {EFA: 1}, "one EFA interface")
+            gpu = dict.fromkeys(pool.gpu_resource_names[:1], 1)
+            yield _case(cluster, queue, pool, SMALL | gpu | {EFA: 1}, "one EFA interface")
             if pool.has_efa and HUGEPAGES in pool.node:
                 pages = {EFA: pool.node[EFA], HUGEPAGES: pool.node[HUGEPAGES] // (4 * MIB) * 2 * MIB}
                 what = "all EFA interfaces and half of the huge pages"
-                yield _scene(cluster, queue, pool, SMALL | piece | pages, what)
+                yield _case(cluster, queue, pool, SMALL | gpu | pages, what)
 
 
-def _scene(cluster: Cluster, queue: ClusterQueue, pool: Pool, pod: Amounts, what: str) -> Scene:
+def _case(cluster: Cluster, queue: ClusterQueue, pool: Pool, pod: Amounts, what: str) -> Case:
     request = Request(pod, pool=pool.name)
     answer = expect(cluster, queue, request)
     if answer.verdict == "admitted":
         answer = replace(answer, verdict="complete", nodes=1, borrowed=None)
     elif not _is_metered(cluster, queue) and cluster.policy_stage("gpu-resources") == "deny":
-        answer = Outcome("refused", by="policy", words=STRANGE)
-    return Scene(
-        family="efa",
+        answer = Outcome("refused", by="policy", message=UNMETERED_DEVICE)
+    return Case(
+        suite="efa",
         name=f"{queue.name} {pool.name} {what}",
         origin=(*pool.path, "fabric") if pool.has_efa else pool.path,
         expected=answer,
-        play=partial(run, work=Work(f"efa {queue.name} {pool.name} {what}", queue, request)),
+        action=partial(run, work=Work(f"efa {queue.name} {pool.name} {what}", queue, request)),
         queue=queue.name,
         pool=pool.name,
         request=what,
-        act=NODES_ACT,
-        takes=request,
+        batch=NODES_BATCH,
+        demand=request,
     )
 
 
 def _is_metered(cluster: Cluster, queue: ClusterQueue) -> bool:
-    """Whether any queue of the tenant that submits has the fabric."""
+    """Whether a queue of the submitting tenant has quota for EFA."""
     first = owner(cluster, queue).tenant_names[0]
-    tenant = next(each for each in cluster.tenants if each.name == first)
+    tenant = next(tenant for tenant in cluster.tenants if tenant.name == first)
     return any(pool.has_efa for pool in tenant.pools)

@@ -1,4 +1,7 @@
-"""A queue takes what others lend, up to its limit, and its status says how much; a unit more is refused by gangs.py."""
+"""Test cases for borrowing: a queue borrows up to its limit, and its status reports the borrowed amount.
+
+The suite gangs covers the refusal above the limit.
+"""
 
 from __future__ import annotations
 
@@ -11,46 +14,46 @@ from gpuc.model import Cluster, ClusterQueue, Share
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.quota import Quota
-from gpuc.rehearse.scenes import Scene
-from gpuc.rehearse.scenes.gangs import gangs
-from gpuc.rehearse.scenes.jobs import Work
-from gpuc.rehearse.scenes.observe import borrowing
+from gpuc.rehearse.suites import Case
+from gpuc.rehearse.suites.gangs import gangs
+from gpuc.rehearse.suites.jobs import Work
+from gpuc.rehearse.suites.observe import borrowing
 
 
-def scenes(cluster: Cluster) -> Iterator[Scene]:
-    """Per queue, pool and kind of piece: all that it can have at once, where that is more than its own.
+def cases(cluster: Cluster) -> Iterator[Case]:
+    """For each queue, pool and GPU resource: the largest request that includes borrowed quota.
 
-    A queue's status adds up what is borrowed, so each kind has an act.
+    A queue's status contains the sum of all borrowed amounts, so the resources of a queue have separate batches.
     """
     for queue in cluster_queues(cluster):
         for share in queue.shares:
-            for kind, (resource, own) in enumerate(gangs(share).items(), 1):
+            for number, (resource, own) in enumerate(gangs(share).items(), 1):
                 request = largest(cluster, queue, share, own)
                 if request.pods > own.pods:
-                    yield _scene(cluster, queue, share, resource or CPU, request, f"borrowing {kind}")
+                    yield _case(cluster, queue, share, resource or CPU, request, f"borrowing {number}")
 
 
 def largest(cluster: Cluster, queue: ClusterQueue, share: Share, own: Request) -> Request:
-    """The largest gang of such pods that a queue can ever have, with what others lend."""
+    """The largest gang of equal pods that a queue can admit with its own and with borrowed quota."""
     quota = Quota(cluster)
     most = min(quota.capacity(queue, share.pool.name, name) // amount for name, amount in own.asked.items() if amount)
     return replace(own, pods=most)
 
 
-def _scene(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request, act: str) -> Scene:
+def _case(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request, batch: str) -> Case:
     pool = share.pool.name
     answer = expect(cluster, queue, request)
     what = f"{request.pods} pods with {texts(request.pod)[resource]} {resource}"
-    work = Work(f"borrowing {queue.name} {pool} {what}", queue, request, podless=True)
-    return Scene(
-        family="borrowing",
+    work = Work(f"borrowing {queue.name} {pool} {what}", queue, request, without_pods=True)
+    return Case(
+        suite="borrowing",
         name=f"{queue.name} {pool} {what}",
         origin=(*share.path, "borrow"),
         expected=Outcome("admitted", flavor=answer.flavor, borrowed=answer.borrowed),
-        play=partial(borrowing, work=work),
+        action=partial(borrowing, work=work),
         queue=queue.name,
         pool=pool,
         request=what,
-        act=act,
-        takes=request,
+        batch=batch,
+        demand=request,
     )

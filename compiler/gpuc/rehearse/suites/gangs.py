@@ -1,4 +1,4 @@
-"""The largest gang that a queue's own quota carries is admitted; one unit above what it can ever have is refused."""
+"""Test cases for gangs: Kueue admits a gang that uses the nominal quota, and refuses one unit above the maximum."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from gpuc.model.names import EFA, HUGEPAGES, is_gpu_resource
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.quota import Quota
-from gpuc.rehearse.scenes import Scene
-from gpuc.rehearse.scenes.jobs import Work
-from gpuc.rehearse.scenes.observe import admission, borrowing
+from gpuc.rehearse.suites import Case
+from gpuc.rehearse.suites.jobs import Work
+from gpuc.rehearse.suites.observe import admission, borrowing
 
-ACT = "quota"
+BATCH = "quota"
 TINY: Amounts = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
-"""So little that no quota but the one in question counts."""
+"""Requests so small that no other quota is exceeded."""
 PAGE = 2 * MIB
 
 
-def scenes(cluster: Cluster) -> Iterator[Scene]:
-    """Per queue and pool the gang that fits, and per resource one that does not; none borrows from another."""
+def cases(cluster: Cluster) -> Iterator[Case]:
+    """For each queue and pool: the gangs that fit the nominal quota, and for each resource one that does not fit."""
     for queue in cluster_queues(cluster):
         for share in queue.shares:
             for resource, gang in gangs(share).items():
@@ -34,82 +34,82 @@ def scenes(cluster: Cluster) -> Iterator[Scene]:
 
 
 def gangs(share: Share) -> dict[str, Request]:
-    """By GPU resource the largest gang of equal pods within the nominal quota: full nodes, or pieces."""
+    """By GPU resource, the largest gang of equal pods within the nominal quota: full nodes, or slices and shares."""
     pool = share.pool
     if pool.sharing is None or pool.sharing.mode == "exclusive":
         pods = {pool.gpu_resource_names[0] if pool.sharing else "": dict(pool.node)}
     else:
         pods = pool.portions
-    found = {}
+    largest = {}
     for resource, pod in pods.items():
         count = min(share.nominal[name] // amount for name, amount in pod.items() if amount)
         if count:
-            found[resource] = Request(pod, count, pool.name)
-    return found
+            largest[resource] = Request(pod, count, pool.name)
+    return largest
 
 
 def beyond(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str) -> Request | None:
-    """The smallest request above what a queue can ever have of one resource, and above nothing else."""
+    """The smallest request that exceeds the queue's maximum of one resource, and no other quota."""
     pool, quota = share.pool, Quota(cluster)
     most = quota.capacity(queue, pool.name, resource)
-    piece = dict.fromkeys(pool.gpu_resource_names[:1], 1)
+    gpu = dict.fromkeys(pool.gpu_resource_names[:1], 1)
     if not is_gpu_resource(resource) and resource != EFA:
         step = PAGE if resource == HUGEPAGES else 1
-        return Request(TINY | piece | {resource: most + step}, pool=pool.name)
+        return Request(TINY | gpu | {resource: most + step}, pool=pool.name)
     largest = 1 if resource.endswith("shared") else pool.node[resource]
     for total in range(most + 1, most + largest + 1):
-        for each in range(largest, 0, -1):
-            pod = TINY | (piece if resource == EFA else {}) | {resource: each}
-            pods = total // each
-            if total % each == 0 and _only(quota, queue, pool.name, resource, Request(pod, pods)):
+        for per_pod in range(largest, 0, -1):
+            pod = TINY | (gpu if resource == EFA else {}) | {resource: per_pod}
+            pods = total // per_pod
+            if total % per_pod == 0 and _fits_others(quota, queue, pool.name, resource, Request(pod, pods)):
                 return Request(pod, pods, pool.name)
     return None
 
 
-def _only(quota: Quota, queue: ClusterQueue, flavor: str, resource: str, request: Request) -> bool:
-    """Whether a request is within all quotas but that of one resource."""
+def _fits_others(quota: Quota, queue: ClusterQueue, flavor: str, resource: str, request: Request) -> bool:
+    """Whether a request is within the quotas of all other resources."""
     others = {name: amount for name, amount in request.total.items() if name != resource}
     return all(amount <= quota.capacity(queue, flavor, name) for name, amount in others.items())
 
 
-def _fits(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request) -> Scene:
+def _fits(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request) -> Case:
     pool = share.pool.name
-    what = f"{request.pods} pods with {_pieces(request, resource)}"
-    work = Work(f"gangs {queue.name} {pool} {what}", queue, request, podless=True)
+    what = f"{request.pods} pods with {_amount(request, resource)}"
+    work = Work(f"gangs {queue.name} {pool} {what}", queue, request, without_pods=True)
     answer = expect(cluster, queue, request)
     expected = replace(answer, verdict="admitted", pool="", instance_types=(), nodes=None)
-    return Scene(
-        family="gangs",
+    return Case(
+        suite="gangs",
         name=f"{queue.name} {pool} {what}",
         origin=share.path,
         expected=expected if answer.verdict != "refused" else answer,
-        play=partial(borrowing, work=work),
+        action=partial(borrowing, work=work),
         queue=queue.name,
         pool=pool,
         request=what,
-        act=ACT,
-        takes=request,
+        batch=BATCH,
+        demand=request,
     )
 
 
-def _refused(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request) -> Scene:
+def _refused(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request) -> Case:
     pool = share.pool.name
     what = f"{quantity_text(resource, request.total[resource])} {resource}, more than it can have"
-    work = Work(f"gangs {queue.name} {pool} {what}", queue, request, podless=True)
-    return Scene(
-        family="gangs",
+    work = Work(f"gangs {queue.name} {pool} {what}", queue, request, without_pods=True)
+    return Case(
+        suite="gangs",
         name=f"{queue.name} {pool} {what}",
         origin=share.path,
         expected=expect(cluster, queue, request),
-        play=partial(admission, work=work),
+        action=partial(admission, work=work),
         queue=queue.name,
         pool=pool,
         request=what,
-        act=ACT,
-        takes=request,
+        batch=BATCH,
+        demand=request,
     )
 
 
-def _pieces(request: Request, resource: str) -> str:
+def _amount(request: Request, resource: str) -> str:
     name = resource or CPU
     return f"{quantity_text(name, request.pod[name])} {name}"

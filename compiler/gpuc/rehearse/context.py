@@ -1,4 +1,4 @@
-"""What scenes get: the compiled cluster, a client of its control plane, and how long to wait."""
+"""The context of test cases: the compiled cluster, a client of its control plane, and timeouts."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object, WaitError
 
 HOLD = {"gpuc.dev/rehearsal": "hold"}
-"""Annotation of a pod: it runs until it is deleted. Without it a Job's pod ends as soon as it has started."""
+"""Annotation of a pod that must run until it is deleted. Without it, a Job's pod completes right after its start."""
 _WORK = (("batch/v1", "Job"), ("jobset.x-k8s.io/v1alpha2", "JobSet"), ("v1", "Pod"))
 _WORKLOAD = ("kueue.x-k8s.io/v1beta2", "Workload")
 _NODES = (("karpenter.sh/v1", "NodeClaim"), ("v1", "Node"))
-_OF_A_POOL = "karpenter.sh/nodepool"
+_NODEPOOL_LABEL = "karpenter.sh/nodepool"
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds until something that was expected counts as not happening."""
+    """Seconds after which an expected event counts as missing."""
 
     admission_s: float = 15
-    """Kueue admits, or says why not."""
+    """Kueue admits the workload, or reports why it does not."""
     node_s: float = 30
-    """Karpenter has decided, the node is there, the pod is bound; it looks again only every ten seconds."""
+    """Karpenter starts the node and the pod is bound. Karpenter retries only every ten seconds."""
     completion_s: float = 30
-    """A Job whose pods are bound is complete."""
+    """A Job whose pods are bound completes."""
     removal_s: float = 30
-    """What was deleted is gone, nodes included."""
+    """Deleted objects are gone, including nodes."""
 
 
 @dataclass(frozen=True)
-class Rehearsal:
-    """A cluster whose tree is applied and healthy."""
+class RehearsalContext:
+    """A cluster whose objects are applied and healthy."""
 
     spec: CompiledSpec
     client: Client
     timeouts: Timeouts = field(default_factory=Timeouts)
     poll_s: float = POLL_SECONDS
-    """Seconds between two looks."""
+    """Seconds between two polls."""
 
     @property
     def cluster(self) -> Cluster:
-        """The model, which expectations come from."""
+        """The model from which expectations are computed."""
         return self.spec.cluster
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """All namespaces of tenants."""
+        """The namespaces of all tenants."""
         return self.cluster.tenant_namespaces
 
     def workload_of(self, owner: Object) -> Object | None:
-        """The Workload that Kueue made for a Job, a JobSet or a Pod; None until it has."""
+        """The Workload that Kueue created for a Job, a JobSet or a Pod, or None."""
         uid = owner["metadata"]["uid"]
         for workload in self.client.list_all(*_WORKLOAD, owner["metadata"]["namespace"]):
-            if any(each["uid"] == uid for each in workload["metadata"].get("ownerReferences", ())):
+            if any(reference["uid"] == uid for reference in workload["metadata"].get("ownerReferences", ())):
                 return workload
         return None
 
@@ -77,22 +77,22 @@ class Rehearsal:
         return self.client.events(document)
 
     def until(self, what: str, holds: Callable[[], bool], timeout_s: float) -> None:
-        """Waits until something holds.
+        """Waits until a condition holds.
 
         Raises:
-            WaitError: naming it, when it does not in time.
+            WaitError: if the condition does not hold in time; the text contains `what`.
         """
         deadline = time.monotonic() + timeout_s
         while not holds():
             if time.monotonic() > deadline:
-                raise WaitError(f"{what}: not after {timeout_s:.0f} s")
+                raise WaitError(f"timeout after {timeout_s:.0f} s: {what}")
             time.sleep(self.poll_s)
 
     def clear(self, *, nodes: bool = True) -> None:
-        """Removes all work of tenants, and the nodes that were started for it; those of static pools stay.
+        """Deletes all work of tenants and the nodes that Karpenter started for it. Nodes of static pools stay.
 
         Raises:
-            WaitError: when something does not go.
+            WaitError: if an object is not gone in time.
         """
         self._empty([kind for kind in _WORK if self.client.serves(*kind)])
         self._empty([_WORKLOAD])
@@ -101,23 +101,24 @@ class Rehearsal:
 
     def _empty(self, kinds: list[tuple[str, str]]) -> None:
         for kind in kinds:
-            for namespace in {each["metadata"]["namespace"] for each in self._in_namespaces(kind)}:
+            for namespace in {document["metadata"]["namespace"] for document in self._in_namespaces(kind)}:
                 self.client.delete_all(*kind, namespace)
-        self.until("work is gone", lambda: not any(map(self._in_namespaces, kinds)), self.timeouts.removal_s)
+        self.until("deletion of all work", lambda: not any(map(self._in_namespaces, kinds)), self.timeouts.removal_s)
 
     def _in_namespaces(self, kind: tuple[str, str]) -> list[Object]:
-        return [each for each in self.client.list_all(*kind) if each["metadata"]["namespace"] in self.namespaces]
+        documents = self.client.list_all(*kind)
+        return [document for document in documents if document["metadata"]["namespace"] in self.namespaces]
 
     def _remove_nodes(self) -> None:
-        """Nobody is on them: Karpenter's orderly end of a node would only take time."""
+        """Deletes nodes without Karpenter's termination: no pods run on them, and draining would only take time."""
         static = ",".join(sorted(pool.name for pool in self.cluster.pools if pool.is_static))
-        mortal = _OF_A_POOL + (f",{_OF_A_POOL} notin ({static})" if static else "")
+        selector = _NODEPOOL_LABEL + (f",{_NODEPOOL_LABEL} notin ({static})" if static else "")
 
         def left() -> list[Object]:
-            return [each for kind in _NODES for each in self.client.list_all(*kind, labels=mortal)]
+            return [node for kind in _NODES for node in self.client.list_all(*kind, labels=selector)]
 
         for kind in _NODES:
-            self.client.delete_all(*kind, labels=mortal)
-        for each in left():
-            self.client.release(each)
-        self.until("nodes are gone", lambda: not left(), self.timeouts.removal_s)
+            self.client.delete_all(*kind, labels=selector)
+        for node in left():
+            self.client.remove_finalizers(node)
+        self.until("deletion of all nodes", lambda: not left(), self.timeouts.removal_s)

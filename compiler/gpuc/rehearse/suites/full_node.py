@@ -1,4 +1,4 @@
-"""A pod that takes all that a node leaves to tenants is bound; one that asks for a step more waits for ever."""
+"""Test cases for full nodes: a pod that requests all allocatable resources is bound, a larger pod stays pending."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.model.names import SHARED_GPU
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Request
-from gpuc.rehearse.scenes import NODES_ACT, Scene
-from gpuc.rehearse.scenes.jobs import SMALL, Work
-from gpuc.rehearse.scenes.observe import run
+from gpuc.rehearse.suites import NODES_BATCH, Case
+from gpuc.rehearse.suites.jobs import SMALL, Work
+from gpuc.rehearse.suites.observe import run
 
 STEPS = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
-"""The smallest step by resource that a prediction is right about: the rest is counted in pieces and bound by policy."""
+"""By resource, the smallest amount above a full node that must be refused. Policies limit all other resources."""
 NO_NODE = "no instance type has enough resources"
-"""Karpenter's words where a pod fits no type of its pool."""
+"""A part of Karpenter's message for a pod that fits no instance type of its pool."""
 
 
-def scenes(cluster: Cluster) -> Iterator[Scene]:
-    """For every pool and instance type, from the first queue that has room for so large a pod."""
+def cases(cluster: Cluster) -> Iterator[Case]:
+    """A full node of every pool and instance type, from the first queue with enough quota; and slightly more."""
     for pool in cluster.pools:
         for instance in pool.instances:
             full = _full(pool, instance)
@@ -31,12 +31,12 @@ def scenes(cluster: Cluster) -> Iterator[Scene]:
             if queue is None:
                 continue
             yield _bound(cluster, queue, pool, instance, full)
-            if instance is max(pool.instances, key=lambda each: pool.tenant_allocatable(each)[CPU]):
+            if instance is max(pool.instances, key=lambda candidate: pool.tenant_allocatable(candidate)[CPU]):
                 yield from _beyond(cluster, queue, pool, full)
 
 
 def _full(pool: Pool, instance: InstanceType) -> Amounts:
-    """All that the node leaves; of shares one, because a second share of a GPU is no more of it."""
+    """All allocatable resources of a node, but only one GPU share: a second share of a GPU adds no compute."""
     return {name: 1 if name == SHARED_GPU else amount for name, amount in pool.tenant_allocatable(instance).items()}
 
 
@@ -47,42 +47,42 @@ def _queue(cluster: Cluster, pool: Pool, full: Amounts) -> ClusterQueue | None:
     return None
 
 
-def _bound(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: InstanceType, full: Amounts) -> Scene:
+def _bound(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: InstanceType, full: Amounts) -> Case:
     request = Request(full, pool=pool.name)
     what = f"a full {instance.type}"
-    work = Work(f"full node {queue.name} {pool.name} {what}", queue, request, holds=True)
-    return Scene(
-        family="full node",
+    work = Work(f"full node {queue.name} {pool.name} {what}", queue, request, keeps_running=True)
+    return Case(
+        suite="full node",
         name=f"{queue.name} {pool.name} {what}",
         origin=(*pool.path, "instances"),
         expected=replace(expect(cluster, queue, request), verdict="bound", borrowed=None),
-        play=partial(run, work=work),
+        action=partial(run, work=work),
         queue=queue.name,
         pool=pool.name,
         request=what,
-        act=NODES_ACT,
-        takes=request,
+        batch=NODES_BATCH,
+        demand=request,
     )
 
 
-def _beyond(cluster: Cluster, queue: ClusterQueue, pool: Pool, full: Amounts) -> Iterator[Scene]:
-    """A step more than the largest type has of one resource, and little of all others."""
+def _beyond(cluster: Cluster, queue: ClusterQueue, pool: Pool, full: Amounts) -> Iterator[Case]:
+    """Pods that request slightly more of one resource than the largest node has, and little of all others."""
     for resource, step in STEPS.items():
-        piece = dict.fromkeys(pool.gpu_resource_names[:1], 1)
-        request = Request(SMALL | piece | {resource: full[resource] + step}, pool=pool.name)
+        gpu = dict.fromkeys(pool.gpu_resource_names[:1], 1)
+        request = Request(SMALL | gpu | {resource: full[resource] + step}, pool=pool.name)
         expected = replace(expect(cluster, queue, request), borrowed=None)
         if expected.verdict == "pending" and expected.by == "Karpenter":
-            expected = replace(expected, words=NO_NODE)
+            expected = replace(expected, message=NO_NODE)
         what = f"a node and a little {resource}"
-        yield Scene(
-            family="full node",
+        yield Case(
+            suite="full node",
             name=f"{queue.name} {pool.name} {what}",
             origin=(*pool.path, "instances"),
             expected=expected,
-            play=partial(run, work=Work(f"full node {queue.name} {pool.name} {what}", queue, request)),
+            action=partial(run, work=Work(f"full node {queue.name} {pool.name} {what}", queue, request)),
             queue=queue.name,
             pool=pool.name,
             request=what,
-            act=NODES_ACT,
-            takes=request,
+            batch=NODES_BATCH,
+            demand=request,
         )

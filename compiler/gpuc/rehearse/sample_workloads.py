@@ -1,4 +1,4 @@
-"""Where a tenant's members work, and work as it should be: every policy and level of Pod Security lets it pass."""
+"""Sample Pods and Jobs for a tenant namespace that pass every policy and Pod Security level."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """One object that is tried in a tenant's namespace."""
+class SampleObject:
+    """An object that a test case creates in a tenant namespace."""
 
     policy: str
-    """The only policy that it breaks; empty where it breaks none."""
+    """The only policy that the object violates; empty if it violates no policy."""
     name: str
     document: Object
     breaks_baseline: bool = False
-    """Whether Pod Security's level baseline forbids it too."""
-    asks: dict[str, int] = field(default_factory=dict)
-    """Devices that it asks for."""
+    """Whether the Pod Security level baseline forbids the object too."""
+    devices: dict[str, int] = field(default_factory=dict)
+    """Requested devices by resource name."""
     pool: str = ""
 
 
 @dataclass(frozen=True)
-class Desk:
-    """Where somebody works: a namespace of a tenant, and what is allowed there."""
+class WorkloadFactory:
+    """Creates pods and Jobs for a tenant namespace."""
 
     cluster: Cluster
     tenant: Tenant
@@ -42,7 +42,7 @@ class Desk:
 
     @property
     def queues(self) -> dict[str, bool]:
-        """Whether each LocalQueue has GPUs."""
+        """LocalQueues by name; the value is whether the queue has GPUs."""
         return {
             part.name: any(pool.is_gpu for pool in part.pools)
             for queue in self.tenant.queues
@@ -51,21 +51,21 @@ class Desk:
 
     @property
     def registry(self) -> str:
-        """A prefix of images that the policy on images allows."""
+        """An image prefix that the policy `images` allows."""
         registries = self.cluster.policy_settings("images").get("registries", ["registry.example.com/"])
         return str(registries[0])
 
     def pod(self, name: str, pool: Pool | None = None, devices: dict[str, int] | None = None) -> Object:
-        """A pod that satisfies every policy and every level of Pod Security; on the pool that is named."""
-        asks = {key: str(amount) for key, amount in (devices or {}).items()}
-        resources = {"requests": {"cpu": "10m", "memory": "16Mi", **asks}, "limits": asks}
+        """A pod that passes every policy and Pod Security level; it selects the pool if one is given."""
+        quantities = {name: str(amount) for name, amount in (devices or {}).items()}
+        resources = {"requests": {"cpu": "10m", "memory": "16Mi", **quantities}, "limits": quantities}
         main: Object = {
             "name": "main",
             "image": f"{self.registry}rehearsal:1",
             "resources": resources,
             "securityContext": deepcopy(_SECURITY),
         }
-        if EFA in asks and self.namespace.nccl:
+        if EFA in quantities and self.namespace.nccl:
             main["envFrom"] = [{"configMapRef": {"name": self.namespace.nccl.config_map}}]
         spec: Object = {
             "restartPolicy": "Never",
@@ -78,7 +78,7 @@ class Desk:
         return {"apiVersion": "v1", "kind": "Pod", "metadata": self.metadata(name), "spec": spec}
 
     def job(self, pod: Object, queue: str) -> Object:
-        """A Job of one such pod; without a queue where none is named."""
+        """A Job with one pod. queue: its LocalQueue; empty for none."""
         metadata = self.metadata(pod["metadata"]["name"])
         if queue:
             metadata["labels"] = {QUEUE_LABEL: queue}
@@ -86,55 +86,62 @@ class Desk:
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
     def metadata(self, name: str) -> Object:
-        """Of an object of the namespace."""
+        """Metadata of an object in the namespace."""
         return {"name": f"rehearsal-{name}", "namespace": self.namespace.name}
 
-    def any_pod(self, name: str) -> Object:
-        """A pod with one GPU of the first pool, or without where the tenant has none."""
+    def default_pod(self, name: str) -> Object:
+        """A pod with one GPU of the first pool, or without a GPU if the tenant has no GPU pool."""
         for pool in self.gpu_pools:
             return self.pod(name, pool, {pool.gpu_resource_names[0]: 1})
         return self.pod(name)
 
 
-def most(pool: Pool, resource: str) -> int:
-    """The most pieces that one pod can have on a node: a second share of a GPU is no more compute."""
-    return 1 if resource == SHARED_GPU else max(pool.advertised(each)[resource] for each in pool.instances)
+def max_per_pod(pool: Pool, resource: str) -> int:
+    """The maximum amount of a GPU resource for one pod: 1 for GPU shares, because a second share adds no compute."""
+    return 1 if resource == SHARED_GPU else max(pool.advertised(instance)[resource] for instance in pool.instances)
 
 
-def permitted(desk: Desk) -> Iterator[Attempt]:
-    """Work as it should be: nobody objects."""
-    yield Attempt("", "pod without a GPU", desk.pod("plain"))
-    for pool in desk.gpu_pools:
+def permitted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    """Objects that the API server, every policy and every quota must admit."""
+    yield SampleObject("", "pod without a GPU", factory.pod("plain"))
+    for pool in factory.gpu_pools:
         for resource in pool.gpu_resource_names:
-            for amount in sorted({1, most(pool, resource)}):
-                asks = {resource: amount}
+            for amount in sorted({1, max_per_pod(pool, resource)}):
+                devices = {resource: amount}
                 name = f"{amount} {resource} of {pool.name}"
-                yield Attempt("", name, desk.pod("gpu", pool, asks), asks=asks, pool=pool.name)
+                yield SampleObject("", name, factory.pod("gpu", pool, devices), devices=devices, pool=pool.name)
         if pool.has_efa:
-            asks = {GPU: most(pool, GPU), EFA: most(pool, EFA)}
-            yield Attempt(
-                "", f"a node of {pool.name} with its fabric", desk.pod("efa", pool, asks), False, asks, pool.name
+            devices = {GPU: max_per_pod(pool, GPU), EFA: max_per_pod(pool, EFA)}
+            yield SampleObject(
+                "",
+                f"a node of {pool.name} with its EFA interfaces",
+                factory.pod("efa", pool, devices),
+                False,
+                devices,
+                pool.name,
             )
-    if desk.gpu_pools:
-        pod = desk.any_pod("silent")
+    if factory.gpu_pools:
+        pod = factory.default_pod("silent")
         del pod["spec"]["containers"][0]["resources"]["requests"]
-        yield Attempt("", "GPU without cpu and memory, which the LimitRange adds", pod)
-    for queue, has_gpus in desk.queues.items():
-        pod = desk.any_pod("queued") if has_gpus else desk.pod("queued")
-        yield Attempt("", f"Job in queue {queue}", desk.job(pod, queue))
-    yield Attempt(
-        "", "NetworkPolicy for its own", network_policy(desk, namespaces_labelled(TENANT_KEY, desk.tenant.name))
+        yield SampleObject("", "GPU without cpu and memory, which the LimitRange adds", pod)
+    for queue, has_gpus in factory.queues.items():
+        pod = factory.default_pod("queued") if has_gpus else factory.pod("queued")
+        yield SampleObject("", f"Job in queue {queue}", factory.job(pod, queue))
+    yield SampleObject(
+        "",
+        "NetworkPolicy for its own namespaces",
+        network_policy(factory, namespaces_labelled(TENANT_KEY, factory.tenant.name)),
     )
 
 
-def network_policy(desk: Desk, peer: Object | None) -> Object:
-    """One that lets a peer in; everybody where none is named."""
+def network_policy(factory: WorkloadFactory, peer: Object | None) -> Object:
+    """A NetworkPolicy that allows ingress from a peer, or from everywhere if peer is None."""
     rule: Object = {"from": [peer]} if peer else {}
     spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [rule]}
-    metadata = desk.metadata("opens")
+    metadata = factory.metadata("opens")
     return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata, "spec": spec}
 
 
 def namespaces_labelled(label: str, value: str) -> Object:
-    """The peer that is all namespaces with a label."""
+    """A NetworkPolicy peer that selects all namespaces with a label."""
     return {"namespaceSelector": {"matchLabels": {label: value}}}

@@ -1,4 +1,4 @@
-"""Nodes that exist before any work: static pools come up, and every node learns its place in the network."""
+"""Topology labels for the nodes of static pools, which start before any work."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object
 
 BLOCK_NODES = 8
-"""Nodes of one block: EC2 says which nodes share a network layer only once they run, so the rehearsal decides."""
+"""Nodes of one block. EC2 reports the network layers only for running instances, so the rehearsal assumes a size."""
 
 
 def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> dict[str, str]:
     """Waits for the nodes of static pools and labels them by block, as the cloud controller manager does.
 
-    What is wrong by pool: those that have not all of their nodes in time.
+    Returns an error message by the name of each pool whose nodes are not complete in time.
     """
     static = [pool for pool in cluster.pools if pool.is_static]
     deadline = time.monotonic() + timeout_s
-    lacking = {}
+    incomplete = {}
     for pool in static:
         nodes = _wait(client, pool, deadline)
         if len(nodes) < pool.nodes_max:
-            lacking[pool.name] = f"{len(nodes)} of {pool.nodes_max} nodes after {timeout_s:.0f} s"
+            incomplete[pool.name] = f"{len(nodes)} of {pool.nodes_max} nodes after {timeout_s:.0f} s"
         if "block" in (pool.spec.topology or ()):
             _label(client, pool, nodes)
-    return lacking
+    return incomplete
 
 
 def _wait(client: Client, pool: Pool, deadline: float) -> list[Object]:

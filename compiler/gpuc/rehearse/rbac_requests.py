@@ -1,0 +1,120 @@
+"""API requests of tenant members, and whether RBAC must allow them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpuc.kubernetes.kueue import KUEUE_API
+from gpuc.model import Cluster, Tenant
+from gpuc.model.names import TENANT_KEY
+from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.sample_workloads import WorkloadFactory
+
+RBAC_API = "rbac.authorization.k8s.io/v1"
+PLATFORM = "kube-system"
+
+
+@dataclass(frozen=True)
+class MemberRequest:
+    """An API request of a tenant member."""
+
+    name: str
+    allowed: bool
+    verb: str
+    """create, patch or list."""
+    document: Object
+    """The object to create, list or change."""
+    resource: str
+    """Plural name of the resource, as in the API server's message."""
+
+    def send(self, client: Client) -> None:
+        """Sends the request as a dry run.
+
+        Raises:
+            ApiError: if the request is refused.
+        """
+        document, metadata = self.document, self.document["metadata"]
+        api, kind, namespace = document["apiVersion"], document["kind"], metadata.get("namespace", "")
+        if self.verb == "create":
+            client.create(document, dry_run=True)
+        elif self.verb == "list":
+            client.list_all(api, kind, namespace)
+        else:
+            client.patch(api, kind, metadata["name"], {"metadata": metadata}, namespace, dry_run=True)
+
+
+def member_requests(factory: WorkloadFactory) -> Iterator[MemberRequest]:
+    """Requests of a member in the tenant's namespace, and in namespaces of other tenants and of the platform."""
+    role = factory.tenant.spec.members.role
+    can_edit, is_admin, namespace = role in ("edit", "admin"), role == "admin", factory.namespace.name
+    yield _reads("its pods", namespace, True, "Pod", "pods")
+    yield _reads("its secrets", namespace, can_edit, "Secret", "secrets")
+    for queue, has_gpus in factory.queues.items():
+        pod = factory.default_pod("member") if has_gpus else factory.pod("member")
+        yield MemberRequest(f"a Job in queue {queue}", can_edit, "create", factory.job(pod, queue), "jobs")
+    yield MemberRequest("a pod", can_edit, "create", factory.pod("member"), "pods")
+    for kind, plural, allowed in (
+        ("ConfigMap", "configmaps", can_edit),
+        ("ServiceAccount", "serviceaccounts", is_admin),
+    ):
+        document = {"apiVersion": "v1", "kind": kind, "metadata": factory.metadata("member")}
+        yield MemberRequest(f"a {kind}", allowed, "create", document, plural)
+    for document, plural in _boundary_objects(factory):
+        yield MemberRequest(f"a {document['kind']}", False, "create", document, plural)
+    yield from _changes(factory)
+    for other in _other_namespaces(factory.cluster, factory.tenant):
+        yield _reads(f"secrets of {other}", other, False, "Secret", "secrets")
+        yield _reads(f"pods of {other}", other, False, "Pod", "pods")
+        job = factory.job(factory.pod("guest"), next(iter(factory.queues), ""))
+        job["metadata"]["namespace"] = other
+        yield MemberRequest(f"a Job in {other}", False, "create", job, "jobs")
+
+
+def _reads(name: str, namespace: str, allowed: bool, kind: str, plural: str) -> MemberRequest:
+    document = {"apiVersion": "v1", "kind": kind, "metadata": {"namespace": namespace}}
+    return MemberRequest(name, allowed, "list", document, plural)
+
+
+def _boundary_objects(factory: WorkloadFactory) -> Iterator[tuple[Object, str]]:
+    """(object, resource) of the kinds that limit a tenant; no member may create them."""
+    metadata = factory.metadata("member")
+    group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": factory.tenant.spec.members.groups[0]}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+    for api, kind, plural, body in (
+        (KUEUE_API, "LocalQueue", "localqueues", {"spec": {"clusterQueue": "any"}}),
+        ("v1", "ResourceQuota", "resourcequotas", {"spec": {"hard": {"pods": "1k"}}}),
+        ("v1", "LimitRange", "limitranges", {"spec": {"limits": [{"type": "Pod"}]}}),
+        ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", {"spec": {"podSelector": {}}}),
+        (RBAC_API, "Role", "roles", {"rules": []}),
+        (RBAC_API, "RoleBinding", "rolebindings", {"roleRef": reference, "subjects": [group]}),
+    ):
+        yield {"apiVersion": api, "kind": kind, "metadata": metadata, **body}, plural
+
+
+def _changes(factory: WorkloadFactory) -> Iterator[MemberRequest]:
+    """Changes of objects that limit a tenant; no member may make them."""
+    labels = {TENANT_KEY: "another"}
+    namespace = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": factory.namespace.name, "labels": labels},
+    }
+    yield MemberRequest("another tenant's label on its namespace", False, "patch", namespace, "namespaces")
+    metadata = {"name": "gpuc", "namespace": factory.namespace.name, "labels": labels}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata}
+    yield MemberRequest("a change of its quota", False, "patch", quota, "resourcequotas")
+    for queue in tuple(factory.queues)[:1]:
+        named = {"apiVersion": KUEUE_API, "kind": "ClusterQueue", "metadata": {"name": queue, "labels": labels}}
+        yield MemberRequest("a change of its ClusterQueue", False, "patch", named, "clusterqueues")
+    for pool in factory.tenant.pools[:1]:
+        named = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": pool.name, "labels": labels}}
+        yield MemberRequest("a change of its NodePool", False, "patch", named, "nodepools")
+
+
+def _other_namespaces(cluster: Cluster, tenant: Tenant) -> Iterator[str]:
+    """A namespace of every other tenant, and the platform's namespace."""
+    for other in cluster.tenants:
+        if other is not tenant:
+            yield from (namespace.name for namespace in other.namespaces[:1])
+    yield PLATFORM

@@ -1,0 +1,65 @@
+"""Runs test cases batch by batch, and compares each outcome with the model's expectation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from gpuc.rehearse.client import ApiError, WaitError
+from gpuc.rehearse.context import RehearsalContext
+from gpuc.rehearse.list_cache import CachedContext, with_list_cache
+from gpuc.rehearse.outcome import Outcome, agrees
+from gpuc.rehearse.schedule import schedule
+from gpuc.rehearse.suites import Case
+
+MAX_PARALLEL = 200
+"""Test cases that wait at the same time; they share the LIST results that they wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """A test case with its actual outcome."""
+
+    case: Case
+    actual: Outcome
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the actual outcome is the expected one."""
+        return agrees(self.case.expected, self.actual)
+
+
+def run_cases(
+    context: RehearsalContext, cases: Iterable[Case], progress: Callable[[CaseResult], None]
+) -> list[CaseResult]:
+    """Runs all test cases and deletes their objects after each batch; calls progress after each test case."""
+    cached = with_list_cache(context)
+    results: list[CaseResult] = []
+    with ThreadPoolExecutor(MAX_PARALLEL) as pool:
+        for batch in schedule(context.cluster, cases):
+            results += pool.map(lambda case: _run(cached, case, progress), batch)
+            cached.clear(nodes=bool(_scaled_up_pools(cached)))
+    return results
+
+
+def _run(context: CachedContext, case: Case, progress: Callable[[CaseResult], None]) -> CaseResult:
+    started = time.monotonic()
+    try:
+        actual = case.action(context)
+    except WaitError as error:
+        actual = Outcome("unanswered", message=str(error))
+    except ApiError as error:
+        actual = Outcome("refused", by="API server", message=str(error))
+    result = CaseResult(case, actual, time.monotonic() - started)
+    progress(result)
+    return result
+
+
+def _scaled_up_pools(context: CachedContext) -> set[str]:
+    """Node pools for which Karpenter has started nodes, without the static pools."""
+    static = {pool.name for pool in context.cluster.pools if pool.is_static}
+    claims = context.client.list_all("karpenter.sh/v1", "NodeClaim")
+    return {str(claim["metadata"]["labels"]["karpenter.sh/nodepool"]) for claim in claims} - static

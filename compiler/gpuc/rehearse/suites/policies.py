@@ -1,0 +1,132 @@
+"""Test cases for policies: requests that the API server decides with the policies that Gatekeeper generates.
+
+The examples of the policy folders run with the parameters that they are written for, in separate namespaces where no
+other policy applies. The emitted constraints are tested in every tenant namespace, with objects that are generated from
+the model. All requests are dry runs, so nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from gpuc.diagnostics.finding import Path
+from gpuc.emit.workloads import workloads
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster
+from gpuc.policy.library import policies
+from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
+from gpuc.rehearse.client import Object
+from gpuc.rehearse.context import RehearsalContext
+from gpuc.rehearse.examples import Example, examples
+from gpuc.rehearse.outcome import Outcome
+from gpuc.rehearse.sample_namespaces import SampleNamespaces, constraint_name
+from gpuc.rehearse.sample_workloads import SampleObject, WorkloadFactory, permitted_samples
+from gpuc.rehearse.suites import Case
+from gpuc.rehearse.violations import violations
+
+SUITE = "policies"
+PLATFORM = "kube-system"
+ADMITTED = Outcome("admitted", message=NO_OBJECTION)
+
+
+def cases(cluster: Cluster) -> Iterator[Case]:
+    """The examples of policies, objects in tenant and platform namespaces, and the emitted workload templates."""
+    namespaces = SampleNamespaces(cluster)
+    yield from _example_cases(cluster, namespaces)
+    for tenant in cluster.tenants:
+        for namespace in tenant.namespaces:
+            yield from _tenant_cases(WorkloadFactory(cluster, tenant, namespace), namespaces)
+    yield from _platform_cases(cluster, namespaces)
+    for template in workloads(cluster):
+        if isinstance(template, Manifest):
+            name = f"template {template.file.rpartition('/')[2]} {template}"
+            action = _creating(namespaces, template.document())
+            yield Case(SUITE, name, template.origin, ADMITTED, action, request=f"template {template}")
+
+
+def _example_cases(cluster: Cluster, namespaces: SampleNamespaces) -> Iterator[Case]:
+    for name in namespaces.policies:
+        for example in examples(policies()[name]):
+            if namespaces.serves(example):
+                title = f"{name} {'denied' if example.denied else 'allowed'} example: {example.title}"
+                expected = _expected_for_example(name, example)
+                action = _trying(namespaces, example)
+                yield Case(SUITE, title, origin(cluster, name), expected, action, request=title)
+
+
+def _expected_for_example(name: str, example: Example) -> Outcome:
+    if example.api_server_refusal:
+        return Outcome("refused", by="API server", message=example.api_server_refusal)
+    if example.denied:
+        return Outcome("refused", by="policy", message=constraint_name(name))
+    if example.before is not None and example.document["kind"] == "Job":
+        return Outcome("admitted")  # the webhook checks the future pods of a Job as new pods, and may warn
+    return ADMITTED
+
+
+def _trying(namespaces: SampleNamespaces, example: Example) -> Callable[[RehearsalContext], Outcome]:
+    def action(context: RehearsalContext) -> Outcome:
+        namespaces.prepare(context)
+        return classify_response(context.client, lambda: namespaces.send(context.client, example))
+
+    return action
+
+
+def _tenant_cases(factory: WorkloadFactory, namespaces: SampleNamespaces) -> Iterator[Case]:
+    for sample in (*permitted_samples(factory), *violations(factory)):
+        if sample.policy and sample.policy not in namespaces.emitted:
+            continue
+        name = f"{factory.namespace.name} {sample.policy or 'permitted'}: {sample.name}"
+        path = origin(factory.cluster, sample.policy) if sample.policy else factory.namespace.path
+        expected, action = _expected(factory, sample), _creating(namespaces, sample.document)
+        request = f"{factory.namespace.name}: {sample.name}"
+        yield Case(SUITE, name, path, expected, action, pool=sample.pool, request=request)
+
+
+def _platform_cases(cluster: Cluster, namespaces: SampleNamespaces) -> Iterator[Case]:
+    """One object per policy that a tenant must not create, but that is allowed in a platform namespace."""
+    covered: set[str] = set()
+    factories = (
+        WorkloadFactory(cluster, tenant, namespace) for tenant in cluster.tenants for namespace in tenant.namespaces
+    )
+    for sample in (sample for factory in factories for sample in violations(factory)):
+        if sample.policy in namespaces.emitted and sample.policy not in covered:
+            covered.add(sample.policy)
+            document = {**sample.document, "metadata": {**sample.document["metadata"], "namespace": PLATFORM}}
+            name = f"{PLATFORM} {sample.policy}: {sample.name}"
+            action, request = _creating(namespaces, document), f"{PLATFORM}: {sample.name}"
+            yield Case(SUITE, name, origin(cluster, sample.policy), ADMITTED, action, request=request)
+
+
+def _expected(factory: WorkloadFactory, sample: SampleObject) -> Outcome:
+    """The expected outcome, in the order of the API server's admission: Pod Security, policies, ResourceQuota."""
+    pod_security = factory.namespace.spec.pod_security
+    if sample.breaks_baseline and pod_security != "privileged":
+        return Outcome("refused", by="API server", message=f'violates PodSecurity "{pod_security}')
+    stage = factory.cluster.policy_stage(sample.policy) if sample.policy else ""
+    binding = emitted_name(factory, sample.policy) if sample.policy else ""
+    if stage == "deny":
+        return Outcome("refused", by="policy", message=binding)
+    counted = {name for pool in factory.cluster.pools for name in pool.advertised_names}
+    ceiling = factory.tenant.ceiling
+    if any(name in counted and amount > ceiling.get(name, 0) for name, amount in sample.devices.items()):
+        return Outcome("refused", by="quota", message="exceeded quota: gpuc")
+    return Outcome("admitted", by="policy", message=binding) if stage == "warn" else ADMITTED
+
+
+def emitted_name(factory: WorkloadFactory, policy: str) -> str:
+    """Name of the policy's constraint that applies to the tenant's namespaces."""
+    return f"{policy}-{factory.tenant.name}" if factory.cluster.policies[policy].is_per_tenant else policy
+
+
+def origin(cluster: Cluster, policy: str) -> Path:
+    """The spec path of a policy, or of the default if the spec does not name the policy."""
+    return ("spec", "policies", policy if policy in cluster.spec.policies else "default")
+
+
+def _creating(namespaces: SampleNamespaces, document: Object) -> Callable[[RehearsalContext], Outcome]:
+    def action(context: RehearsalContext) -> Outcome:
+        namespaces.prepare(context)
+        return classify_response(context.client, lambda: context.client.create(document, dry_run=True))
+
+    return action

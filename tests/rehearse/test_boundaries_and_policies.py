@@ -1,0 +1,133 @@
+"""Test cases for tenant boundaries and policies: expected outcomes follow the model, and objects are valid."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpuc.model import Cluster
+from gpuc.policy.library import policies
+from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response, refusing_component
+from gpuc.rehearse.client import ApiError, Client
+from gpuc.rehearse.examples import changes, examples
+from gpuc.rehearse.sample_workloads import WorkloadFactory, permitted_samples
+from gpuc.rehearse.suites import Case, boundaries
+from gpuc.rehearse.suites import policies as policy_suite
+from gpuc.rehearse.violations import violations
+
+
+def case(cases: list[Case], *parts: str) -> Case:
+    (found,) = (candidate for candidate in cases if all(part in candidate.name for part in parts))
+    return found
+
+
+def test_every_policy_has_violations(prod: Cluster) -> None:
+    violated = {
+        sample.policy
+        for tenant in prod.tenants
+        for namespace in tenant.namespaces
+        for sample in violations(WorkloadFactory(prod, tenant, namespace))
+    }
+    assert violated == policies().keys() - {"gpu-requests"}, "the LimitRange adds missing requests first"
+
+
+def test_expectations_follow_stage_pod_security_and_quota(prod: Cluster) -> None:
+    cases = list(policy_suite.cases(prod))
+    denied = case(cases, "research-train host-access: The host's processes").expected
+    assert (denied.verdict, denied.by, denied.message) == ("refused", "policy", "host-access")
+    baseline = case(cases, "research-lab host-access: The host's processes").expected
+    assert (baseline.by, baseline.message) == ("API server", 'violates PodSecurity "baseline')
+    warned = case(cases, "research-train cost-label").expected
+    assert (warned.verdict, warned.message) == ("admitted", "cost-label-research")
+    unmetered = case(cases, "research-train gpu-resources: 1 nvidia.com/mig-2g.20gb").expected
+    assert (unmetered.verdict, unmetered.by) == ("refused", "quota")
+    assert case(cases, "kube-system host-access").expected.message == NO_OBJECTION
+
+
+def test_a_quota_that_is_off_by_one_changes_the_expected_outcome(prod: Cluster) -> None:
+    research = next(tenant for tenant in prod.tenants if tenant.name == "research")
+    less = replace(research, ceiling=research.ceiling | {"nvidia.com/gpu": research.ceiling["nvidia.com/gpu"] - 1})
+    fewer = replace(prod, tenants=tuple(less if tenant is research else tenant for tenant in prod.tenants))
+    original, changed = (
+        case(list(boundaries.cases(cluster)), "research-train", "nvidia.com/gpu and one") for cluster in (prod, fewer)
+    )
+    assert (
+        original.expected.message == "requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=196, limited"
+    )
+    assert (
+        changed.expected.message == "requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=195, limited"
+    )
+
+
+def test_a_member_with_role_view_must_not_create_objects(prod: Cluster) -> None:
+    search = next(tenant for tenant in prod.tenants if tenant.name == "search")
+    reading = replace(
+        search, spec=search.spec.model_copy(update={"members": search.spec.members.model_copy(update={"role": "view"})})
+    )
+    cases = list(
+        boundaries.cases(
+            replace(prod, tenants=tuple(reading if tenant is search else tenant for tenant in prod.tenants))
+        )
+    )
+    (job,) = (found for found in cases if found.name.endswith("search-train: create a Job in queue search"))
+    assert (job.expected.verdict, job.expected.message) == ("refused", 'cannot create resource "jobs"')
+    assert case(cases, "member of search (view) in search-train: list its pods").expected.verdict == "admitted"
+
+
+def test_a_third_of_the_cases_of_boundaries_and_policies_are_refusals(prod: Cluster) -> None:
+    for suite in (policy_suite, boundaries):
+        cases = list(suite.cases(prod))
+        assert sum(case.is_refusal for case in cases) > len(cases) / 3
+        assert len({case.name for case in cases}) == len(cases)
+
+
+def test_permitted_pods_of_a_pool_tolerate_exactly_its_taints(prod: Cluster) -> None:
+    tenant = next(tenant for tenant in prod.tenants if tenant.name == "platform-ml")
+    factory = WorkloadFactory(prod, tenant, tenant.namespaces[0])
+    (pool,) = tenant.pools
+    pods = [sample.document["spec"] for sample in permitted_samples(factory) if sample.pool]
+    assert pods
+    assert all(pod["tolerations"] == [taint.toleration() for taint in pool.taints] for pod in pods)
+
+
+def test_examples_are_complete_objects_that_never_run() -> None:
+    found = [example for policy in policies().values() for example in examples(policy)]
+    assert {example.policy for example in found} == policies().keys()
+    for example in found:
+        spec = example.document.get("spec", {})
+        if example.document["kind"] == "Pod":
+            assert "schedulingGates" in spec or spec["nodeName"]
+        if example.document["kind"] == "Job":
+            assert spec["template"]["spec"]["restartPolicy"] == "Never"
+
+
+def test_invalid_examples_are_refused_by_the_api_server_and_not_by_a_policy() -> None:
+    found = [example for policy in policies().values() for example in examples(policy)]
+    refused = {example.title: example.api_server_refusal for example in found}
+    assert "Exists" in refused["Every pool, with the right value for show"]
+    assert refused["A peer that names nothing"] == "must specify a peer"
+    assert refused["A privileged container"] == ""
+
+
+def test_a_patch_changes_one_object_to_the_other() -> None:
+    before = {"metadata": {"labels": {"a": "1", "b": "2"}}, "spec": {"list": [1, 2], "kept": 1}}
+    after = {"metadata": {"labels": {"a": "1"}}, "spec": {"list": [2], "kept": 1}, "new": {}}
+    assert changes(before, after) == {"metadata": {"labels": {"b": None}}, "spec": {"list": [2]}, "new": {}}
+
+
+def test_the_refusing_component_is_found_by_the_message() -> None:
+    policy = "ValidatingAdmissionPolicy 'gatekeeper-gpuchostaccess' with binding 'b' denied request: "
+    assert refusing_component(f"{policy}hostPID") == "policy"
+    assert refusing_component(f"{policy}expression 'x' resulted in error: no such key") == "API server"
+    assert refusing_component('pods "x" is forbidden: exceeded quota: gpuc, requested: ...') == "quota"
+    assert refusing_component('jobs.batch is forbidden: User "m" cannot create resource "jobs"') == "API server"
+
+
+def test_the_message_contains_warnings() -> None:
+    client = Client.__new__(Client)
+    client._thread = type("Thread", (), {"warnings": ("[images] not from here",)})()
+    assert classify_response(client, lambda: None).message == "[images] not from here"
+
+    def refuse() -> None:
+        raise ApiError(403, "exceeded quota: gpuc", "Forbidden")
+
+    assert classify_response(client, refuse).by == "quota"
