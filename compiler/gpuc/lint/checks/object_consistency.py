@@ -27,7 +27,7 @@ SAME_NAME = declare_rule(
     "The API server refuses the pod.", "k8s.io/kubernetes v1.35 pkg/apis/core/validation/validation.go",
 )  # fmt: skip
 NOT_COVERED = declare_rule(
-    "OBJ004", Severity.ERROR, "The resources of a flavor differ from coveredResources of its group, or in order.",
+    "OBJ004", Severity.ERROR, "The resources of a flavor do not equal coveredResources of its group (order included).",
     "Kueue's webhook refuses the ClusterQueue.", "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go",
 )  # fmt: skip
 NO_SUBJECTS = declare_rule(
@@ -84,7 +84,7 @@ def _covered(manifest: Manifest) -> Iterator[ObjectFinding]:
             named = [dig(resource, "name") for _, resource in items(dig(flavor, "resources"))]
             if named != covered:
                 path = ("spec", "resourceGroups", number, "flavors", index, "resources")
-                text = f"{', '.join(map(str, named))}; the group covers {', '.join(map(str, covered))}"
+                text = f"the flavor lists {', '.join(map(str, named))}, the group covers {', '.join(map(str, covered))}"
                 yield ObjectFinding(NOT_COVERED, manifest, path, text)
 
 

@@ -64,7 +64,7 @@ def test_enough_cpu_of_its_own_is_enough_for_borrowed_gpus() -> None:
 def test_a_flavor_without_cpu_is_reported() -> None:
     rows = {"a": {"cpu": 0, "memory": 8, GPU: 8}, "b": {"cpu": 8, "memory": 8, GPU: 0}}
     (text,) = only([queue("q", rows)], "QTA016")
-    assert f"flavor a has no usable cpu, but memory, {GPU}" in text
+    assert f"flavor a has usable memory, {GPU}, but no cpu" in text
     assert only([queue("q", rows)], "QTA016", is_complete=False) != []
     lender = queue("l", {"a": {"cpu": 8, "memory": 0, GPU: 0}, "b": {"cpu": 8, "memory": 8, GPU: 0}}, "c")
     assert [text for text in only([queue("q", rows, "c"), lender], "QTA016") if "ClusterQueue q" in text] == []

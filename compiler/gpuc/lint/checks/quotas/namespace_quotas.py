@@ -45,7 +45,7 @@ NONE_OF_IT = declare_rule(
     "QTA017",
     Severity.WARNING,
     "The ResourceQuota of a namespace allows none of a resource that its queue provides.",
-    "Kueue admits work that requests the resource, and the API server refuses its pods: the quota is not used.",
+    "Kueue admits work that requests the resource, and the API server refuses its pods. The quota is held unused.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 )
 _NATIVE = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
@@ -99,7 +99,8 @@ def _bounds_nothing(
             is_covered = resource in provided or (resource in covered and resource not in _NATIVE)
             if is_covered and value > provided.get(resource, 0) < UNLIMITED:
                 most = rounded(resource, provided.get(resource, 0))
-                text = f"{rounded(resource, value)}; {', '.join(names)} can provide at most {most} in this namespace"
+                given = f"allows {rounded(resource, value)}, but queue {', '.join(names)} can provide "
+                text = f"{given}at most {most} in this namespace"
                 yield ObjectFinding(BOUNDS_NOTHING, manifest, path, text)
 
 
@@ -153,7 +154,7 @@ def _no_pod(queue: Node, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
             return
     if all(kind in hard and hard[kind][0] < 1 for kind in usable):
         value, manifest, path = hard[usable[0]]
-        text = f"{rounded(usable[0], value)}, and queue {queue.name} of namespace {namespace} has only GPUs: "
+        text = f"allows {rounded(usable[0], value)}, and queue {queue.name} of namespace {namespace} has only GPUs: "
         yield ObjectFinding(NO_POD_FITS, manifest, path, text + ", ".join(usable))
 
 
@@ -165,7 +166,7 @@ def _none_of_it(queue: Node, namespace: str, hard: Hard) -> Iterator[ObjectFindi
     for name in refused if len(refused) < len(devices) else ():
         value, manifest, path = hard[name]
         most = max(queue.capacity(key) for key in queue.quotas if key[1] == name)
-        text = f"{rounded(name, value)}, and queue {queue.name} of namespace {namespace} "
+        text = f"allows {rounded(name, value)}, and queue {queue.name} of namespace {namespace} "
         yield ObjectFinding(NONE_OF_IT, manifest, path, f"{text}provides up to {rounded(name, most)}")
 
 

@@ -106,7 +106,7 @@ def _over_capacity(
         assert member.manifest is not None, "a member with quotas has an object"
         owner = str(cohort) if alone else f"{cohort} and {len(parts) - 1} more"
         nominal = rounded(resource, value if alone else sum(part[0] for part in parts))
-        text = f"nominal quota of {owner} for flavor {flavor} is {nominal}, its node pools hold at most "
+        text = f"the nominal quota of {owner} for flavor {flavor} is {nominal}, but its node pools hold at most "
         text += f"{rounded(resource, most)}: {names}{more}"
         yield ObjectFinding(rule, member.manifest, (*member.path(key), "nominalQuota"), text)
 
@@ -141,7 +141,7 @@ def _of_gpus(
     where = (*queue.path((flavor, GPU)), "nominalQuota")
     node_gpus = min(node[GPU] for node in types)
     if gpus < node_gpus and queue.capacity((flavor, EFA)):
-        text = f"{rounded(GPU, gpus)} of flavor {flavor} including borrowing, one node has {rounded(GPU, node_gpus)}"
+        text = f"{rounded(GPU, gpus)} of flavor {flavor} with borrowing, but one node has {rounded(GPU, node_gpus)}"
         yield ObjectFinding(BELOW_A_NODE, queue.manifest, where, text)
     for resource in _WITH_GPUS:
         if resource not in quotas or not (resource != EFA or queue.capacity((flavor, EFA))):

@@ -53,7 +53,7 @@ def _none_beside(queue: Node, flavor: str, quotas: dict[str, Quota], checked: se
         # The check of borrowing reports a resource without quota in all flavors of the queue.
         if usable and resource in checked and resource not in usable:
             assert queue.manifest is not None, "a queue has an object"
-            text = f"flavor {flavor} has no usable {resource}, but {', '.join(usable)}"
+            text = f"flavor {flavor} has usable {', '.join(usable)}, but no {resource}"
             yield ObjectFinding(NONE_BESIDE, queue.manifest, (*queue.path((flavor, resource)), "nominalQuota"), text)
 
 

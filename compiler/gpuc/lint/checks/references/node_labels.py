@@ -22,7 +22,7 @@ FLAVOR_WITHOUT_NODES = declare_rule(
     "REF020",
     Severity.ERROR,
     "A ResourceFlavor selects a node label that no node pool gives.",
-    "Kueue admits work to the flavor. Karpenter cannot start a node for the pods, and they hold the quota. Labels that "
+    "Kueue admits work to the flavor. Karpenter cannot start a node for its pods, which hold the quota. Labels that "
     "appear after boot, such as those of GPU feature discovery, do not count.",
     "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
 )

@@ -18,7 +18,7 @@ LEFT_OUT = declare_rule(
     Severity.WARNING,
     "Node overlays give a resource to only some instance types of a node pool.",
     "Karpenter assumes that the other types lack the resource. It never starts them for pods that request the "
-    "resource, even if the first types are more expensive or not available.",
+    "resource, even if the types with the resource are more expensive or not available.",
     "Karpenter v1.14.1, pkg/controllers/nodeoverlay",
 )
 _PROVIDER = "karpenter.k8s.aws/instance-"

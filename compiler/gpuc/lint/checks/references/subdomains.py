@@ -15,7 +15,7 @@ from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
 NO_SUBDOMAIN = declare_rule(
     "REF033",
     Severity.ERROR,
-    "Pods have a subdomain, but no Service has its name.",
+    "No Service has the name of the pods' subdomain.",
     "The DNS names of the pods do not resolve: ranks that wait for pod-0.subdomain time out.",
     "kubernetes v1.35, staging/src/k8s.io/endpointslice/util/controller_utils.go (ShouldSetHostname)",
 )

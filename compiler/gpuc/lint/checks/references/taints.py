@@ -107,7 +107,7 @@ def _flavor(
 
 
 def _with_key(pods: Pods) -> list[Toleration]:
-    """The pods' own tolerations with a key; DaemonSets, which are agents of nodes, have none here."""
+    """The pods' own tolerations with a key; none for DaemonSets, which are agents of nodes."""
     return [toleration for toleration in pods.tolerations if toleration.key and pods.manifest.kind != "DaemonSet"]
 
 

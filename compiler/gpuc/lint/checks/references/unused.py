@@ -16,7 +16,7 @@ UNUSED_CAPACITY = declare_rule(
     "REF060",
     Severity.WARNING,
     "Unused ResourceFlavor, ClusterQueue, Cohort or EC2NodeClass.",
-    "No work reaches the object. Often the reference to it has another name.",
+    "No work reaches the object. Often the reference to the object is misspelt.",
 )
 UNUSED = declare_rule(
     "REF061",
@@ -61,7 +61,7 @@ KINDS: tuple[Unused, ...] = tuple(
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Objects of these kinds, cohorts, priority classes, node pools and ConfigMaps that nothing refers to."""
+    """Objects that nothing refers to: kinds of the table, cohorts, priority classes, node pools and ConfigMaps."""
     tree, used = index.tree, {(use.kind, use.name) for use in uses(index)}
     groups = {group(manifest) for manifest in tree.manifests}
     for row in KINDS:

@@ -62,7 +62,7 @@ def policy_conflicts(cluster: ClusterIndex, queue: Node, smallest: Smallest) -> 
 
 
 def _violations(cluster: ClusterIndex, local: Manifest, flavor: Manifest, pod: Amounts) -> list[PolicyViolation]:
-    """Violations of a pod with and without the node selector of the flavor's pool; empty where one has none."""
+    """Violations of a pod; empty if it has none with, or none without, the node selector of the flavor's pool."""
     asked = {name: quantity_text(name, count) for name, count in pod.items()}
     container = {"resources": {"requests": asked, "limits": asked}}
     pool = dig(flavor.body, "spec", "nodeLabels", _POOL)

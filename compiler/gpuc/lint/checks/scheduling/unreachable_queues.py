@@ -37,7 +37,7 @@ NO_NODE = declare_rule(
 )  # fmt: skip
 CLOSED_NAMESPACE = declare_rule(
     "SCD005", Severity.ERROR, "The limits of a namespace refuse the smallest pod of its queue.",
-    "Kueue admits the work and the API server refuses its pods: the quota is not used.",
+    "Kueue admits the work and the API server refuses its pods. The quota is held unused.",
     "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/limitranger and pkg/quota",
 )  # fmt: skip
 NEVER_STARTS = declare_rule(
