@@ -1,4 +1,4 @@
-"""What holds of every finding, whatever stands in the objects that were judged."""
+"""Properties that every finding has, whatever the values in the objects are."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gpuc.objects.object_finding import ObjectFinding
 
 
 def unsound(found: Iterable[ObjectFinding], tree: Iterable[Manifest]) -> list[str]:
-    """ObjectFindings that name no object of the tree, no declared fault, a path that is none, or say nothing."""
-    known = {id(each) for each in tree}
+    """Findings with an unknown object, an undeclared rule, an invalid path or an empty message."""
+    known = {id(manifest) for manifest in tree}
     return [
         str(finding)
         for finding in found

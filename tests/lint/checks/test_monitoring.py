@@ -1,4 +1,4 @@
-"""Monitors that find nothing, and what Prometheus or Alertmanager pass by."""
+"""ServiceMonitors and PodMonitors that select no targets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from tests.conftest import EXAMPLES, ROOT
 
-Told = list[tuple[str, str, str]]
+Reported = list[tuple[str, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -25,37 +25,37 @@ def prod() -> CompiledSpec:
     return compiled_spec(ROOT, "specs/prod-use1.yaml")
 
 
-def told(tree: ObjectSet) -> Told:
+def reported(tree: ObjectSet) -> Reported:
     return [(finding.rule.id, finding.manifest.name, place(finding.path)) for finding in findings(tree)]
 
 
-def broken(spec: CompiledSpec, name: str, change: Callable[[dict[str, Any]], Any], **values: Any) -> Told:
-    """What is told of a compiled spec in which the document of one object is changed."""
+def broken(spec: CompiledSpec, name: str, change: Callable[[dict[str, Any]], Any], **values: Any) -> Reported:
+    """Findings in a compiled spec in which one object is changed."""
 
-    def one(each: Manifest) -> Manifest:
-        if each.name != name:
-            return each
-        document = deepcopy({"labels": each.labels, "body": each.body})
+    def changed(manifest: Manifest) -> Manifest:
+        if manifest.name != name:
+            return manifest
+        document = deepcopy({"labels": manifest.labels, "body": manifest.body})
         change(document)
-        return replace(each, labels=document["labels"], body=document["body"])
+        return replace(manifest, labels=document["labels"], body=document["body"])
 
-    made = tuple(map(one, spec.objects))
+    made = tuple(map(changed, spec.objects))
     assert made != spec.objects
-    return told(ObjectSet(made, is_complete=True, values={**spec.charts, **values}))
+    return reported(ObjectSet(made, is_complete=True, values={**spec.charts, **values}))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("is_complete", [True, False])
-def test_nothing_is_said_of_our_own_trees(name: str, is_complete: bool) -> None:
+def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
     spec = compiled_spec(ROOT, f"specs/{name}.yaml")
-    assert told(ObjectSet(spec.objects, is_complete=is_complete, values=spec.charts)) == []
+    assert reported(ObjectSet(spec.objects, is_complete=is_complete, values=spec.charts)) == []
 
 
 KUEUE, GATEKEEPER, QUEUES = "gpuc-prod-use1-kueue", "gpuc-prod-use1-gatekeeper", "gpuc-prod-use1-queues"
 
 
 @pytest.mark.parametrize(
-    ("name", "where", "value", "fault", "at"),
+    ("name", "where", "value", "rule_id", "at"),
     [
         (KUEUE, "namespaceSelector", {}, "MON001", "spec.namespaceSelector"),
         (GATEKEEPER, "namespaceSelector", {}, "MON001", "spec.namespaceSelector"),
@@ -68,10 +68,10 @@ KUEUE, GATEKEEPER, QUEUES = "gpuc-prod-use1-kueue", "gpuc-prod-use1-gatekeeper",
         (KUEUE, "selector", {"matchLabels": {"app": "kueue"}}, "MON002", "spec.selector.matchLabels.app"),
     ],
 )  # fmt: skip
-def test_a_monitor_that_finds_nothing_is_told(
-    prod: CompiledSpec, name: str, where: str, value: Any, fault: str, at: str
+def test_a_monitor_without_targets_is_reported(
+    prod: CompiledSpec, name: str, where: str, value: Any, rule_id: str, at: str
 ) -> None:
-    assert broken(prod, name, lambda made: made["body"]["spec"].update({where: value})) == [(fault, name, at)]
+    assert broken(prod, name, lambda made: made["body"]["spec"].update({where: value})) == [(rule_id, name, at)]
 
 
 @pytest.mark.parametrize(
@@ -108,14 +108,14 @@ spec: {selector: {matchLabels: {app: web}}, endpoints: [{port: http}]NAMES}
 """
 
 
-def lint(text: str) -> Told:
+def lint(text: str) -> Reported:
     reading = Reading()
     reading.add("tree.yaml", text)
     assert not reading.findings
-    return told(ObjectSet(reading.manifests, is_complete=False))
+    return reported(ObjectSet(reading.manifests, is_complete=False))
 
 
-def test_a_monitor_that_looks_in_its_own_namespace_only_is_told_in_files() -> None:
+def test_a_monitor_that_looks_only_in_its_own_namespace_is_reported() -> None:
     assert lint(FILES.replace("NAMES", "")) == [("MON001", "web", "spec")]
     assert lint(FILES.replace("NAMES", ", namespaceSelector: {}")) == [("MON001", "web", "spec.namespaceSelector")]
 
@@ -130,20 +130,10 @@ def test_a_monitor_that_looks_in_its_own_namespace_only_is_told_in_files() -> No
         (", namespace: monitoring", ""),
     ],
 )
-def test_of_files_nothing_is_said_that_others_may_make_good(change: tuple[str, str]) -> None:
+def test_no_finding_where_other_files_may_have_the_targets(change: tuple[str, str]) -> None:
     assert lint(FILES.replace(*change).replace("NAMES", "")) == []
 
 
 def test_a_namespace_with_more_than_monitors_may_have_the_service() -> None:
     more = "\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: grafana, namespace: monitoring}\nspec: {}"
     assert lint(FILES.replace("NAMES", "") + more) == []
-
-
-def rule(name: str, release: str) -> str:
-    return f"""
----
-apiVersion: monitoring.coreos.com/v1
-kind: PrometheusRule
-metadata: {{name: {name}, namespace: monitoring, labels: {{release: {release}}}}}
-spec: {{}}
-"""

@@ -1,4 +1,4 @@
-"""Parts of one object that have to agree."""
+"""Contradictions within one object."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ template:
 POD = "spec.template.spec"
 
 
-def told(text: str, kind: str = "Deployment", api: str = "apps/v1") -> list[tuple[str, str]]:
+def reported(text: str, kind: str = "Deployment", api: str = "apps/v1") -> list[tuple[str, str]]:
     manifest = Manifest("a.yaml", (), api, kind, "a", {"spec": yaml.safe_load(text)})
     return [(finding.rule.id, place(finding.path)) for finding in findings(ObjectSet([manifest], is_complete=False))]
 
 
-def test_a_good_workload_has_no_flaw() -> None:
-    assert told(GOOD) == []
+def test_no_finding_in_a_correct_workload() -> None:
+    assert reported(GOOD) == []
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "fault", "where"),
+    ("old", "new", "rule_id", "where"),
     [
         ("{labels: {app: a,", "{labels: {app: b,", "OBJ001", "spec.template.metadata.labels.app"),
         ("{labels: {app: a, tier: b}}", "{}", "OBJ001", "spec.template.metadata.labels"),
@@ -41,19 +41,19 @@ def test_a_good_workload_has_no_flaw() -> None:
         ("[{name: copy,", "[{name: main,", "OBJ003", f"{POD}.containers"),
     ],
 )  # fmt: skip
-def test_parts_that_disagree_are_told(old: str, new: str, fault: str, where: str) -> None:
-    assert (fault, where) in told(GOOD.replace(old, new))
+def test_contradictions_are_reported(old: str, new: str, rule_id: str, where: str) -> None:
+    assert (rule_id, where) in reported(GOOD.replace(old, new))
 
 
-def test_a_stateful_set_makes_volumes_of_its_own() -> None:
+def test_a_stateful_set_creates_volumes_from_its_claim_templates() -> None:
     text = GOOD.replace("volumes: [{name: data, emptyDir: {}}]", "").replace(
         "replicas: 1", "volumeClaimTemplates: [{metadata: {name: data}}]"
     )
-    assert told(text, "StatefulSet") == []
+    assert reported(text, "StatefulSet") == []
 
 
 LABELS = "{pod-security.kubernetes.io/enforce: baseline, pod-security.kubernetes.io/enforce-version: v1.35, team: a}"
-"""Labels that Pod Security understands."""
+"""Valid labels of Pod Security."""
 
 
 def labelled(labels: str, *, managed: bool) -> list[tuple[str, str, str]]:
@@ -72,7 +72,7 @@ def labelled(labels: str, *, managed: bool) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("managed", [True, False])
 @pytest.mark.parametrize(
-    ("old", "new", "fault", "key", "fix"),
+    ("old", "new", "rule_id", "key", "fix"),
     [
         ("baseline", "basline", "OBJ005", "enforce", "write baseline"),
         ("baseline", "none", "OBJ005", "enforce", ""),
@@ -82,11 +82,11 @@ def labelled(labels: str, *, managed: bool) -> list[tuple[str, str, str]]:
         ("io/enforce:", "io/exempt:", "OBJ008", "exempt", ""),
     ],
 )  # fmt: skip
-def test_labels_that_pod_security_does_not_know_are_told(
-    old: str, new: str, fault: str, key: str, fix: str, managed: bool
+def test_labels_that_are_unknown_to_pod_security_are_reported(
+    old: str, new: str, rule_id: str, key: str, fix: str, managed: bool
 ) -> None:
-    told_of = (fault, f"pod-security.kubernetes.io/{key}", fix)
-    assert labelled(LABELS.replace(old, new, 1), managed=managed) == [told_of]
+    expected = (rule_id, f"pod-security.kubernetes.io/{key}", fix)
+    assert labelled(LABELS.replace(old, new, 1), managed=managed) == [expected]
 
 
 @pytest.mark.parametrize("managed", [True, False])

@@ -1,4 +1,4 @@
-"""Whatever stands in an object of a whole tree, these judges read it without a fall."""
+"""Checks accept objects with any value at any path."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from gpuc.diagnostics.finding import Path
-from gpuc.isolation import dns_egress as resolver
-from gpuc.lint.checks import monitoring
-from gpuc.lint.checks import object_consistency as inside
+from gpuc.isolation import dns_egress
+from gpuc.lint.checks import monitoring, object_consistency
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
@@ -27,7 +26,7 @@ STRANGE: tuple[Any, ...] = (
 )  # fmt: skip
 KINDS = ("NetworkPolicy", "ServiceMonitor", "PodMonitor", "PrometheusRule", "Role", "ResourceQuota", "LimitRange",
          "Job", "Application", "GpucImages", "GpucGpuQueue")  # fmt: skip
-JUDGES = (resolver, monitoring, inside, constraints)
+CHECKS = (dns_egress, monitoring, object_consistency, constraints)
 
 
 def paths(value: Any, at: Path = ()) -> Iterator[Path]:
@@ -35,8 +34,8 @@ def paths(value: Any, at: Path = ()) -> Iterator[Path]:
     if at:
         yield at
     inner: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in inner:
-        yield from paths(each, (*at, key))
+    for key, item in inner:
+        yield from paths(item, (*at, key))
 
 
 def put(body: Any, path: Path, value: Any) -> Any:
@@ -47,33 +46,34 @@ def put(body: Any, path: Path, value: Any) -> Any:
     return made
 
 
-def judged(tree: ObjectSet) -> list[ObjectFinding]:
-    return [finding for judge in JUDGES for finding in judge.findings(tree)]
+def findings_of(tree: ObjectSet) -> list[ObjectFinding]:
+    return [finding for check in CHECKS for finding in check.findings(tree)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_value_may_stand_anywhere(kind: str) -> None:
+def test_any_value_is_accepted_at_any_path(kind: str) -> None:
     spec = compiled_spec(ROOT, "specs/prod-use1.yaml")
     values = cycle(STRANGE)
-    some = [index for index, each in enumerate(spec.objects) if each.kind == kind][:4]
+    some = [index for index, manifest in enumerate(spec.objects) if manifest.kind == kind][:4]
     for index in some:
         objects = list(spec.objects)
         for number, path in enumerate(paths(spec.objects[index].body)):
             objects[index] = replace(spec.objects[index], body=put(spec.objects[index].body, path, next(values)))
             if number < 120:
                 assert (
-                    unsound(judged(ObjectSet(objects, is_complete=bool(number % 2), values=spec.charts)), objects) == []
+                    unsound(findings_of(ObjectSet(objects, is_complete=bool(number % 2), values=spec.charts)), objects)
+                    == []
                 )
 
 
 @pytest.mark.parametrize("value", STRANGE, ids=repr)
-def test_any_value_may_be_a_label_a_spec_or_values(value: Any) -> None:
+def test_any_value_is_accepted_as_label_spec_or_chart_values(value: Any) -> None:
     spec = compiled_spec(ROOT, "specs/prod-use1.yaml")
     labels = {"gpuc.dev/tenant": value, "pod-security.kubernetes.io/warn": value, "release": value}
-    labelled = [replace(each, labels=labels, annotations={"gpuc.dev/why": value}) for each in spec.objects]
-    filled = [replace(each, body={"spec": value, "rules": value}) for each in spec.objects]
+    labelled = [replace(manifest, labels=labels, annotations={"gpuc.dev/why": value}) for manifest in spec.objects]
+    filled = [replace(manifest, body={"spec": value, "rules": value}) for manifest in spec.objects]
     for objects in (labelled, filled):
         values = dict.fromkeys(("kueue", "gatekeeper"), value)
         for is_complete in (True, False):
-            assert unsound(judged(ObjectSet(objects, is_complete=is_complete, values=values)), objects) == []
+            assert unsound(findings_of(ObjectSet(objects, is_complete=is_complete, values=values)), objects) == []

@@ -1,4 +1,4 @@
-"""Mutations of the emitted objects of a cluster: one changed value, or one missing object, in everything else."""
+"""Mutations of the emitted objects of a cluster: one changed value or one missing object."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LABELS = ("labels", "nodeLabels", "matchLabels", "nodeSelector", "selector")
 TAINTS = ("taints", "startupTaints", "nodeTaints", "tolerations")
 RULES = ("ingress", "egress", "rules", "subjects", "validations", "from", "to", "ports", "verbs", "resources", "kinds")
 REMOVED = object()
-"""Instead of a value: its key is removed."""
+"""This value removes its key."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The sample of mutations that is tested, and the table of those that no check detects."""
+"""The tested sample of mutations, and the table of mutations that no check detects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.verify.findings import schema_findings
 
 FILE = Path(__file__).parent / "undetected.yaml"
 SAMPLE = 4
-"""So many mutations of each kind of object and category, over all example clusters."""
+"""The number of mutations for every kind of object and category, over all example clusters."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Undetected:
     """Its id."""
     reason: str
     covered_by: str = ""
-    """The test that detects such a mistake of an emitter, relative to the root; empty where none has to."""
+    """The test that detects such a mistake of an emitter, relative to the root; empty where no test has to."""
 
 
 def undetected() -> dict[str, Undetected]:
@@ -59,7 +59,7 @@ def spec(cluster: str) -> CompiledSpec:
 
 
 def chosen_mutations(cluster: str) -> list[Mutation]:
-    """Mutations of one example cluster: its part of the sample, and those that the table names."""
+    """Mutations of one example cluster: its part of the sample, and its rows of the table."""
     every = [mutation for name in EXAMPLES for mutation in mutations(name, spec(name).objects)]
     named = undetected()
     sample = set(map(id, spread(every, SAMPLE)))
@@ -76,7 +76,7 @@ def is_detected(mutation: Mutation) -> bool:
 
 
 def findings(objects: Iterable[Manifest], cluster: str) -> list[ObjectFinding]:
-    """What all checks find in these objects beside the other files of an example cluster."""
+    """Findings of all checks in these objects, with the other files of an example cluster."""
     tree = list(objects)
     others = [artifact for artifact in spec(cluster).artifacts if not isinstance(artifact, Manifest)]
     return [*schema_findings(tree, "1.35"), *checks.findings(emitted([*tree, *others]))]

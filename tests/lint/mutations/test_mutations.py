@@ -15,7 +15,7 @@ def test_a_mutation_is_detected_unless_the_table_names_it(cluster: str) -> None:
     rows = {mutation for mutation in undetected() if mutation.startswith(f"{cluster} ")}
     missed = {str(mutation) for mutation in chosen_mutations(cluster) if not is_detected(mutation)}
     assert missed - rows == set(), "no check detects these: add a check, or a row with the reason to undetected.yaml"
-    assert rows - missed == set(), "these rows of undetected.yaml excuse nothing: the mutation is detected, or is none"
+    assert rows - missed == set(), "remove these rows of undetected.yaml: the mutation is detected, or does not exist"
 
 
 def test_rows_have_a_reason_and_the_tests_that_they_name_exist() -> None:

@@ -1,4 +1,4 @@
-"""What can be wrong among objects, by topic."""
+"""Checks of Kubernetes objects, by topic."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TOPICS = (
     shared_members,
     monitoring,
 )
-"""In the order in which their findings are reported."""
+"""Topics in the order of their findings."""
 
 
 def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """What every check finds in a set of objects that their schemas accept."""
+    """The findings of all checks in objects that their schemas accept."""
     for topic in TOPICS:
         yield from topic.findings(tree)

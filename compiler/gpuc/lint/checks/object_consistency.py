@@ -1,4 +1,4 @@
-"""What one part of an object expects of another part of it, which schemas cannot say."""
+"""Contradictions between parts of one object that its schema cannot express."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from gpuc.objects.pods import Pods, pods_of
 from gpuc.objects.selectors import wanted_labels
 
 NOT_ITS_PODS = declare_rule(
-    "OBJ001", Severity.ERROR, "A workload's selector does not match the labels of its own pods.",
-    "The API server refuses it.", "k8s.io/kubernetes v1.35 pkg/apis/apps/validation/validation.go",
+    "OBJ001", Severity.ERROR, "The selector of a workload does not match the labels of its own pods.",
+    "The API server refuses the workload.", "k8s.io/kubernetes v1.35 pkg/apis/apps/validation/validation.go",
 )  # fmt: skip
 NO_VOLUME = declare_rule(
     "OBJ002", Severity.ERROR, "A container mounts a volume that its pod does not have.",
-    "The API server refuses the pod, or its controller never makes one.",
+    "The API server refuses the pod, or its controller never creates one.",
     "k8s.io/kubernetes v1.35 pkg/apis/core/validation/validation.go",
 )  # fmt: skip
 SAME_NAME = declare_rule(
-    "OBJ003", Severity.ERROR, "Two containers or volumes of one pod have the same name.",
+    "OBJ003", Severity.ERROR, "Two containers or volumes of a pod have the same name.",
     "The API server refuses the pod.", "k8s.io/kubernetes v1.35 pkg/apis/core/validation/validation.go",
 )  # fmt: skip
 NOT_COVERED = declare_rule(
-    "OBJ004", Severity.ERROR, "A flavor's resources are not those that its group covers, in their order.",
+    "OBJ004", Severity.ERROR, "The resources of a flavor do not equal coveredResources of its group (order included).",
     "Kueue's webhook refuses the ClusterQueue.", "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go",
 )  # fmt: skip
-BINDS_NOBODY = declare_rule(
-    "OBJ006", Severity.WARNING, "A binding of a role has no subjects.",
-    "Nobody gets the rights, and nothing says so.",
+NO_SUBJECTS = declare_rule(
+    "OBJ006", Severity.WARNING, "A role binding has no subjects.",
+    "The binding grants its permissions to no user, group or service account, and no error is reported.",
 )  # fmt: skip
 TOO_FEW_NODES = declare_rule(
-    "OBJ007", Severity.ERROR, "A static node pool may have fewer nodes than it wants.",
-    "Karpenter starts as many as the limit allows, and gangs that need all of them wait.",
+    "OBJ007", Severity.ERROR, "The node limit of a static node pool is below the number of its replicas.",
+    "Karpenter starts only the nodes that the limit allows. Work that needs all of them stays Pending.",
     "karpenter v1.14.1 pkg/controllers/static/provisioning",
 )  # fmt: skip
 NOT_STATIC = declare_rule(
-    "OBJ023", Severity.ERROR, "A static node pool has what only dynamic ones take.",
+    "OBJ023", Severity.ERROR, "A static node pool has a field that only dynamic node pools may have.",
     "The API server refuses the NodePool.", "karpenter v1.14.1 pkg/apis/v1/nodepool.go (XValidation of NodePoolSpec)",
 )  # fmt: skip
 _SELECTING = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
 
 
 def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Selectors, volumes and names within each workload."""
+    """Contradictions within workloads, node pools, queues, role bindings and labels of Pod Security."""
     for manifest in tree.manifests:
         yield from pod_security(manifest)
         if manifest.kind == "NodePool":
@@ -55,7 +55,7 @@ def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
         elif manifest.kind == "ClusterQueue":
             yield from _covered(manifest)
         elif manifest.kind in ("RoleBinding", "ClusterRoleBinding") and not manifest.body.get("subjects"):
-            yield ObjectFinding(BINDS_NOBODY, manifest, ("subjects",), "it names no subjects")
+            yield ObjectFinding(NO_SUBJECTS, manifest, ("subjects",), "the binding names no subjects")
         for pods in pods_of(manifest):
             if manifest.kind in _SELECTING:
                 yield from _selector(pods)
@@ -67,43 +67,42 @@ def _replicas(manifest: Manifest) -> Iterator[ObjectFinding]:
     if wanted is not None:
         for key in dict(pairs(dig(manifest.body, "spec", "limits"))):
             if key != "nodes":
-                message = "a static node pool (spec.replicas) takes no limit but nodes"
+                message = "a static node pool (spec.replicas) may limit only nodes"
                 yield ObjectFinding(NOT_STATIC, manifest, ("spec", "limits", str(key)), message, on_key=True)
         if dig(manifest.body, "spec", "weight") is not None:
-            message = "a static node pool (spec.replicas) takes no weight"
+            message = "a static node pool (spec.replicas) may not have a weight"
             yield ObjectFinding(NOT_STATIC, manifest, ("spec", "weight"), message, on_key=True)
-    if isinstance(wanted, int) and most.isdigit() and 0 < int(most) < wanted:  # none is a pool that is taken away
-        yield ObjectFinding(
-            TOO_FEW_NODES, manifest, ("spec", "limits", "nodes"), f"at most {most}, and replicas is {wanted}"
-        )
+    if isinstance(wanted, int) and most.isdigit() and 0 < int(most) < wanted:  # a limit of 0 closes the pool
+        message = f"the limit is {most} nodes, below {wanted} replicas"
+        yield ObjectFinding(TOO_FEW_NODES, manifest, ("spec", "limits", "nodes"), message)
 
 
 def _covered(manifest: Manifest) -> Iterator[ObjectFinding]:
     for number, part in items(dig(manifest.body, "spec", "resourceGroups")):
-        covered = [each for _, each in items(dig(part, "coveredResources"))]
+        covered = [resource for _, resource in items(dig(part, "coveredResources"))]
         for index, flavor in items(dig(part, "flavors")):
-            named = [dig(each, "name") for _, each in items(dig(flavor, "resources"))]
+            named = [dig(resource, "name") for _, resource in items(dig(flavor, "resources"))]
             if named != covered:
                 path = ("spec", "resourceGroups", number, "flavors", index, "resources")
-                text = f"{', '.join(map(str, named))}; the group covers {', '.join(map(str, covered))}"
+                text = f"the flavor lists {', '.join(map(str, named))}, the group covers {', '.join(map(str, covered))}"
                 yield ObjectFinding(NOT_COVERED, manifest, path, text)
 
 
 def _selector(pods: Pods) -> Iterator[ObjectFinding]:
     for _, key, values in wanted_labels(dig(pods.manifest.body, "spec", "selector"), ()):
-        seen = pods.labels.get(key)
-        if seen not in values:
-            where: Path = (*pods.path, "metadata", "labels", *([key] if seen is not None else []))
-            has = f'its pods have "{seen}"' if seen is not None else "its pods do not have it"
-            message = f'the selector asks for "{key}: {" or ".join(values)}", {has}'
+        actual = pods.labels.get(key)
+        if actual not in values:
+            where: Path = (*pods.path, "metadata", "labels", *([key] if actual is not None else []))
+            state = f'its pods have "{actual}"' if actual is not None else "its pods do not have this label"
+            message = f'the selector requires "{key}: {" or ".join(values)}", {state}'
             yield ObjectFinding(NOT_ITS_PODS, pods.manifest, where, message)
 
 
 def _pod(pods: Pods) -> Iterator[ObjectFinding]:
     manifest, pod, path = pods.manifest, pods.spec, (*pods.path, "spec")
     claims = dig(manifest.body, "spec", "volumeClaimTemplates")
-    volumes = [str(dig(each, "name")) for _, each in items(dig(pod, "volumes"))]
-    known = {*volumes, *(str(dig(each, "metadata", "name")) for _, each in items(claims))}
+    volumes = [str(dig(volume, "name")) for _, volume in items(dig(pod, "volumes"))]
+    known = {*volumes, *(str(dig(claim, "metadata", "name")) for _, claim in items(claims))}
     names: list[str] = []
     for part in ("initContainers", "containers"):
         for index, container in items(dig(pod, part)):
@@ -111,7 +110,7 @@ def _pod(pods: Pods) -> Iterator[ObjectFinding]:
             for number, mount in items(dig(container, "volumeMounts")):
                 name = dig(mount, "name")
                 if isinstance(name, str) and name not in known:
-                    there = f"there are {', '.join(sorted(known))}" if known else "it has none"
+                    there = f"its volumes are {', '.join(sorted(known))}" if known else "it has no volumes"
                     place = (*path, part, index, "volumeMounts", number, "name")
                     yield ObjectFinding(NO_VOLUME, manifest, place, f'the pod has no volume "{name}"; {there}')
     for what, found in (("containers", names), ("volumes", volumes)):

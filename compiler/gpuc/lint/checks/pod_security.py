@@ -1,4 +1,4 @@
-"""Labels of Pod Security: on namespaces, and on those that Argo CD makes for an Application."""
+"""Labels of Pod Security on namespaces, and on namespaces that Argo CD creates for an Application."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group, pairs
 
 NO_LEVEL = declare_rule(
-    "OBJ005", Severity.ERROR, "A label of Pod Security has a value that it does not know.",
-    "The API server refuses the namespace. Where the label was there before, it takes the most restrictive level for "
-    "what it cannot read, and refuses pods.",
+    "OBJ005", Severity.ERROR, "A label of Pod Security has an invalid value.",
+    "The API server refuses the namespace. If the namespace has the label already, Pod Security enforces the most "
+    "restrictive level and refuses pods.",
     "k8s.io/pod-security-admission v0.35 admission/admission.go (ValidateNamespace), api/helpers.go (ParseLevel)",
 )  # fmt: skip
 NO_MODE = declare_rule(
-    "OBJ008", Severity.WARNING, "A label has the prefix of Pod Security, and Pod Security does not know it.",
-    "Nobody reads it: what it was to enforce is not enforced.",
+    "OBJ008", Severity.WARNING, "A label has the prefix of Pod Security, but is not one of its labels.",
+    "Pod Security ignores the label and does not enforce the intended level.",
     "k8s.io/pod-security-admission v0.35 api/constants.go",
 )  # fmt: skip
 _PREFIX = "pod-security.kubernetes.io/"
@@ -32,7 +32,7 @@ _MANAGED: Path = ("spec", "syncPolicy", "managedNamespaceMetadata", "labels")
 
 
 def pod_security(manifest: Manifest) -> Iterator[ObjectFinding]:
-    """What Pod Security does not understand of the labels that an object gives a namespace."""
+    """Invalid labels of Pod Security that an object gives to a namespace."""
     if manifest.kind == "Namespace":
         yield from _labels(manifest, ("metadata", "labels"), manifest.labels)
     elif manifest.kind == "Application" and group(manifest) == "argoproj.io":
@@ -45,14 +45,13 @@ def _labels(manifest: Manifest, path: Path, labels: Any) -> Iterator[ObjectFindi
             continue
         place = (*path, key)
         if key not in _KEYS:
-            near = misspelt(key, _KEYS)
-            hint = f', did you mean "{near}"' if near else f"; there are {', '.join(_KEYS)}"
-            yield ObjectFinding(
-                NO_MODE, manifest, place, f'"{key}" is none of its labels{hint}', write(near), on_key=True
-            )
+            suggestion = misspelt(key, _KEYS)
+            hint = f', did you mean "{suggestion}"' if suggestion else f"; there are {', '.join(_KEYS)}"
+            message = f'"{key}" is not a label of Pod Security{hint}'
+            yield ObjectFinding(NO_MODE, manifest, place, message, write(suggestion), on_key=True)
         elif key.endswith("-version"):
             if not _VERSION.fullmatch(str(value)):
-                yield ObjectFinding(NO_LEVEL, manifest, place, f'"{value}" is neither latest nor like v1.35')
+                yield ObjectFinding(NO_LEVEL, manifest, place, f'"{value}" is neither latest nor a version like v1.35')
         elif value not in _LEVELS:
             fix = write(nearest(str(value), _LEVELS))
-            yield ObjectFinding(NO_LEVEL, manifest, place, f'"{value}" is none of {", ".join(_LEVELS)}', fix)
+            yield ObjectFinding(NO_LEVEL, manifest, place, f'"{value}" is not one of {", ".join(_LEVELS)}', fix)

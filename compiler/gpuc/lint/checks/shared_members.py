@@ -1,4 +1,4 @@
-"""Subjects that are bound in namespaces of several tenants."""
+"""Subjects of role bindings in namespaces of several tenants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuc.objects.object_set import ObjectSet
 
 
 def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Each binding of a subject that other tenants bind too; of complete input only."""
+    """Bindings of a subject that has bindings in namespaces of other tenants too; in complete input only."""
     tenancy = labelled_tenancy(tree)
     if not tree.is_complete or not tenancy.tenants:
         return
@@ -20,5 +20,5 @@ def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
         for tenant, (binding, index) in tenants.items() if len(tenants) > 1 else ():
             from gpuc.rules.tenants.group_of_two_tenants import group_of_two_tenants
 
-            message = f"{kind.lower()} {name} works for tenant {tenant} and for {few(set(tenants) - {tenant})}"
+            message = f"{kind.lower()} {name} is a member of tenant {tenant} and of {few(set(tenants) - {tenant})}"
             yield ObjectFinding(group_of_two_tenants.rule, binding, ("subjects", index, "name"), message)

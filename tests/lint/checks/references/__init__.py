@@ -1,1 +1,1 @@
-"""Trees with references that hold, and the same trees with one of them broken."""
+"""Objects with correct references, and the same objects with one wrong reference."""

@@ -1,4 +1,4 @@
-"""Amounts and ports of containers: what the API server refuses, and what it takes."""
+"""Amounts and ports of containers that the API server refuses or accepts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ POD = """
     """
 
 
-def told(*texts: str) -> list[str]:
-    return [f"{each.rule.id} {each.path[-1]}: {each.message}" for each in findings(Index(tree(*texts)))]
+def reported(*texts: str) -> list[str]:
+    return [f"{finding.rule.id} {finding.path[-1]}: {finding.message}" for finding in findings(Index(tree(*texts)))]
 
 
 @pytest.mark.parametrize(
@@ -29,16 +29,16 @@ def told(*texts: str) -> list[str]:
     [
         ("resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}", "OBJ020 memory: 2Gi is more than"),
         ("resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 2}}", "OBJ020 nvidia.com/gpu: 1 is not"),
-        ("resources: {requests: {nvidia.com/gpu: 1}}", "OBJ020 nvidia.com/gpu: needs a limit"),
-        ("resources: {limits: {nvidia.com/gpu: 500m}}", "OBJ020 nvidia.com/gpu: 500m is no whole number"),
-        ("resources: {limits: {gpu: 1}}", "OBJ020 gpu: no resource of a container"),
+        ("resources: {requests: {nvidia.com/gpu: 1}}", "OBJ020 nvidia.com/gpu: a limit of the same amount"),
+        ("resources: {limits: {nvidia.com/gpu: 500m}}", "OBJ020 nvidia.com/gpu: 500m is not an integer"),
+        ("resources: {limits: {gpu: 1}}", "OBJ020 gpu: containers have no resource gpu"),
         ("resources: {limits: {hugepages-2Mi: 10Gi}}", "OBJ020 resources: huge pages need"),
-        ("resources: {limits: {hugepages-2Mi: 3Mi, cpu: 1}}", "OBJ020 hugepages-2Mi: 3Mi is no multiple"),
+        ("resources: {limits: {hugepages-2Mi: 3Mi, cpu: 1}}", "OBJ020 hugepages-2Mi: 3Mi is not a multiple"),
         ("readinessProbe: {httpGet: {port: htpp}}", "OBJ022 port: no port of the container"),
     ],
 )
-def test_what_is_refused_or_never_ready(container: str, words: str) -> None:
-    (only,) = told(POD % container)
+def test_refused_amounts_and_unknown_ports_are_reported(container: str, words: str) -> None:
+    (only,) = reported(POD % container)
     assert only.startswith(words)
 
 
@@ -53,8 +53,8 @@ def test_what_is_refused_or_never_ready(container: str, words: str) -> None:
         "resources: {limits: nothing}",
     ],
 )
-def test_what_is_taken(container: str) -> None:
-    assert told(POD % container) == []
+def test_accepted_amounts_and_ports(container: str) -> None:
+    assert reported(POD % container) == []
 
 
 RANGE = """
@@ -67,16 +67,18 @@ RANGE = """
 
 def test_a_request_above_the_default_limit_of_its_namespace_is_refused() -> None:
     pod = POD % "resources: {requests: {memory: 2Gi}}"
-    (only,) = told(pod, RANGE % ("n", "max: {memory: 8Gi}"))
+    (only,) = reported(pod, RANGE % ("n", "max: {memory: 8Gi}"))
     assert "LimitRange" in only
-    assert told(pod, RANGE % ("other", "max: {memory: 8Gi}")) == []
-    assert told(pod, RANGE % ("n", "max: {cpu: 8}"), RANGE % ("n", "max: {cpu: 8}")) == [], "which one is not known"
+    assert reported(pod, RANGE % ("other", "max: {memory: 8Gi}")) == []
+    assert reported(pod, RANGE % ("n", "max: {cpu: 8}"), RANGE % ("n", "max: {cpu: 8}")) == [], (
+        "which LimitRange sets the limit is not known"
+    )
 
 
 def test_bounds_of_a_limit_range_are_in_order() -> None:
-    (only,) = told(RANGE % ("n", "defaultRequest: {memory: 2Gi}"))
+    (only,) = reported(RANGE % ("n", "defaultRequest: {memory: 2Gi}"))
     assert only.startswith("OBJ021 memory: 2Gi is more than the default")
-    assert told(RANGE % ("n", "defaultRequest: {memory: 512Mi}, max: {memory: 1Gi}")) == []
+    assert reported(RANGE % ("n", "defaultRequest: {memory: 512Mi}, max: {memory: 1Gi}")) == []
 
 
 SERVICE = """
@@ -89,6 +91,8 @@ LABELLED = (POD % "image: i").replace("metadata: {name: a,", "metadata: {name: a
 
 
 def test_a_service_names_a_port_of_its_pods() -> None:
-    assert told(LABELLED, SERVICE % "http") == told(LABELLED, SERVICE % "8080") == told(SERVICE % "http") == []
-    (only,) = told(LABELLED, SERVICE % "https")
+    assert (
+        reported(LABELLED, SERVICE % "http") == reported(LABELLED, SERVICE % "8080") == reported(SERVICE % "http") == []
+    )
+    (only,) = reported(LABELLED, SERVICE % "https")
     assert only.startswith("OBJ022 targetPort")

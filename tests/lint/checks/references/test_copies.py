@@ -1,4 +1,4 @@
-"""Many copies of the production tree in one, in which nothing is told either; benchmarks/lint.py has the seconds."""
+"""Many copies of the production cluster in one object set, without findings; benchmarks/lint.py measures the time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpuc.objects.object_set import ObjectSet
 from tests.lint.checks.references.trees import example_charts, example_objects
 
 COPIES = 57
-"""So many that they are about ten thousand objects."""
+"""This number of copies has about ten thousand objects."""
 KEPT = frozenset(("argocd", "gatekeeper-system", "kube-system", "kueue-system", "monitoring"))
 RENAMED = frozenset(
     (
@@ -29,40 +29,40 @@ RENAMED = frozenset(
         "WorkloadPriorityClass",
     )
 )
-"""Kinds whose objects have other names in each copy."""
+"""Kinds whose objects have other names in every copy."""
 
 
 def copied(objects: tuple[Manifest, ...], number: int) -> list[Manifest]:
-    """The objects with every name of theirs that others refer to changed, and every reference with it."""
-    words = {each.name for each in objects if each.kind in RENAMED}
-    words |= {str(value) for each in objects for key, value in each.labels.items() if key == "gpuc.dev/tenant"}
+    """The objects with new names, and with the references to these names changed."""
+    words = {manifest.name for manifest in objects if manifest.kind in RENAMED}
+    words |= {str(value) for manifest in objects for key, value in manifest.labels.items() if key == "gpuc.dev/tenant"}
 
     def new(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: new(each) for key, each in value.items()}
+            return {key: new(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [new(each) for each in value]
+            return [new(item) for item in value]
         if isinstance(value, str) and value.startswith("out/prod-use1"):
             return value.replace("prod-use1", f"copy{number}")
         return f"{value}-{number}x" if value in words - KEPT else value
 
     return [
         replace(
-            each,
-            file=new(each.file),
-            name=new(each.name) if each.kind in RENAMED else each.name,
-            namespace=new(each.namespace),
-            labels=new(each.labels),
-            body=new(each.body),
+            manifest,
+            file=new(manifest.file),
+            name=new(manifest.name) if manifest.kind in RENAMED else manifest.name,
+            namespace=new(manifest.namespace),
+            labels=new(manifest.labels),
+            body=new(manifest.body),
         )
-        for each in objects
-        if number == 0 or each.kind != "ConstraintTemplate"
+        for manifest in objects
+        if number == 0 or manifest.kind != "ConstraintTemplate"
     ]
 
 
-def test_nothing_is_told_of_many_clusters_in_one_tree() -> None:
+def test_no_finding_in_many_clusters_in_one_object_set() -> None:
     objects = example_objects("prod-use1")
-    many = [each for number in range(COPIES) for each in copied(objects, number)]
+    many = [manifest for number in range(COPIES) for manifest in copied(objects, number)]
     assert len(many) > 9_900
-    for whole in (True, False):
-        assert list(findings(ObjectSet(many, is_complete=whole, values=example_charts("prod-use1")))) == []
+    for is_complete in (True, False):
+        assert list(findings(ObjectSet(many, is_complete=is_complete, values=example_charts("prod-use1")))) == []

@@ -1,4 +1,4 @@
-"""Delivery by Argo CD: folders that nothing syncs, Applications of nothing, and charts that nobody installs."""
+"""Delivery by Argo CD: folders that no Application syncs, and missing folders, values and charts of Applications."""
 
 from __future__ import annotations
 
@@ -57,74 +57,79 @@ metadata: {name: train, namespace: web}
 }
 
 
-def tree(files: dict[str, str], *, whole: bool = True, values: tuple[str, ...] = ()) -> ObjectSet:
+def tree(files: dict[str, str], *, is_complete: bool = True, values: tuple[str, ...] = ()) -> ObjectSet:
     reading = Reading()
     for file, text in files.items():
         reading.add(file, text)
     assert reading.findings == []
-    return ObjectSet(reading.manifests, is_complete=whole, value_files=values)
+    return ObjectSet(reading.manifests, is_complete=is_complete, value_files=values)
 
 
 def findings(tree: ObjectSet) -> list[ObjectFinding]:
     return list(delivery.findings(Index(tree)))
 
 
-def told(files: dict[str, str], *, whole: bool = True, values: tuple[str, ...] = ()) -> list[tuple[str, str, str]]:
-    return [(each.rule.id, each.manifest.name, each.fix) for each in findings(tree(files, whole=whole, values=values))]
+def reported(
+    files: dict[str, str], *, is_complete: bool = True, values: tuple[str, ...] = ()
+) -> list[tuple[str, str, str]]:
+    return [
+        (finding.rule.id, finding.manifest.name, finding.fix)
+        for finding in findings(tree(files, is_complete=is_complete, values=values))
+    ]
 
 
 def test_every_folder_beside_a_synced_one_is_synced() -> None:
-    assert told(FILES) == []
+    assert reported(FILES) == []
     beside = FILES | {"fleet/a/policies/a.yaml": FILES["elsewhere/a.yaml"].replace("other", "policy")}
-    assert told(beside) == [("DLV001", "policy", "")]
-    assert told(beside, whole=False) == [], "another Application may stand elsewhere"
+    assert reported(beside) == [("DLV001", "policy", "")]
+    assert reported(beside, is_complete=False) == [], "other files may have an Application for it"
     below = FILES | {"fleet/a/pools/more/a.yaml": FILES["elsewhere/a.yaml"]}
-    assert told(below) == [("DLV001", "other", "")], "without recurse, folders below are not synced"
+    assert reported(below) == [("DLV001", "other", "")], "without recurse, folders below are not synced"
 
 
 def test_an_application_needs_files() -> None:
     misspelt = FILES | {"fleet/a/apps/all.yaml": APPLICATIONS.replace("fleet/a/pools", "fleet/a/poolss")}
-    assert told(misspelt)[0] == ("DLV002", "pools", "write fleet/a/pools")
-    assert told(misspelt, whole=False) == [("DLV002", "pools", "write fleet/a/pools")]
+    assert reported(misspelt)[0] == ("DLV002", "pools", "write fleet/a/pools")
+    assert reported(misspelt, is_complete=False) == [("DLV002", "pools", "write fleet/a/pools")]
     gone = {file: text for file, text in FILES.items() if "pools" not in file}
-    assert told(gone) == [("DLV002", "pools", "")]
-    assert told(gone, whole=False) == [], "who keeps the files may not have given all of them"
+    assert reported(gone) == [("DLV002", "pools", "")]
+    assert reported(gone, is_complete=False) == [], "the input may lack the files"
     other = APPLICATIONS.replace("https://git.example.com/fleet.git", "https://git.example.com/other.git")
-    assert told(gone | {"fleet/a/apps/all.yaml": other}) == [], "what another repository holds nobody knows"
-    assert told({"a.yaml": APPLICATIONS}) == []
+    assert reported(gone | {"fleet/a/apps/all.yaml": other}) == [], "files of another repository are unknown"
+    assert reported({"a.yaml": APPLICATIONS}) == []
 
 
 def test_a_folder_is_synced_once_to_each_cluster() -> None:
     again = APPLICATIONS.split("---", maxsplit=1)[0].replace("name: pools", "name: again")
     twice = FILES | {"fleet/a/apps/again.yaml": again}
-    for whole in (True, False):
-        assert told(twice, whole=whole) == [("DLV005", "again", "")]
+    for is_complete in (True, False):
+        assert reported(twice, is_complete=is_complete) == [("DLV005", "again", "")]
     elsewhere = again.replace("spec: {", "spec: {destination: {name: b}, ")
-    assert told(FILES | {"fleet/a/apps/again.yaml": elsewhere}) == []
+    assert reported(FILES | {"fleet/a/apps/again.yaml": elsewhere}) == []
 
 
-def test_what_application_sets_make_is_in_no_file() -> None:
+def test_beside_an_application_set_missing_applications_are_not_reported() -> None:
     made = APPLICATIONS.split("---", maxsplit=1)[0].replace("kind: Application", "kind: ApplicationSet")
     beside = FILES | {"fleet/a/policies/a.yaml": FILES["elsewhere/a.yaml"], "fleet/a/apps/sets.yaml": made}
-    assert told(beside) == []
+    assert reported(beside) == []
 
 
 def chart(name: str = "karpenter", reference: str = "values") -> dict[str, str]:
     return FILES | {"fleet/a/apps/karpenter.yaml": CHART.replace("CHART", name).replace("REF", reference)}
 
 
-def test_values_of_a_chart_are_there() -> None:
-    assert told(chart(), values=("fleet/a/karpenter.yaml",)) == []
+def test_values_files_of_a_chart_exist() -> None:
+    assert reported(chart(), values=("fleet/a/karpenter.yaml",)) == []
     expected = [("DLV003", "karpenter", "write $values/fleet/a/karpentre.yaml")]
-    assert told(chart(), values=("fleet/a/karpentre.yaml",)) == expected
-    assert told(chart(), values=()) == [("DLV003", "karpenter", "")]
-    assert told(chart(), values=(), whole=False) == []
-    for whole in (True, False):
-        assert told(chart(reference="other"), whole=whole, values=("fleet/a/karpenter.yaml",)) == [
+    assert reported(chart(), values=("fleet/a/karpentre.yaml",)) == expected
+    assert reported(chart(), values=()) == [("DLV003", "karpenter", "")]
+    assert reported(chart(), values=(), is_complete=False) == []
+    for is_complete in (True, False):
+        assert reported(chart(reference="other"), is_complete=is_complete, values=("fleet/a/karpenter.yaml",)) == [
             ("DLV003", "karpenter", "")
         ]
     unknown = ObjectSet(tree(chart()).manifests, is_complete=True)
-    assert findings(unknown) == [], "nobody says which files there are"
+    assert findings(unknown) == [], "the values files are unknown"
 
 
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}"
@@ -136,14 +141,14 @@ spec: {resourceGroups: [{coveredResources: [cpu, nvidia.com/gpu]}]}
 """
 
 
-def test_what_objects_and_resources_need_is_installed() -> None:
+def test_charts_that_objects_and_resources_need_are_installed() -> None:
     values = ("fleet/a/karpenter.yaml",)
-    assert told(chart() | {"fleet/a/pools/a.yaml": POOL}, values=values) == []
-    assert told(chart("kueue") | {"fleet/a/pools/a.yaml": POOL}, values=values) == [("DLV004", "a", "")]
-    assert told(FILES | {"fleet/a/pools/a.yaml": POOL}) == [], "a tree without any chart has them from elsewhere"
-    assert told(chart("kueue") | {"fleet/a/pools/a.yaml": POOL}, values=values, whole=False) == []
+    assert reported(chart() | {"fleet/a/pools/a.yaml": POOL}, values=values) == []
+    assert reported(chart("kueue") | {"fleet/a/pools/a.yaml": POOL}, values=values) == [("DLV004", "a", "")]
+    assert reported(FILES | {"fleet/a/pools/a.yaml": POOL}) == [], "input without any chart gets them from elsewhere"
+    assert reported(chart("kueue") | {"fleet/a/pools/a.yaml": POOL}, values=values, is_complete=False) == []
     found = findings(tree(chart("kueue") | {"fleet/a/pools/a.yaml": QUEUE}, values=values))
-    assert [(each.rule.id, each.path) for each in found] == [
+    assert [(finding.rule.id, finding.path) for finding in found] == [
         ("DLV004", ("spec", "resourceGroups", 0, "coveredResources", 1))
     ]
     plugin = """
@@ -152,20 +157,20 @@ kind: DaemonSet
 metadata: {name: plugin}
 spec: {template: {spec: {containers: [{name: a, image: "nvcr.io/nvidia/k8s-device-plugin:v0.19"}]}}}
 """
-    assert told(chart("kueue") | {"fleet/a/pools/a.yaml": f"{QUEUE}---{plugin}"}, values=values) == []
+    assert reported(chart("kueue") | {"fleet/a/pools/a.yaml": f"{QUEUE}---{plugin}"}, values=values) == []
 
 
-def test_karpenter_without_its_definitions_needs_the_chart_that_has_them() -> None:
+def test_karpenter_without_its_crds_needs_the_chart_karpenter_crd() -> None:
     text = CHART.replace("CHART", "karpenter").replace("REF", "values").replace("helm: {", "helm: {skipCrds: true, ")
     files, values = FILES | {"fleet/a/apps/karpenter.yaml": text}, ("fleet/a/karpenter.yaml",)
     (finding,) = findings(tree(files, values=values))
     assert (finding.rule.id, finding.path) == ("DLV004", ("spec", "sources", 0, "helm", "skipCrds"))
     definitions = CHART.replace("CHART", "karpenter-crd").replace("REF", "values").replace("name: karpenter", "name: b")
-    assert told(files | {"fleet/a/apps/b.yaml": definitions}, values=values) == []
+    assert reported(files | {"fleet/a/apps/b.yaml": definitions}, values=values) == []
 
 
 def values_of(name: str) -> list[str]:
-    return [f"out/{name}/{each}/values.yaml" for each in compiled_spec(ROOT, f"specs/{name}.yaml").charts]
+    return [f"out/{name}/{chart}/values.yaml" for chart in compiled_spec(ROOT, f"specs/{name}.yaml").charts]
 
 
 def example(name: str, manifests: Any) -> ObjectSet:
@@ -173,24 +178,26 @@ def example(name: str, manifests: Any) -> ObjectSet:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_each_application_of_an_example_is_needed(name: str) -> None:
+def test_every_application_of_an_example_is_needed(name: str) -> None:
     objects = example_objects(name)
     assert findings(example(name, objects)) == []
-    applications = [each for each in objects if each.kind == "Application" and not each.name.endswith("-root")]
+    applications = [
+        manifest for manifest in objects if manifest.kind == "Application" and not manifest.name.endswith("-root")
+    ]
     assert len(applications) >= 12
     for application in applications:
-        found = findings(example(name, [each for each in objects if each is not application]))
-        assert {each.rule.id for each in found} <= {"DLV001", "DLV004"}, application
+        found = findings(example(name, [manifest for manifest in objects if manifest is not application]))
+        assert {finding.rule.id for finding in found} <= {"DLV001", "DLV004"}, application
         assert found, application
         (own, *_) = sources(application)
         if (folder := own.folder) is not None:
-            assert all(each.manifest.file.startswith(f"{folder}/") for each in found)
+            assert all(finding.manifest.file.startswith(f"{folder}/") for finding in found)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_each_path_of_an_example_has_to_be_right(name: str) -> None:
+def test_every_wrong_path_in_an_example_is_reported(name: str) -> None:
     objects = example_objects(name)
-    for application in [each for each in objects if each.kind == "Application"]:
+    for application in [manifest for manifest in objects if manifest.kind == "Application"]:
         for source in sources(application):
             wrong: list[tuple[Path, str]] = []
             if source.folder:
@@ -201,16 +208,16 @@ def test_each_path_of_an_example_has_to_be_right(name: str) -> None:
             for path, value in wrong:
                 broken = replaced(objects, application, with_value(application, path, value))
                 found = findings(example(name, broken))
-                assert (application.name, path) in [(each.manifest.name, each.path) for each in found]
+                assert (application.name, path) in [(finding.manifest.name, finding.path) for finding in found]
 
 
 @pytest.mark.parametrize(
     "strange", [None, True, 7, "", "/", ".", "x", [], {}, [[]], [None], {"": None}, ["$"], ["$a/b"]]
 )
-def test_strange_values_are_survived(strange: Any) -> None:
+def test_any_value_is_accepted(strange: Any) -> None:
     objects = tree(chart()).manifests
-    for number, each in enumerate(objects):
-        if each.kind != "Application":
+    for number, manifest in enumerate(objects):
+        if manifest.kind != "Application":
             continue
         bodies: list[dict[str, Any]] = [{"spec": strange}]
         source = {"repoURL": "https://git.example.com/fleet.git", "path": "fleet/a/pools", "chart": "a"}
@@ -219,7 +226,7 @@ def test_strange_values_are_survived(strange: Any) -> None:
         bodies += [{"spec": {"source": {**source, "helm": {"valueFiles": strange}}}}]
         for body in bodies:
             changed: list[Manifest] = [*objects]
-            changed[number] = replace(each, body=body)
-            for whole in (True, False):
-                index = Index(ObjectSet(changed, is_complete=whole, value_files=()))
+            changed[number] = replace(manifest, body=body)
+            for is_complete in (True, False):
+                index = Index(ObjectSet(changed, is_complete=is_complete, value_files=()))
                 assert unsound([*delivery.findings(index), *projects.findings(index)], changed) == []

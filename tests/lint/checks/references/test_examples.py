@@ -1,4 +1,4 @@
-"""Nothing is said of gpuc's own trees, and `gpuc lint` puts a finding at its line."""
+"""The examples have no findings, and `gpuc lint` reports a finding at its line."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ import pytest
 
 from gpuc.cli.lint_command import run_lint
 from tests.conftest import EXAMPLES
-from tests.lint.checks.references.trees import example_objects, judged, synced_objects
+from tests.lint.checks.references.trees import example_objects, findings_of, synced_objects
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "part"])
+@pytest.mark.parametrize("is_complete", [True, False], ids=["complete", "partial"])
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_nothing_is_said_of_what_gpuc_emits(name: str, whole: bool) -> None:
-    assert judged(example_objects(name), whole=whole, charts_of=name) == []
-    assert judged(synced_objects(name), whole=whole, charts_of=name) == []
+def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
+    assert findings_of(example_objects(name), is_complete=is_complete, charts_of=name) == []
+    assert findings_of(synced_objects(name), is_complete=is_complete, charts_of=name) == []
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_nothing_is_said_of_a_part_of_what_gpuc_emits(name: str) -> None:
+def test_no_finding_in_a_folder_of_an_example(name: str) -> None:
     objects = example_objects(name)
-    folders = {each.file.rpartition("/")[0] for each in objects}
+    folders = {manifest.file.rpartition("/")[0] for manifest in objects}
     for folder in folders:
-        part = [each for each in objects if each.file.startswith(folder)]
-        loud = [finding for finding in judged(part, whole=False) if finding.rule.severity.value != "info"]
-        assert loud == [], folder
+        part = [manifest for manifest in objects if manifest.file.startswith(folder)]
+        important = [
+            finding for finding in findings_of(part, is_complete=False) if finding.rule.severity.value != "info"
+        ]
+        assert important == [], folder
 
 
-def test_lint_shows_a_flaw_at_its_line(
+def test_lint_reports_a_finding_at_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = """\

@@ -1,4 +1,4 @@
-"""Labels of node pools that choose a configuration of the GPU operator, of its chart's values or a ClusterPolicy."""
+"""Labels of node pools that select a configuration of the GPU operator, from its chart's values or a ClusterPolicy."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
-from tests.lint.checks.references.trees import replaced, told, tree, with_value
+from tests.lint.checks.references.trees import replaced, reported, tree, with_value
 
 POLICY = """
 apiVersion: nvidia.com/v1
 kind: ClusterPolicy
 metadata: {name: cluster-policy}
 spec:
-  devicePlugin: {config: {name: sharing, default: whole}}
+  devicePlugin: {config: {name: sharing, default: exclusive}}
   migManager: {config: {name: layouts}}
 ---
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: sharing, namespace: gpu-operator}
-data: {whole: "version: v1", sliced: "version: v1"}
+data: {exclusive: "version: v1", sliced: "version: v1"}
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -57,36 +57,36 @@ spec: {{template: {{metadata: {{labels: {labels}}}}}}}
         ("{nvidia.com/mig.config: all-disbaled}", [("REF026", "NodePool a", "write all-disabled")]),
     ],
 )
-def test_labels_choose_from_the_config_maps_that_a_policy_names(
-    labels: str, wanted: list[tuple[str, str, str]]
-) -> None:
-    assert told(POLICY, pool(labels)) == wanted
-    whole = [each for each in told(POLICY, pool(labels), whole=True) if each[0] != "REF040"]
-    assert whole == wanted
+def test_labels_select_from_the_config_maps_of_a_policy(labels: str, wanted: list[tuple[str, str, str]]) -> None:
+    assert reported(POLICY, pool(labels)) == wanted
+    is_complete = [row for row in reported(POLICY, pool(labels), is_complete=True) if row[0] != "REF040"]
+    assert is_complete == wanted
 
 
 def test_the_default_of_a_policy_is_one_of_its_configurations() -> None:
-    missing = POLICY.replace("default: whole", "default: none")
-    assert told(missing, pool("{}")) == [("REF026", "ClusterPolicy cluster-policy", "")]
+    missing = POLICY.replace("default: exclusive", "default: none")
+    assert reported(missing, pool("{}")) == [("REF026", "ClusterPolicy cluster-policy", "")]
 
 
-def test_configurations_that_are_elsewhere_or_unreadable_say_nothing() -> None:
+def test_missing_or_unreadable_configurations_are_not_checked() -> None:
     elsewhere = POLICY.replace("name: sharing, namespace", "name: other, namespace")
-    assert told(elsewhere, pool("{nvidia.com/device-plugin.config: other}")) == []
+    assert reported(elsewhere, pool("{nvidia.com/device-plugin.config: other}")) == []
     misspelt = POLICY.replace("name: sharing, namespace", "name: shraing, namespace")
-    assert ("REF026", "NodePool a", "write sliced") in told(misspelt, pool("{nvidia.com/device-plugin.config: slicde}"))
+    assert ("REF026", "NodePool a", "write sliced") in reported(
+        misspelt, pool("{nvidia.com/device-plugin.config: slicde}")
+    )
     unreadable = POLICY.replace('"{version: v1, mig-configs: {all-disabled: [], halves: []}}"', "'{['")
-    assert told(unreadable, pool("{nvidia.com/mig.config: other}")) == []
+    assert reported(unreadable, pool("{nvidia.com/mig.config: other}")) == []
 
 
 def of_values(values: Any, labels: str) -> list[str]:
-    """Messages about a pool beside the values of the GPU operator's chart."""
+    """Messages about a pool, with these values of the GPU operator's chart."""
     made = ObjectSet(tree(pool(labels)).manifests, is_complete=True, values={"gpu-operator": values})
-    return [each.message for each in findings(made) if each.rule.id == "REF026"]
+    return [finding.message for finding in findings(made) if finding.rule.id == "REF026"]
 
 
-def test_labels_choose_from_the_charts_values() -> None:
-    data = {"whole": "version: v1", "sliced": "version: v1"}
+def test_labels_select_from_the_charts_values() -> None:
+    data = {"exclusive": "version: v1", "sliced": "version: v1"}
     layouts = {"config.yaml": "mig-configs: {halves: []}"}
     values = {
         "devicePlugin": {"config": {"create": True, "name": "a", "data": data}},
@@ -108,24 +108,26 @@ def test_labels_choose_from_the_charts_values() -> None:
 
 
 @pytest.mark.parametrize("strange", [None, 7, "", [], {"config": 7}, {"config": {"create": True, "data": [7]}}])
-def test_strange_values_say_nothing(strange: Any) -> None:
+def test_any_value_is_accepted(strange: Any) -> None:
     values = {"devicePlugin": strange, "migManager": strange}
     assert of_values(values, "{nvidia.com/device-plugin.config: a, nvidia.com/mig.config: a}") == []
 
 
 @pytest.mark.parametrize("label", ["nvidia.com/device-plugin.config", "nvidia.com/mig.config"])
-def test_a_label_of_an_example_that_names_nothing_is_told_at_its_place(label: str) -> None:
+def test_a_wrong_label_in_an_example_is_reported_at_its_path(label: str) -> None:
     spec = compiled_spec(ROOT, "specs/infer-euw1.yaml")
-    pool = next(each for each in spec.objects if each.kind == "NodePool" and each.name == "models-a100")
+    pool = next(manifest for manifest in spec.objects if manifest.kind == "NodePool" and manifest.name == "models-a100")
     path = ("spec", "template", "metadata", "labels", label)
     broken = replaced(spec.objects, pool, with_value(pool, path, "other"))
     found = list(findings(ObjectSet(broken, is_complete=True, values=spec.charts)))
-    assert [(each.rule.id, each.manifest.name, each.path) for each in found] == [("REF026", "models-a100", path)]
+    assert [(finding.rule.id, finding.manifest.name, finding.path) for finding in found] == [
+        ("REF026", "models-a100", path)
+    ]
     assert list(findings(ObjectSet(spec.objects, is_complete=True, values=spec.charts))) == []
 
 
-def test_finding_1_a_policy_names_the_config_map_that_the_chart_makes() -> None:
-    """With clusterPolicy.deployCR off the values still make the ConfigMaps, and the policy is an object of the tree."""
+def test_a_policy_names_a_config_map_of_the_chart() -> None:
+    """With clusterPolicy.deployCR off the chart creates the ConfigMaps, and the input has the ClusterPolicy."""
     values = {
         "clusterPolicy": {"deployCR": False},
         "devicePlugin": {"config": {"create": True, "name": "sharing", "data": {"exclusive": "version: v1"}}},
@@ -147,7 +149,7 @@ def test_finding_1_a_policy_names_the_config_map_that_the_chart_makes() -> None:
     assert ("REF006", "spec.devicePlugin.config.name") in found("others", "exclusive")
 
 
-def test_an_operator_without_a_policy_is_told() -> None:
+def test_an_operator_without_a_policy_is_reported() -> None:
     application = """
     apiVersion: argoproj.io/v1alpha1
     kind: Application
@@ -158,10 +160,10 @@ def test_an_operator_without_a_policy_is_told() -> None:
       source: {repoURL: https://helm.ngc.nvidia.com/nvidia, chart: gpu-operator, targetRevision: v26.7.0}
     """
 
-    def found(values: dict[str, object], *, whole: bool = True) -> list[str]:
-        made = ObjectSet(tree(application).manifests, is_complete=whole, values={"gpu-operator": values})
+    def found(values: dict[str, object], *, is_complete: bool = True) -> list[str]:
+        made = ObjectSet(tree(application).manifests, is_complete=is_complete, values={"gpu-operator": values})
         return [finding.rule.id for finding in findings(made) if finding.rule.id == "REF014"]
 
     assert found({"clusterPolicy": {"deployCR": False}}) == ["REF014"]
     assert found({"clusterPolicy": {"deployCR": False}, "gpuCluster": {"deployCR": True}}) == []
-    assert found({}) == [] and found({"clusterPolicy": {"deployCR": False}}, whole=False) == []
+    assert found({}) == [] and found({"clusterPolicy": {"deployCR": False}}, is_complete=False) == []

@@ -1,4 +1,4 @@
-"""Every row of the table of names: it holds where its target is, and is told where the target has another name."""
+"""Every row of the table of references: no finding with its target, and a finding if the target has another name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuc.objects.paths import EACH, pattern
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, NAMED_BY, Kind, kind_of
 from gpuc.verify.references.names import REFERENCES
 from gpuc.verify.references.reference import ANY, NOT_IN_THESE_FILES, POD, SAID, Kept, Reference, kept
-from tests.lint.checks.references.trees import findings, ids, told
+from tests.lint.checks.references.trees import findings, ids, reported
 
 MEANT = {
     "spec.parameters": "kueue.x-k8s.io/ProvisioningRequestConfig",
@@ -23,8 +23,8 @@ MEANT = {
     "spec.targetRef": "apps/StatefulSet",
     "spec.runtimeRef": "trainer.kubeflow.org/ClusterTrainingRuntime",
 }
-"""A kind that each reference which says its kind may mean."""
-NAME, NEAR, FAR = "exemplar", "exempler", "something-else"
+"""A kind for every reference that names the kind of its target."""
+NAME, MISSPELT, OTHER = "exemplar", "exempler", "something-else"
 ROWS = pytest.mark.parametrize("row", REFERENCES, ids=lambda row: f"{row.source} {row.path} {row.target}")
 
 
@@ -33,19 +33,19 @@ def target_of(row: Reference) -> Kind:
 
 
 def written(steps: tuple[str, ...], leaf: Any, beside: dict[str, Any]) -> Any:
-    """A document with a value at a pattern, and keys beside the innermost one."""
+    """A document with a value at a pattern, and further keys beside the innermost key."""
     if not steps:
         return leaf
     step, rest = steps[0], steps[1:]
     inner = written(rest, leaf, beside)
     if step == EACH:
         return [inner]
-    innermost = not [each for each in rest if each != EACH]
+    innermost = not [step for step in rest if step != EACH]
     return {**(beside if innermost else {}), step: inner}
 
 
 def source_of(row: Reference, name: str) -> Manifest:
-    """An object that refers by a row to a name."""
+    """An object with the reference of a row to a name."""
     leaf: Any = name
     if row.target == SAID:
         group, kind = target_of(row)
@@ -65,7 +65,7 @@ def source_of(row: Reference, name: str) -> Manifest:
 
 
 def offer(kind: Kind, name: str) -> Manifest:
-    """An object that a row may mean."""
+    """An object that a reference can have as its target."""
     group, word = kind
     body: dict[str, Any] = {}
     if where := NAMED_BY.get(f"{group}/{word}"):
@@ -74,45 +74,53 @@ def offer(kind: Kind, name: str) -> Manifest:
     return Manifest("b.yaml", (), f"{group}/v1" if group else "v1", word, name, body, namespace)
 
 
-def of_row(row: Reference, name: str, *others: str, whole: bool) -> list[Any]:
-    """ObjectFindings of one reference to a name, with the fault of the row or that of files."""
+def of_row(row: Reference, name: str, *others: str, is_complete: bool) -> list[Any]:
+    """Findings of one reference to a name: of the row's rule, or of the rule for partial input."""
     manifests = [source_of(row, name), *(offer(target_of(row), other) for other in others)]
-    found = findings(ObjectSet(manifests, is_complete=whole))
-    return [each for each in found if each.rule in (row.rule, NOT_IN_THESE_FILES) and each.manifest.name == "source"]
+    found = findings(ObjectSet(manifests, is_complete=is_complete))
+    return [
+        finding
+        for finding in found
+        if finding.rule in (row.rule, NOT_IN_THESE_FILES) and finding.manifest.name == "source"
+    ]
 
 
 @ROWS
-def test_a_name_that_is_there_holds(row: Reference) -> None:
-    for whole in (True, False):
-        assert [each for each in of_row(row, NAME, NAME, whole=whole) if NAME in each.message] == []
+def test_no_finding_if_the_target_exists(row: Reference) -> None:
+    for is_complete in (True, False):
+        assert [
+            finding for finding in of_row(row, NAME, NAME, is_complete=is_complete) if NAME in finding.message
+        ] == []
 
 
 @ROWS
-def test_a_misspelt_name_is_told_with_its_fix(row: Reference) -> None:
-    for whole in (True, False):
-        (finding,) = [each for each in of_row(row, NEAR, NAME, whole=whole) if NEAR in each.message]
+def test_a_misspelt_name_is_reported_with_its_fix(row: Reference) -> None:
+    for is_complete in (True, False):
+        (finding,) = [
+            finding for finding in of_row(row, MISSPELT, NAME, is_complete=is_complete) if MISSPELT in finding.message
+        ]
         assert finding.fix == f"write {NAME}"
-        sure = whole or kept(target_of(row)) is Kept.TOGETHER
+        sure = is_complete or kept(target_of(row)) is Kept.TOGETHER
         assert finding.rule is (row.rule if sure else NOT_IN_THESE_FILES)
 
 
 @ROWS
-def test_another_name_is_told_as_sure_as_it_is(row: Reference) -> None:
-    (finding,) = [each for each in of_row(row, FAR, NAME, whole=True) if FAR in each.message]
+def test_another_name_is_reported_by_its_certainty(row: Reference) -> None:
+    (finding,) = [finding for finding in of_row(row, OTHER, NAME, is_complete=True) if OTHER in finding.message]
     assert finding.rule is row.rule
     assert finding.fix == ""
-    part = [each for each in of_row(row, FAR, NAME, whole=False) if FAR in each.message]
+    part = [finding for finding in of_row(row, OTHER, NAME, is_complete=False) if OTHER in finding.message]
     wanted = {Kept.TOGETHER: [row.rule], Kept.APART: [NOT_IN_THESE_FILES], Kept.ALL_OVER: []}
-    assert [each.rule for each in part] == wanted[kept(target_of(row))]
+    assert [finding.rule for finding in part] == wanted[kept(target_of(row))]
 
 
 @ROWS
-def test_files_without_any_of_the_kind_say_nothing(row: Reference) -> None:
-    assert [each for each in of_row(row, FAR, whole=False) if FAR in each.message] == []
-    assert [each for each in of_row(row, FAR, whole=True) if FAR in each.message] != []
+def test_no_finding_in_partial_input_without_objects_of_the_kind(row: Reference) -> None:
+    assert [finding for finding in of_row(row, OTHER, is_complete=False) if OTHER in finding.message] == []
+    assert [finding for finding in of_row(row, OTHER, is_complete=True) if OTHER in finding.message] != []
 
 
-def test_every_fault_of_a_name_is_an_error() -> None:
+def test_every_missing_target_is_an_error() -> None:
     assert {row.rule.severity for row in REFERENCES} == {Severity.ERROR}
 
 
@@ -138,9 +146,9 @@ def test_work_looks_for_its_queue_in_its_own_namespace() -> None:
     spec: {}
     """
     assert ids(queues, work.replace("NAMESPACE", "research")) == []
-    assert told(queues, work.replace("NAMESPACE", "search")) == [("REF002", "JobSet search/work", "")]
+    assert reported(queues, work.replace("NAMESPACE", "search")) == [("REF002", "JobSet search/work", "")]
     assert ids(queues, work.replace("NAMESPACE", "elsewhere")) == ["REF090"]
-    assert ids(queues, work.replace("      namespace: NAMESPACE\n", "")) == [], "the file does not say where"
+    assert ids(queues, work.replace("      namespace: NAMESPACE\n", "")) == [], "the namespace is unknown"
 
 
 def test_built_in_roles_and_accounts_exist() -> None:
@@ -151,24 +159,24 @@ def test_built_in_roles_and_accounts_exist() -> None:
     roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ROLE}
     subjects:
       - {kind: ServiceAccount, name: default, namespace: default}
-      - {kind: Group, name: nobody-knows}
+      - {kind: Group, name: unknown-group}
     """
     for role in ("view", "cluster-admin", "system:node-proxier"):
-        assert ids(binding.replace("ROLE", role), whole=True) == []
-    assert ids(binding.replace("ROLE", "viewer"), whole=True) == ["REF005"]
+        assert ids(binding.replace("ROLE", role), is_complete=True) == []
+    assert ids(binding.replace("ROLE", "viewer"), is_complete=True) == ["REF005"]
 
 
-def test_what_a_template_engine_fills_in_is_no_name() -> None:
+def test_placeholders_of_template_engines_are_not_names() -> None:
     text = """
     apiVersion: kueue.x-k8s.io/v1beta2
     kind: LocalQueue
     metadata: {name: training, namespace: research}
     spec: {clusterQueue: "${QUEUE}"}
     """
-    assert ids(text, whole=True) == ["REF040"]
+    assert ids(text, is_complete=True) == ["REF040"]
 
 
-def test_optional_sources_may_be_missing_and_makers_make_theirs() -> None:
+def test_optional_sources_may_be_missing_and_external_secrets_create_theirs() -> None:
     pod = """
     apiVersion: v1
     kind: Pod
@@ -186,5 +194,5 @@ def test_optional_sources_may_be_missing_and_makers_make_theirs() -> None:
     metadata: {name: token-of-the-vault, namespace: default}
     spec: {target: {name: token}}
     """
-    assert ids(pod, whole=True) == ["REF006"]
-    assert ids(pod, maker, whole=True) == []
+    assert ids(pod, is_complete=True) == ["REF006"]
+    assert ids(pod, maker, is_complete=True) == []

@@ -1,10 +1,10 @@
-"""Labels and taints: flavors and pods against node pools, in files that somebody keeps."""
+"""Labels and taints of node pools, and flavors and pods that use them, in partial input."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.lint.checks.references.trees import ids, told
+from tests.lint.checks.references.trees import ids, reported
 
 POOLS = """
 apiVersion: karpenter.sh/v1
@@ -39,7 +39,7 @@ spec: {labels: {example.com/pool: system}}
 
 
 def flavor(labels: str, rest: str = "tolerations: [{key: nvidia.com/gpu, operator: Exists}]") -> str:
-    """A flavor and what names it."""
+    """A flavor with node labels and other fields."""
     return f"""
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
@@ -58,9 +58,9 @@ spec: {{template: {{spec: {spec}}}}}
 """
 
 
-def loud(*texts: str, whole: bool = False) -> list[tuple[str, str, str]]:
-    """All that is told but information."""
-    return [each for each in told(*texts, whole=whole) if each[0] not in ("REF061", "VER004")]
+def warnings(*texts: str, is_complete: bool = False) -> list[tuple[str, str, str]]:
+    """Findings except those with severity info."""
+    return [row for row in reported(*texts, is_complete=is_complete) if row[0] not in ("REF061", "VER004")]
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def loud(*texts: str, whole: bool = False) -> list[tuple[str, str, str]]:
         "{}",
     ],
 )
-def test_labels_that_a_pool_gives_or_every_node_has_hold(labels: str) -> None:
-    assert loud(POOLS, flavor(labels)) == []
-    assert loud(POOLS, flavor(labels), whole=True) == []
+def test_no_finding_for_labels_of_a_pool_or_of_every_node(labels: str) -> None:
+    assert warnings(POOLS, flavor(labels)) == []
+    assert warnings(POOLS, flavor(labels), is_complete=True) == []
 
 
 @pytest.mark.parametrize(
@@ -93,29 +93,29 @@ def test_labels_that_a_pool_gives_or_every_node_has_hold(labels: str) -> None:
         ("{example.com/pool: web, node.kubernetes.io/instance-type: p5.48xlarge, example.com/team: a}", "", False),
     ],
 )
-def test_labels_that_no_pool_gives_are_told(labels: str, fix: str, sure: bool) -> None:
-    assert ("REF020", "ResourceFlavor trainers", fix) in loud(POOLS, flavor(labels), whole=True)
-    assert loud(POOLS, flavor(labels)) == [("REF020" if sure else "REF090", "ResourceFlavor trainers", fix)]
+def test_labels_that_no_pool_gives_are_reported(labels: str, fix: str, sure: bool) -> None:
+    assert ("REF020", "ResourceFlavor trainers", fix) in warnings(POOLS, flavor(labels), is_complete=True)
+    assert warnings(POOLS, flavor(labels)) == [("REF020" if sure else "REF090", "ResourceFlavor trainers", fix)]
 
 
-def test_a_tree_without_pools_or_with_other_nodes_says_nothing() -> None:
-    assert loud(flavor("{example.com/pool: other}")) == []
-    assert loud(POOLS, MANAGED, flavor("{example.com/pool: other}")) == []
-    assert loud(POOLS, MANAGED, flavor("{example.com/pool: trianers}")) != []
+def test_no_finding_without_pools_or_with_other_nodes() -> None:
+    assert warnings(flavor("{example.com/pool: other}")) == []
+    assert warnings(POOLS, MANAGED, flavor("{example.com/pool: other}")) == []
+    assert warnings(POOLS, MANAGED, flavor("{example.com/pool: trianers}")) != []
 
 
 def test_pods_select_what_pools_give() -> None:
     tolerations = "tolerations: [{operator: Exists}]"
-    assert loud(POOLS, work(f"{{nodeSelector: {{example.com/pool: trainers}}, {tolerations}}}")) == []
+    assert warnings(POOLS, work(f"{{nodeSelector: {{example.com/pool: trainers}}, {tolerations}}}")) == []
     misspelt = work("{nodeSelector: {example.com/pool: trianers}}")
-    assert loud(POOLS, misspelt) == [("REF021", "Deployment default/work", "write trainers")]
+    assert warnings(POOLS, misspelt) == [("REF021", "Deployment default/work", "write trainers")]
     other = work("{nodeSelector: {example.com/pool: managed}}")
-    assert loud(POOLS, other) == [], "nodes that the tree does not make may have it"
-    assert loud(POOLS, other, whole=True) == [("REF021", "Deployment default/work", "")]
+    assert warnings(POOLS, other) == [], "other nodes may have the label"
+    assert warnings(POOLS, other, is_complete=True) == [("REF021", "Deployment default/work", "")]
     devices = "containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}]"
     gpus = work(f"{{nodeSelector: {{example.com/pool: managed}}, {devices}}}")
-    assert loud(POOLS, gpus) == [("REF090", "Deployment default/work", "")]
-    assert loud(POOLS, work("{nodeSelector: {example.com/pool: trianers}}", kind="DaemonSet")) == []
+    assert warnings(POOLS, gpus) == [("REF090", "Deployment default/work", "")]
+    assert warnings(POOLS, work("{nodeSelector: {example.com/pool: trianers}}", kind="DaemonSet")) == []
 
 
 def test_one_term_of_an_affinity_is_enough() -> None:
@@ -126,52 +126,52 @@ def test_one_term_of_an_affinity_is_enough() -> None:
         required = f"{{requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{terms}]}}}}"
         return work(f"{{affinity: {{nodeAffinity: {required}}}}}")
 
-    assert loud(POOLS, affinity("trianers", "web")) == []
-    assert loud(POOLS, affinity("trianers")) == [("REF021", "Deployment default/work", "write trainers")]
-    assert loud(POOLS, affinity("other"), whole=True) == [("REF021", "Deployment default/work", "")]
+    assert warnings(POOLS, affinity("trianers", "web")) == []
+    assert warnings(POOLS, affinity("trianers")) == [("REF021", "Deployment default/work", "write trainers")]
+    assert warnings(POOLS, affinity("other"), is_complete=True) == [("REF021", "Deployment default/work", "")]
 
 
-def test_flavors_tolerate_or_name_the_taints_of_their_nodes() -> None:
+def test_flavors_tolerate_or_list_the_taints_of_their_nodes() -> None:
     labels = "{example.com/pool: trainers}"
     names = "nodeTaints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]"
-    assert loud(POOLS, flavor(labels, names)) == []
-    assert loud(POOLS, flavor(labels, "tolerations: []")) == [("REF022", "ResourceFlavor trainers", "")]
+    assert warnings(POOLS, flavor(labels, names)) == []
+    assert warnings(POOLS, flavor(labels, "tolerations: []")) == [("REF022", "ResourceFlavor trainers", "")]
     wrong = "tolerations: [{key: nvidia.com/gpu, value: absent, effect: NoSchedule}]"
-    assert loud(POOLS, flavor(labels, wrong)) == [("REF022", "ResourceFlavor trainers", "write present")]
+    assert warnings(POOLS, flavor(labels, wrong)) == [("REF022", "ResourceFlavor trainers", "write present")]
     key = "tolerations: [{key: nvidia.com/gpus, operator: Exists}]"
-    assert loud(POOLS, flavor(labels, key)) == [("REF022", "ResourceFlavor trainers", "write nvidia.com/gpu")]
+    assert warnings(POOLS, flavor(labels, key)) == [("REF022", "ResourceFlavor trainers", "write nvidia.com/gpu")]
     own = work("{tolerations: [{key: nvidia.com/gpu, operator: Exists}]}")
-    assert loud(POOLS, own, flavor(labels, "tolerations: []")) == [], "work of this tree brings the toleration itself"
+    assert warnings(POOLS, own, flavor(labels, "tolerations: []")) == [], "work in the input has the toleration itself"
 
 
-def test_a_taint_that_only_the_flavor_knows_is_told() -> None:
+def test_a_taint_that_only_the_flavor_lists_is_reported() -> None:
     names = "nodeTaints: [{key: nvidia.com/gpu, value: 'true', effect: NoSchedule}], tolerations: [{operator: Exists}]"
-    assert loud(POOLS, flavor("{example.com/pool: trainers}", names)) == [("REF023", "ResourceFlavor trainers", "")]
+    assert warnings(POOLS, flavor("{example.com/pool: trainers}", names)) == [("REF023", "ResourceFlavor trainers", "")]
 
 
 def test_pods_tolerate_the_nodes_that_they_select_or_leave_that_to_kueue() -> None:
     bare = "{nodeSelector: {example.com/pool: trainers}}"
-    assert loud(POOLS, work(bare)) == [("REF024", "Deployment default/work", "")]
-    assert loud(POOLS, work(bare, kind="DaemonSet")) == [("REF024", "DaemonSet default/work", "")]
-    assert loud(POOLS, work(bare, labels="{kueue.x-k8s.io/queue-name: a}")) == []
+    assert warnings(POOLS, work(bare)) == [("REF024", "Deployment default/work", "")]
+    assert warnings(POOLS, work(bare, kind="DaemonSet")) == [("REF024", "DaemonSet default/work", "")]
+    assert warnings(POOLS, work(bare, labels="{kueue.x-k8s.io/queue-name: a}")) == []
     tolerant = "{nodeSelector: {example.com/pool: trainers}, tolerations: [{key: nvidia.com/gpu, value: present}]}"
-    assert loud(POOLS, work(tolerant)) == []
+    assert warnings(POOLS, work(tolerant)) == []
     devices = "containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}]"
     asks = f"{{nodeSelector: {{example.com/pool: trainers}}, {devices}}}"
-    assert loud(POOLS, work(asks)) == [], "an admission plugin may add the toleration of a resource that is asked for"
-    assert ids(POOLS, work(asks), whole=True) == ["REF024"]
+    assert warnings(POOLS, work(asks)) == [], "an admission plugin may add the toleration for a requested resource"
+    assert ids(POOLS, work(asks), is_complete=True) == ["REF024"]
 
 
 def test_pods_tolerate_a_taint_by_its_name() -> None:
     def tolerating(*keys: str) -> list[tuple[str, str, str]]:
         tolerations = ", ".join(f"{{key: {key}, operator: Exists}}" for key in keys)
         text = work(f"{{tolerations: [{tolerations}]}}", kind="DaemonSet")
-        assert loud(POOLS, text) == loud(POOLS, text, whole=True)
-        return loud(POOLS, text)
+        assert warnings(POOLS, text) == warnings(POOLS, text, is_complete=True)
+        return warnings(POOLS, text)
 
     assert tolerating("nvidia.com/gpus") == [("REF082", "DaemonSet default/work", "write nvidia.com/gpu")]
     assert tolerating("nvidia.com/gpu") == tolerating("amd.com/gpu") == tolerating("example.com/team") == []
-    assert tolerating("nvidia.com/gpus", "nvidia.com/gpu") == [], "both are meant"
+    assert tolerating("nvidia.com/gpus", "nvidia.com/gpu") == [], "both keys are intended"
 
 
 QUEUE = """
@@ -187,7 +187,7 @@ spec: {clusterQueue: trainers}
 """
 
 
-def test_a_taint_of_a_metered_device_may_be_tolerated_by_admission() -> None:
+def test_a_taint_of_a_covered_device_may_be_tolerated_by_admission() -> None:
     bare = flavor("{example.com/pool: trainers}", "tolerations: []")
-    assert ("REF084", "ResourceFlavor trainers", "") in loud(POOLS, bare, QUEUE)
-    assert ("REF022", "ResourceFlavor trainers", "") in loud(POOLS, bare, QUEUE, whole=True)
+    assert ("REF084", "ResourceFlavor trainers", "") in warnings(POOLS, bare, QUEUE)
+    assert ("REF022", "ResourceFlavor trainers", "") in warnings(POOLS, bare, QUEUE, is_complete=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lint.checks.references.trees import told
+from tests.lint.checks.references.trees import reported
 
 
 def pool(*types: str, more: str = "") -> str:
@@ -42,13 +42,16 @@ SMALL, LARGE = "g6.2xlarge", "g6.4xlarge"
 
 
 def found(*texts: str) -> list[str]:
-    """Objects that leave types out, the same of a part and of a whole."""
-    parts, whole = ([name for code, name, _ in told(*texts, whole=each) if code == "REF053"] for each in (False, True))
-    assert parts == whole
-    return whole
+    """Objects with a finding, which are the same in partial and complete input."""
+    partial, complete = (
+        [name for code, name, _ in reported(*texts, is_complete=is_complete) if code == "REF053"]
+        for is_complete in (False, True)
+    )
+    assert partial == complete
+    return complete
 
 
-def test_each_type_of_a_pool_is_given_what_another_has() -> None:
+def test_types_without_a_resource_of_other_types_are_reported() -> None:
     both = pool(SMALL, LARGE)
     assert found(both) == []
     assert found(both, overlay(SMALL, SHARED), overlay(LARGE, SHARED)) == []
@@ -59,16 +62,16 @@ def test_each_type_of_a_pool_is_given_what_another_has() -> None:
     assert found(both, overlay(SMALL, SHARED), overlay(LARGE, zero)) == ["NodeOverlay g6-4xlarge"]
 
 
-def test_the_gap_is_told_at_the_list_of_types() -> None:
+def test_the_finding_is_at_the_list_of_types() -> None:
     from gpuc.lint.checks.references import findings
     from tests.lint.checks.references.trees import tree
 
     finding = next(
-        each for each in findings(tree(pool(SMALL, LARGE), overlay(SMALL, SHARED))) if each.rule.id == "REF053"
+        finding for finding in findings(tree(pool(SMALL, LARGE), overlay(SMALL, SHARED))) if finding.rule.id == "REF053"
     )
     assert finding.path == ("spec", "template", "spec", "requirements", 1, "values")
     assert finding.message.startswith(
-        "overlays give nvidia.com/gpu.shared to g6.2xlarge of NodePool shared, not to g6.4x"
+        "overlays give nvidia.com/gpu.shared to g6.2xlarge of NodePool shared, but not to g6.4x"
     )
 
 
@@ -87,11 +90,11 @@ def test_the_gap_is_told_at_the_list_of_types() -> None:
     ],
     ids=["other slices", "the provider's own", "another processor", "bounds", "another size", "another pool"],
 )  # fmt: skip
-def test_types_that_need_nothing_of_it_are_not_told(texts: tuple[str, ...]) -> None:
+def test_types_that_do_not_need_the_resource_are_not_reported(texts: tuple[str, ...]) -> None:
     assert found(*texts) == []
 
 
-def test_huge_pages_are_for_each_type() -> None:
+def test_huge_pages_are_for_every_type() -> None:
     pages = overlay(SMALL, '{hugepages-2Mi: "1Gi"}')
     assert found(pool(SMALL, LARGE), pages) == ["NodePool shared"]
     assert found(pool(SMALL, LARGE), pages, overlay(LARGE, '{hugepages-2Mi: "2Gi"}')) == []

@@ -1,4 +1,4 @@
-"""Services and the pods of Jobs: the labels that controllers add, and the names that pods have in DNS."""
+"""Services and the pods of Jobs: labels that controllers add, and DNS names of pods."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from gpuc.diagnostics.finding import Path
 from tests.conftest import EXAMPLES
-from tests.lint.checks.references.trees import example_objects, ids, judged, replaced, told, with_value
+from tests.lint.checks.references.trees import example_objects, findings_of, ids, replaced, reported, with_value
 
 GANG = """
 apiVersion: v1
@@ -27,17 +27,17 @@ def gang(selected: str = "pretrain-large", subdomain: str = "train") -> str:
 
 
 def test_a_service_finds_the_pods_of_a_job_by_the_labels_that_kubernetes_adds() -> None:
-    for whole in (True, False):
-        assert ids(gang(), whole=whole) == []
-        assert ids(gang().replace("job-name", "batch.kubernetes.io/job-name"), whole=whole) == []
-        assert told(gang("pretrain-lagre"), whole=whole) == [
+    for is_complete in (True, False):
+        assert ids(gang(), is_complete=is_complete) == []
+        assert ids(gang().replace("job-name", "batch.kubernetes.io/job-name"), is_complete=is_complete) == []
+        assert reported(gang("pretrain-lagre"), is_complete=is_complete) == [
             ("REF032", "Service default/train", "write pretrain-large")
         ]
-    assert told(gang("evaluate"), whole=True) == [("REF032", "Service default/train", "")]
-    assert ids(gang("evaluate")) == [], "somebody may start that Job by hand"
+    assert reported(gang("evaluate"), is_complete=True) == [("REF032", "Service default/train", "")]
+    assert ids(gang("evaluate")) == [], "users may create that Job"
 
 
-def test_labels_of_jobs_that_controllers_name_are_not_judged() -> None:
+def test_labels_of_jobs_that_controllers_name_are_not_checked() -> None:
     more = """
     apiVersion: GROUP
     kind: KIND
@@ -45,8 +45,11 @@ def test_labels_of_jobs_that_controllers_name_are_not_judged() -> None:
     """
     for api, kind in (("batch/v1", "CronJob"), ("jobset.x-k8s.io/v1alpha2", "JobSet"), ("ray.io/v1", "RayJob")):
         made = more.replace("GROUP", api).replace("KIND", kind)
-        assert "REF032" not in ids(gang("nightly-workers-0"), made, whole=True), kind
-    assert ids(gang().replace("job-name: SELECTED", "batch.kubernetes.io/job-completion-index: '0'"), whole=True) == []
+        assert "REF032" not in ids(gang("nightly-workers-0"), made, is_complete=True), kind
+    assert (
+        ids(gang().replace("job-name: SELECTED", "batch.kubernetes.io/job-completion-index: '0'"), is_complete=True)
+        == []
+    )
 
 
 def test_a_service_finds_the_pods_of_a_job_set() -> None:
@@ -64,29 +67,37 @@ def test_a_service_finds_the_pods_of_a_job_set() -> None:
         - {name: leader, template: {spec: {template: {spec: {containers: []}}}}}
         - {name: workers, template: {spec: {template: {spec: {containers: []}}}}}
     """
-    assert ids(text, whole=True) == []
-    assert ids(text.replace("jobset-name: train", "jobset-name: other"), whole=True) == ["REF032"]
-    assert ids(text.replace("replicatedjob-name: leader", "replicatedjob-name: driver"), whole=True) == ["REF032"]
+    assert ids(text, is_complete=True) == []
+    assert ids(text.replace("jobset-name: train", "jobset-name: other"), is_complete=True) == ["REF032"]
+    assert ids(text.replace("replicatedjob-name: leader", "replicatedjob-name: driver"), is_complete=True) == ["REF032"]
 
 
 def test_pods_with_a_subdomain_need_its_service() -> None:
-    for whole in (True, False):
-        assert told(gang(subdomain="trian"), whole=whole) == [("REF033", "Job default/pretrain-large", "write train")]
+    for is_complete in (True, False):
+        assert reported(gang(subdomain="trian"), is_complete=is_complete) == [
+            ("REF033", "Job default/pretrain-large", "write train")
+        ]
     alone = gang(subdomain="other").split("---")[1]
-    assert ids(alone, whole=True) == ["REF033"]
-    assert ids(alone) == [], "a tree without any Service may have them elsewhere"
+    assert ids(alone, is_complete=True) == ["REF033"]
+    assert ids(alone) == [], "Services may be in other files"
     assert ids(gang(subdomain="ranks")) == ["REF090"]
-    assert ids(alone.replace("batch/v1", "kubeflow.org/v1").replace("Job", "PyTorchJob"), whole=True) == []
+    assert ids(alone.replace("batch/v1", "kubeflow.org/v1").replace("Job", "PyTorchJob"), is_complete=True) == []
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_service_of_the_templates_is_needed_as_it_is(name: str) -> None:
+def test_every_service_of_the_templates_is_needed(name: str) -> None:
     objects = example_objects(name)
-    services = [each for each in objects if each.kind == "Service"]
+    services = [manifest for manifest in objects if manifest.kind == "Service"]
     assert services or name == "infer-euw1"
     for service in services:
-        gone = judged([each for each in objects if each is not service], whole=True, charts_of=name)
-        assert [(each.rule.id, each.manifest.name) for each in gone] == [("REF033", service.name)]
+        gone = findings_of(
+            [manifest for manifest in objects if manifest is not service], is_complete=True, charts_of=name
+        )
+        assert [(finding.rule.id, finding.manifest.name) for finding in gone] == [("REF033", service.name)]
         path: Path = ("spec", "selector", "job-name")
-        other = judged(replaced(objects, service, with_value(service, path, "nobody")), whole=True, charts_of=name)
-        assert [(each.rule.id, each.manifest.name, each.path) for each in other] == [("REF032", service.name, path)]
+        other = findings_of(
+            replaced(objects, service, with_value(service, path, "missing")), is_complete=True, charts_of=name
+        )
+        assert [(finding.rule.id, finding.manifest.name, finding.path) for finding in other] == [
+            ("REF032", service.name, path)
+        ]

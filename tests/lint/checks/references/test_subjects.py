@@ -1,16 +1,16 @@
-"""Cohorts, keys, selectors, resources, namespaces and what is unused, in files that somebody keeps."""
+"""Cohorts, keys, selectors, resources, namespaces and unused objects, in partial input."""
 
 from __future__ import annotations
 
 import pytest
 
 from gpuc.diagnostics.spelling import misspelt
-from gpuc.lint.checks.references.devices import meant
-from tests.lint.checks.references.trees import ids, told
+from gpuc.lint.checks.references.devices import intended_resource
+from tests.lint.checks.references.trees import ids, reported
 
 
 def queue(name: str, cohort: str) -> str:
-    """A ClusterQueue of a cohort."""
+    """A ClusterQueue in a cohort."""
     return f"""
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
@@ -19,11 +19,11 @@ spec: {{cohortName: {cohort}, namespaceSelector: {{}}}}
 """
 
 
-def test_only_a_misspelt_cohort_is_told() -> None:
+def test_only_a_misspelt_cohort_is_reported() -> None:
     assert ids(queue("a", "company"), queue("b", "company"), queue("c", "alone")) == []
-    lonely = told(queue("a", "company"), queue("b", "company"), queue("c", "comapny"))
+    lonely = reported(queue("a", "company"), queue("b", "company"), queue("c", "comapny"))
     assert lonely == [("REF011", "ClusterQueue c", "write company")]
-    assert ids(queue("a", "company"), queue("c", "comapny")) == [], "which of the two is meant nobody knows"
+    assert ids(queue("a", "company"), queue("c", "comapny")) == [], "it is unknown which of the two names is right"
     assert ids(queue("a", "team-a"), queue("b", "team-a"), queue("c", "team-b")) == []
 
 
@@ -47,9 +47,11 @@ data: {NCCL_DEBUG: WARN, log.level: info}
 """
 
 
-def test_keys_are_read_that_are_there() -> None:
+def test_pods_read_keys_that_exist() -> None:
     assert ids(SETTINGS, POD.replace("KEY", "NCCL_DEBUG")) == []
-    assert told(SETTINGS, POD.replace("KEY", "NCCL-DEBUG")) == [("REF007", "Pod default/work", "write NCCL_DEBUG")] * 2
+    assert (
+        reported(SETTINGS, POD.replace("KEY", "NCCL-DEBUG")) == [("REF007", "Pod default/work", "write NCCL_DEBUG")] * 2
+    )
     assert ids(SETTINGS, POD.replace("KEY", "other")) == ["REF007"] * 2
     filled_in_later = SETTINGS.replace("data: {NCCL_DEBUG: WARN, log.level: info}", "")
     assert ids(filled_in_later, POD.replace("KEY", "other")) == []
@@ -67,7 +69,7 @@ metadata: {name: serving, labels: {example.com/tenant: serving}}
 
 
 def policy(selector: str) -> str:
-    """A NetworkPolicy that lets namespaces in."""
+    """A NetworkPolicy that allows traffic from namespaces."""
     return f"""
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -82,7 +84,7 @@ spec: {{podSelector: {{}}, ingress: [{{from: [{{namespaceSelector: {selector}}}]
         ("{}", []),
         ("{matchLabels: {example.com/tenant: serving}}", []),
         ("{matchLabels: {kubernetes.io/metadata.name: kube-system}}", []),
-        ("{matchLabels: {kubernetes.io/metadata.name: somebody-elses}}", []),
+        ("{matchLabels: {kubernetes.io/metadata.name: another-team}}", []),
         ("{matchExpressions: [{key: example.com/tenant, operator: NotIn, values: [other]}]}", []),
         ("{matchLabels: {another.com/label: x}}", []),
         ("{matchLabels: {example.com/tenant: servign}}", [("REF030", "write serving")]),
@@ -93,10 +95,10 @@ spec: {{podSelector: {{}}, ingress: [{{from: [{{namespaceSelector: {selector}}}]
     ],
 )
 def test_selectors_over_namespaces(selector: str, wanted: list[tuple[str, str]]) -> None:
-    assert [(each[0], each[2]) for each in told(TENANTS, policy(selector))] == wanted
+    assert [(row[0], row[2]) for row in reported(TENANTS, policy(selector))] == wanted
 
 
-def test_a_queue_takes_work_from_the_namespaces_of_its_local_queues() -> None:
+def test_a_cluster_queue_selects_the_namespaces_of_its_local_queues() -> None:
     queues = """
     apiVersion: kueue.x-k8s.io/v1beta2
     kind: ClusterQueue
@@ -112,7 +114,7 @@ def test_a_queue_takes_work_from_the_namespaces_of_its_local_queues() -> None:
     assert ids(TENANTS, queues.replace("SPEC", "{namespaceSelector: {}}")) == []
     assert ids(TENANTS, queues.replace("SPEC", selector.replace("TENANT", "research"))) == []
     assert ids(TENANTS, queues.replace("SPEC", selector.replace("TENANT", "serving"))) == ["REF031"]
-    assert ids(TENANTS, queues.replace("SPEC", "{}")) == ["REF031"], "without a selector it takes none"
+    assert ids(TENANTS, queues.replace("SPEC", "{}")) == ["REF031"], "without a selector the queue admits no work"
 
 
 def test_selectors_over_pods_and_services_of_a_namespace() -> None:
@@ -142,15 +144,15 @@ def test_selectors_over_pods_and_services_of_a_namespace() -> None:
         text = workload
         for word in ("SERVICE", "BUDGET", "MONITOR"):
             text = text.replace(word, words.get(word, "server"))
-        return told(text)
+        return reported(text)
 
     assert of() == []
     assert of(SERVICE="sever") == [("REF032", "Service default/server", "write server")]
     assert of(BUDGET="other") == [("REF032", "PodDisruptionBudget default/server", "")]
     assert of(MONITOR="servers") == [("REF032", "ServiceMonitor default/server", "write server")]
-    assert told(workload.replace("app: SERVICE", "other-label: SERVICE").replace("BUDGET", "server")) == [
+    assert reported(workload.replace("app: SERVICE", "other-label: SERVICE").replace("BUDGET", "server")) == [
         ("REF032", "ServiceMonitor default/server", "")
-    ], "pods with a label that no template here has come from elsewhere"
+    ], "pods with other labels are in other files"
 
 
 @pytest.mark.parametrize(
@@ -177,11 +179,11 @@ def test_keys_of_quotas(key: str, wanted: list[tuple[str, str]]) -> None:
     metadata: {{name: quota, namespace: default}}
     spec: {{hard: {{{key}: "8"}}}}
     """
-    assert [(each[0], each[2]) for each in told(quota)] == wanted
+    assert [(row[0], row[2]) for row in reported(quota)] == wanted
 
 
 @pytest.mark.parametrize(
-    ("name", "near"),
+    ("name", "suggestion"),
     [
         ("nvidia.com/gpu", ""),
         ("nvidia.com/gpus", "nvidia.com/gpu"),
@@ -196,12 +198,12 @@ def test_keys_of_quotas(key: str, wanted: list[tuple[str, str]]) -> None:
         ("cpu", ""),
     ],
 )
-def test_names_of_devices(name: str, near: str) -> None:
-    assert meant(name, ()) == near
+def test_names_of_devices(name: str, suggestion: str) -> None:
+    assert intended_resource(name, ()) == suggestion
 
 
 @pytest.mark.parametrize(
-    ("name", "known", "near"),
+    ("name", "known", "suggestion"),
     [
         ("reserach", ["research", "search"], "research"),
         ("Research", ["research"], "research"),
@@ -216,11 +218,11 @@ def test_names_of_devices(name: str, near: str) -> None:
         ("", ["a"], ""),
     ],
 )
-def test_a_name_is_another_one_misspelt_only_where_that_is_sure(name: str, known: list[str], near: str) -> None:
-    assert misspelt(name, known) == near
+def test_a_name_counts_as_misspelt_only_if_that_is_certain(name: str, known: list[str], suggestion: str) -> None:
+    assert misspelt(name, known) == suggestion
 
 
-def test_objects_stand_in_namespaces_that_something_makes() -> None:
+def test_namespaces_of_objects_have_to_exist() -> None:
     def account(namespace: str) -> str:
         return f"apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: a, namespace: {namespace}}}\n"
 
@@ -230,17 +232,17 @@ def test_objects_stand_in_namespaces_that_something_makes() -> None:
     metadata: {name: kueue, namespace: kube-system}
     spec: {destination: {namespace: kueue-system}}
     """
-    assert ids(account("anything")) == [], "no namespace is in these files"
+    assert ids(account("anything")) == [], "the input has no namespace"
     assert ids(TENANTS, account("research"), account("default"), account("kube-system")) == []
-    assert told(TENANTS, account("reserach")) == [("REF040", "ServiceAccount reserach/a", "write research")]
+    assert reported(TENANTS, account("reserach")) == [("REF040", "ServiceAccount reserach/a", "write research")]
     assert ids(TENANTS, account("other")) == ["REF090"]
-    assert ids(TENANTS, account("other"), whole=True) == ["REF040"]
-    assert ids(TENANTS, application, account("kueue-system"), whole=True) == []
+    assert ids(TENANTS, account("other"), is_complete=True) == ["REF040"]
+    assert ids(TENANTS, application, account("kueue-system"), is_complete=True) == []
 
 
 def test_config_maps_are_read_by_pods_or_by_what_users_submit() -> None:
     other = SETTINGS.replace("settings", "leftover")
-    assert told(SETTINGS, other, POD.replace("KEY", "NCCL_DEBUG")) == [("REF061", "ConfigMap default/leftover", "")]
+    assert reported(SETTINGS, other, POD.replace("KEY", "NCCL_DEBUG")) == [("REF061", "ConfigMap default/leftover", "")]
     local = """
     apiVersion: kueue.x-k8s.io/v1beta2
     kind: LocalQueue
@@ -250,7 +252,7 @@ def test_config_maps_are_read_by_pods_or_by_what_users_submit() -> None:
     assert ids(SETTINGS, other, POD.replace("KEY", "NCCL_DEBUG"), local) == []
 
 
-def test_a_service_of_kube_system_may_be_of_pods_that_others_start() -> None:
+def test_a_service_in_kube_system_may_select_pods_of_other_programs() -> None:
     text = """
     apiVersion: apps/v1
     kind: DaemonSet
@@ -265,6 +267,6 @@ def test_a_service_of_kube_system_may_be_of_pods_that_others_start() -> None:
     assert ids(text) == []
 
 
-def test_a_namespace_that_a_template_engine_fills_in_is_none() -> None:
+def test_placeholders_in_namespaces_are_not_checked() -> None:
     account = 'apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a, namespace: "$(NAMESPACE)"}\n'
     assert ids(TENANTS, account) == ids(TENANTS, account.replace("$(NAMESPACE)", "{NAMESPACE}")) == []

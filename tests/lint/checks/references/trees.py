@@ -1,4 +1,4 @@
-"""Trees of YAML text as `gpuc lint` reads them, of the example clusters, and their findings in short."""
+"""Object sets from YAML texts and from the example clusters, and short forms of their findings."""
 
 from __future__ import annotations
 
@@ -19,29 +19,34 @@ from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
 
 
-def tree(*texts: str, whole: bool = False) -> ObjectSet:
-    """The objects of YAML texts."""
+def tree(*texts: str, is_complete: bool = False) -> ObjectSet:
+    """The objects of YAML texts, read as `gpuc lint` reads them."""
     reading = Reading()
     for number, text in enumerate(texts):
         reading.add(f"{number}.yaml", dedent(text))
     assert reading.findings == []
-    return ObjectSet(reading.manifests, is_complete=whole)
+    return ObjectSet(reading.manifests, is_complete=is_complete)
 
 
-def told(*texts: str, whole: bool = False) -> list[tuple[str, str, str]]:
+def reported(*texts: str, is_complete: bool = False) -> list[tuple[str, str, str]]:
     """Id, object and fix of every finding of YAML texts."""
-    return [(each.rule.id, str(each.manifest), each.fix) for each in findings(tree(*texts, whole=whole))]
+    return [
+        (finding.rule.id, str(finding.manifest), finding.fix)
+        for finding in findings(tree(*texts, is_complete=is_complete))
+    ]
 
 
-def ids(*texts: str, whole: bool = False) -> list[str]:
+def ids(*texts: str, is_complete: bool = False) -> list[str]:
     """The ids of all findings of YAML texts."""
-    return [each.rule.id for each in findings(tree(*texts, whole=whole))]
+    return [finding.rule.id for finding in findings(tree(*texts, is_complete=is_complete))]
 
 
 @cache
 def example_objects(name: str) -> tuple[Manifest, ...]:
     """Every object that an example spec compiles to, workload templates among them."""
-    return tuple(each for each in compiled_spec(ROOT, f"specs/{name}.yaml").artifacts if isinstance(each, Manifest))
+    return tuple(
+        manifest for manifest in compiled_spec(ROOT, f"specs/{name}.yaml").artifacts if isinstance(manifest, Manifest)
+    )
 
 
 @cache
@@ -52,19 +57,19 @@ def synced_objects(name: str) -> tuple[Manifest, ...]:
 
 @cache
 def example_charts(name: str) -> Mapping[str, Any]:
-    """The Helm values of an example by their chart."""
+    """The Helm values of an example, by chart."""
     return compiled_spec(ROOT, f"specs/{name}.yaml").charts
 
 
-def judged(manifests: Iterable[Manifest], *, whole: bool, charts_of: str = "") -> list[ObjectFinding]:
-    """The findings of a tree of these objects, beside the charts of an example."""
+def findings_of(manifests: Iterable[Manifest], *, is_complete: bool, charts_of: str = "") -> list[ObjectFinding]:
+    """The findings in these objects, with the chart values of an example."""
     values = example_charts(charts_of) if charts_of else None
-    return list(findings(ObjectSet(manifests, is_complete=whole, values=values)))
+    return list(findings(ObjectSet(manifests, is_complete=is_complete, values=values)))
 
 
 def replaced(manifests: Iterable[Manifest], old: Manifest, new: Manifest) -> list[Manifest]:
-    """The objects with one in the place of another."""
-    return [new if each is old else each for each in manifests]
+    """The objects, one of them replaced."""
+    return [new if manifest is old else manifest for manifest in manifests]
 
 
 def with_value(manifest: Manifest, path: Path, value: Any) -> Manifest:

@@ -1,5 +1,5 @@
-"""Objects of the Prometheus operator: monitors that can find nothing."""
+"""Checks of ServiceMonitors and PodMonitors."""
 
-from gpuc.lint.checks.monitoring.watched import blind as findings
+from gpuc.lint.checks.monitoring.monitor_targets import findings
 
 __all__ = ["findings"]

@@ -1,34 +1,35 @@
-"""Quota arithmetic over objects alone: what is promised, lent and borrowed against what nodes and namespaces hold."""
+"""Quota arithmetic over objects: nominal quotas, borrowing, node capacity and quotas of namespaces."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.lint.checks.quotas import closed
-from gpuc.lint.checks.quotas.balance import balance
+from gpuc.lint.checks.quotas import closed_pools
 from gpuc.lint.checks.quotas.borrowing import borrowing
-from gpuc.lint.checks.quotas.counts import counts
-from gpuc.lint.checks.quotas.families import families
-from gpuc.lint.checks.quotas.namespaces import namespaces
-from gpuc.lint.checks.quotas.promises import Nodes, promises, proportions
-from gpuc.lint.checks.quotas.ranges import ranges
+from gpuc.lint.checks.quotas.capacity import FlavorCapacity
+from gpuc.lint.checks.quotas.cohort_trees import cohort_trees
+from gpuc.lint.checks.quotas.limit_ranges import limit_ranges
+from gpuc.lint.checks.quotas.namespace_quotas import namespace_quotas
+from gpuc.lint.checks.quotas.object_counts import object_counts
+from gpuc.lint.checks.quotas.quota_over_capacity import quota_over_capacity, quota_proportions
+from gpuc.lint.checks.quotas.unbalanced_quota import unbalanced_quota
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 
 
 def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Quotas that cannot be used, cannot be kept, or that Kueue refuses."""
-    yield from closed.findings(tree)
-    yield from counts(tree)
-    yield from ranges(tree)
-    known = families(tree)
-    if not known:
+    """Quotas that cannot be used, that exceed the capacity, or that Kueue refuses."""
+    yield from closed_pools.findings(tree)
+    yield from object_counts(tree)
+    yield from limit_ranges(tree)
+    cohorts = cohort_trees(tree)
+    if not cohorts:
         return
-    nodes = Nodes(tree)
-    yield from promises(nodes, known)
-    for family in known:
-        if tree.is_complete or family.root.is_queue:
-            yield from proportions(nodes, family)
-        yield from balance(nodes, family)
-        yield from borrowing(tree, family)
-    yield from namespaces(tree, known)
+    pools = FlavorCapacity(tree)
+    yield from quota_over_capacity(pools, cohorts)
+    for cohort in cohorts:
+        if tree.is_complete or cohort.root.is_queue:
+            yield from quota_proportions(pools, cohort)
+        yield from unbalanced_quota(pools, cohort)
+        yield from borrowing(tree, cohort)
+    yield from namespace_quotas(tree, cohorts)

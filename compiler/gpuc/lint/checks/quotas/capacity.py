@@ -1,4 +1,4 @@
-"""What the node pools of a tree can hold at most, from their limits, instance types and overlays.
+"""The most that node pools can hold, by their limits, instance types and overlays.
 
 Sources: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits, replicas), pkg/controllers/provisioning/scheduling
 (no instance type is launched beyond a limit), pkg/controllers/nodeoverlay/store.go (of two overlays the heavier wins)
@@ -7,12 +7,15 @@ Sources: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits, replicas), pkg/contr
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from gpuc.catalog import load
 from gpuc.kubernetes.amounts import MIB, Amounts, amount
-from gpuc.kubernetes.node_pool import INSTANCE_TYPE, normal
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL, normal
+from gpuc.kubernetes.quota import Key
 from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.node_pools import Pool as PoolOfNodes
 from gpuc.objects.object_set import ObjectSet, dig, labels, pairs
@@ -20,25 +23,25 @@ from gpuc.trace.machine import EFA, GPU, instance_labels
 
 NODES = "nodes"
 _BY_CLOUD = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws", "k8s.aws")
-"""Domains of labels that nodes carry although their pool does not name them."""
+"""Domains of labels that nodes have although their pool does not name them."""
 Capacity = Amounts
-"""A resource that is not there is not known, and may be there."""
+"""Amounts by resource; the amount of a missing resource is unknown."""
 
 
 class Pool(NamedTuple):
-    """A NodePool, as far as it bounds what its nodes hold."""
+    """The limits of a NodePool, and the capacity of its nodes."""
 
     name: str
     limits: Capacity
-    """Of `nodes` also where the pool is static: then it has its replicas and, only while it replaces them, more."""
+    """Limits by resource; the limit of `nodes` is the number of replicas for a static pool."""
     types: tuple[Capacity, ...]
-    """Capacity of one node by instance type; empty where not all types are known."""
+    """Capacity of one node by instance type; empty where some types are unknown."""
 
     def holds(self, resource: str, *, counts_gpus: bool) -> int | None:
-        """The most of a resource that all nodes together ever have; None where nothing bounds it.
+        """The most of a resource that all nodes together can have; None where nothing limits it.
 
         Args:
-            counts_gpus: whether an instance type's GPUs are what its nodes report; under time slicing it is more.
+            counts_gpus: whether a node reports the GPUs of its instance type; with time-slicing it reports more.
         """
         bounds = [self.limits[resource]] if resource in self.limits else []
         if resource != GPU or counts_gpus:
@@ -46,11 +49,11 @@ class Pool(NamedTuple):
         return min(bounds, default=None)
 
     def _by_types(self, resource: str) -> Iterator[int]:
-        if not self.types or not all(resource in each for each in self.types):
+        if not self.types or not all(resource in node for node in self.types):
             return
         for limited, limit in self.limits.items():
-            if all(each.get(limited) or not each[resource] for each in self.types):
-                yield max(_fitting(each, resource, limited, limit, is_only=len(self.types) == 1) for each in self.types)
+            if all(node.get(limited) or not node[resource] for node in self.types):
+                yield max(_fitting(node, resource, limited, limit, is_only=len(self.types) == 1) for node in self.types)
 
 
 def _fitting(node: Capacity, resource: str, limited: str, limit: int, *, is_only: bool) -> int:
@@ -62,13 +65,13 @@ def _fitting(node: Capacity, resource: str, limited: str, limit: int, *, is_only
 
 
 class PoolIndex:
-    """What the node pools of a tree hold, by the labels that their nodes carry."""
+    """The capacity of the input's node pools, by the labels of their nodes."""
 
     def __init__(self, tree: ObjectSet) -> None:
         self._nodes, self._overlays = Nodes(tree), Overlays(tree)
 
     def selected(self, flavor_labels: Any) -> list[Pool]:
-        """The pools whose nodes may carry all labels of a flavor; empty where any other node may carry them too."""
+        """The pools whose nodes can have all labels of a flavor; empty where other nodes can have them too."""
         named = [key for key in map(normal, labels(flavor_labels)) if key in self._named]
         if not any(key.startswith("karpenter.sh/") or not _is_by_cloud(key) for key in named):
             return []
@@ -84,9 +87,45 @@ class PoolIndex:
         return {pool.name: _pool(pool, self._overlays) for pool in self._nodes.pools}
 
 
+@dataclass(frozen=True)
+class FlavorCapacity:
+    """The node pools of each flavor, and what they can hold."""
+
+    tree: ObjectSet
+
+    @cached_property
+    def by_flavor(self) -> dict[str, list[Pool]]:
+        """Node pools by flavor; none where nodes of no pool may have the flavor's labels."""
+        index = PoolIndex(self.tree)
+        flavors = self.tree.of(GROUP, "ResourceFlavor")
+        return {flavor.name: index.selected(dig(flavor.body, "spec", "nodeLabels")) for flavor in flavors}
+
+    def most(self, key: Key) -> int | None:
+        """The most that the pools of a flavor hold of a resource; None where nothing limits it."""
+        chosen = self.by_flavor.get(key[0])
+        bounds = [pool.holds(key[1], counts_gpus=self.tree.is_complete) for pool in chosen or ()]
+        known = [bound for bound in bounds if bound is not None]
+        return sum(known) if known and len(known) == len(bounds) else None
+
+    def unshared_types(self, flavor: str) -> list[Capacity]:
+        """The node types of a flavor, if all are known and have GPUs that are neither sliced nor shared."""
+        chosen = self.by_flavor.get(flavor, [])
+        types = [node for pool in chosen for node in pool.types]
+        is_known = bool(types) and all(pool.types for pool in chosen) and all(node.get(GPU) for node in types)
+        is_shared = any("nvidia.com/mig-" in name or name.endswith(".shared") for node in types for name in node)
+        return types if is_known and not is_shared else []
+
+    def is_certain(self, flavor: str) -> bool:
+        """Whether only nodes of the input's pools can have the flavor's labels."""
+        found = self.tree.find(GROUP, "ResourceFlavor", flavor)
+        return self.tree.is_complete or (
+            found is not None and dig(found.body, "spec", "nodeLabels", NODE_POOL) is not None
+        )
+
+
 def _is_by_cloud(key: str) -> bool:
     domain = key.rpartition("/")[0]
-    return any(domain == each or domain.endswith(f".{each}") for each in _BY_CLOUD)
+    return any(domain == cloud or domain.endswith(f".{cloud}") for cloud in _BY_CLOUD)
 
 
 def _pool(pool: PoolOfNodes, overlays: Overlays) -> Pool:
@@ -94,7 +133,7 @@ def _pool(pool: PoolOfNodes, overlays: Overlays) -> Pool:
     limits = {key: value for key, row in pairs(dig(spec, "limits")) if (value := amount(key, row)) is not None}
     replicas = amount(NODES, dig(spec, "replicas"))
     if replicas is not None:
-        # None of the nodes of a closed pool is replaced, so it holds nothing that a quota may promise.
+        # A closed pool holds no capacity for quotas: Karpenter does not replace its nodes.
         limits = {NODES: 0 if limits.get(NODES) == 0 else replicas}
     names = sorted(pool.listed(INSTANCE_TYPE))
     is_known = all(name in load().instances for name in names)
@@ -106,7 +145,7 @@ def _capacity(name: str, pool: PoolOfNodes, overlays: Overlays) -> Capacity:
     row = load().instances[name]
     found = {NODES: 1, "cpu": row.vcpu * 1000, "memory": row.memory_mib * MIB, EFA: row.efa}
     found[GPU] = row.gpu_count
-    perhaps: Capacity = {}
+    possible: Capacity = {}
     decided: set[str] = set()
     for overlay in overlays.of(pool, name, instance_labels(name)):
         for resource, quantity in overlay.value.capacity.items():
@@ -117,5 +156,5 @@ def _capacity(name: str, pool: PoolOfNodes, overlays: Overlays) -> Capacity:
                 found[resource] = value
                 decided.add(resource)
             else:
-                perhaps[resource] = max(value, perhaps.get(resource, 0))
-    return found | {key: max(value, found[key]) for key, value in perhaps.items() if key in found}
+                possible[resource] = max(value, possible.get(resource, 0))
+    return found | {key: max(value, found[key]) for key, value in possible.items() if key in found}

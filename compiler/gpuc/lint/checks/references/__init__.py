@@ -1,7 +1,6 @@
-"""References: whether what one object expects of another exists, and what nobody expects.
+"""References between objects: references to missing objects, and objects that nothing refers to.
 
-Each module is a subject with `findings(index)`. Rows of its tables say who expects what; a further reference is a
-further row.
+Each module checks one subject and has a function `findings(index)`. A new reference is a new row of a module's table.
 """
 
 from __future__ import annotations
@@ -13,19 +12,19 @@ from gpuc.lint.checks.references import (
     containers,
     delivery,
     gpu_configs,
-    hosts,
-    labels,
     mig_layouts,
+    missing_taints,
     namespaces,
-    offers,
-    open_nodes,
-    operands,
+    node_labels,
+    operator_tolerations,
+    overlay_capacity,
     overlays,
     projects,
     resources,
     selectors,
     shared_requests,
-    startup,
+    startup_taints,
+    subdomains,
     taints,
     topologies,
     unused,
@@ -38,32 +37,32 @@ from gpuc.verify.references import missing_key, names
 SUBJECTS = (
     names,
     missing_key,
-    hosts,
+    subdomains,
     cohorts,
     projects,
     delivery,
-    labels,
+    node_labels,
     topologies,
     gpu_configs,
     mig_layouts,
-    operands,
+    operator_tolerations,
     taints,
-    startup,
-    open_nodes,
+    startup_taints,
+    missing_taints,
     selectors,
     resources,
     containers,
     overlays,
-    offers,
+    overlay_capacity,
     shared_requests,
     namespaces,
     unused,
 )
-"""In the order in which they are told."""
+"""Subjects in the order of their findings."""
 
 
 def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Every reference of a tree that leads nowhere, and what nothing refers to."""
+    """References to missing objects, and objects that nothing refers to."""
     index = Index(tree)
     for subject in SUBJECTS:
         yield from subject.findings(index)

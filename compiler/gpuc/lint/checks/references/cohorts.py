@@ -1,4 +1,4 @@
-"""Cohorts: any name makes one, so only a name that is another one misspelt is a finding."""
+"""Cohort names that are probably misspelt. Kueue accepts any name, so only a similar name is a finding."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from gpuc.objects.object_set import dig
 LONELY_COHORT = declare_rule(
     "REF011",
     Severity.WARNING,
-    "A cohort that only one queue names is nearly another cohort.",
-    "Kueue makes a cohort of any name: the queue is alone in its own, lends nothing and borrows nothing.",
+    "The cohort name of a single queue is probably a misspelling of another cohort.",
+    "Kueue creates a cohort for any name. The queue is alone in its cohort: it lends nothing and borrows nothing.",
     "Kueue v0.19.2, apis/kueue/v1beta2/cohort_types.go (parentName), clusterqueue_types.go (cohortName)",
 )
 _KUEUE = "kueue.x-k8s.io"
 _FIELDS = (("ClusterQueue", "cohortName"), ("ClusterQueue", "cohort"), ("Cohort", "parentName"), ("Cohort", "parent"))
-"""With the names that the fields had in v1beta1 and v1alpha1."""
+"""Fields that name a cohort; `cohort` and `parent` are their names in v1beta1 and v1alpha1."""
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Names of cohorts that have one member, no object, and nearly the name of another cohort."""
+    """Names of cohorts that have one member, no object, and a similar name among the other cohorts."""
     members: dict[str, list[tuple[Manifest, Path]]] = {}
     for kind, key in _FIELDS:
         for manifest in index.tree.of(_KUEUE, kind):
             name: Any = dig(manifest.body, "spec", key)
             if isinstance(name, str) and name:
                 members.setdefault(name, []).append((manifest, ("spec", key)))
-    objects = {each.name for each in index.tree.of(_KUEUE, "Cohort")}
+    objects = {cohort.name for cohort in index.tree.of(_KUEUE, "Cohort")}
     for name, uses in members.items():
-        if len(uses) == 1 and name not in objects and (near := misspelt(name, {*members, *objects})):
+        if len(uses) == 1 and name not in objects and (suggestion := misspelt(name, {*members, *objects})):
             manifest, path = uses[0]
-            is_only_one_too = near not in objects and len(members[near]) == 1
-            if not is_only_one_too:
-                yield ObjectFinding(LONELY_COHORT, manifest, path, missing("the Cohort", name, (), near), write(near))
+            is_single_too = suggestion not in objects and len(members[suggestion]) == 1
+            if not is_single_too:
+                yield ObjectFinding(
+                    LONELY_COHORT, manifest, path, missing("the Cohort", name, (), suggestion), write(suggestion)
+                )

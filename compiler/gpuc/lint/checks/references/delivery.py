@@ -1,4 +1,4 @@
-"""Delivery by Argo CD: whether everything of a tree is synced, and everything that is synced is there."""
+"""Delivery by Argo CD: every folder is synced, and the folders, values and charts of Applications exist."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import posixpath
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Severity, declare_rule
-from gpuc.diagnostics.spelling import missing, misspelt, write
-from gpuc.lint.checks.references.charts import missing_charts
+from gpuc.diagnostics.spelling import instead, missing, misspelt, write
+from gpuc.lint.checks.references.missing_charts import missing_charts
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import ARGO, Delivery, Source
 from gpuc.objects.index import Index
@@ -17,38 +17,39 @@ from gpuc.objects.object_set import ObjectSet, dig, group, items
 NOT_SYNCED = declare_rule(
     "DLV001",
     Severity.ERROR,
-    "No Application syncs a folder, although others sync the folders beside it.",
-    "What stands in it never reaches the cluster, or nobody keeps it as it is written.",
+    "No Application syncs a folder, although Applications sync the folders beside it.",
+    "The objects in the folder never reach the cluster, or Argo CD does not keep them up to date.",
     "Argo CD v3.5, docs/operator-manual/cluster-bootstrapping.md",
 )
 NOTHING_TO_SYNC = declare_rule(
     "DLV002",
     Severity.ERROR,
-    "An Application's folder holds no file of the tree that it is about.",
-    "Argo CD reports ComparisonError, app path does not exist, and syncs nothing of it.",
+    "The folder of an Application has no objects.",
+    "Argo CD reports ComparisonError (app path does not exist) and syncs nothing from the folder.",
     "Argo CD v3.5, docs/user-guide/directory.md",
 )
 NO_VALUES = declare_rule(
     "DLV003",
     Severity.ERROR,
-    "An Application installs a chart with values that are not there.",
-    "Argo CD reports ComparisonError and installs nothing of the chart.",
+    "An Application installs a chart with a values file that does not exist.",
+    "Argo CD reports ComparisonError and does not install the chart.",
     "Argo CD v3.5, docs/user-guide/multiple_sources.md (Helm value files from external Git repository)",
 )
 SYNCED_TWICE = declare_rule(
     "DLV005",
     Severity.WARNING,
-    "Two Applications sync the same folder to the same place.",
-    "Each takes the objects for its own: Argo CD warns of shared resources, and with FailOnSharedResource none syncs.",
+    "Two Applications sync the same folder to the same destination.",
+    "Both Applications manage the same objects. Argo CD warns of shared resources; with FailOnSharedResource neither "
+    "Application syncs.",
     "Argo CD v3.5, docs/user-guide/sync-options.md (Fail the sync if a shared resource is found)",
 )
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Folders that nothing syncs, or two do; Applications without files or values; charts that nobody installs.
+    """Folders that no Application syncs, or that two sync; missing folders, values and charts of Applications.
 
-    What ApplicationSets make is in no file: beside one, nothing is told to be left out.
+    ApplicationSets create Applications that are in no file. Beside them, missing Applications are not reported.
     """
     found = index.delivery
     if not found.sources:
@@ -58,65 +59,65 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
         yield from _values(source, found, index.tree)
     yield from _twice(found)
     if index.tree.is_complete and not index.tree.has(ARGO, "ApplicationSet"):
-        yield from _left_out(found)
+        yield from _not_synced(found)
         yield from missing_charts(index, found)
 
 
 def _folder(source: Source, found: Delivery, *, is_complete: bool) -> Iterator[ObjectFinding]:
-    """That a source syncs nothing; of files that somebody keeps, only where a folder is misspelt that nothing syncs."""
+    """A source whose folder has no objects; in partial input only if the folder is probably misspelt."""
     folder = source.folder
     if folder is None or source.repository not in found.repositories or found.held(source):
         return
-    near = misspelt(folder, (each for each in found.objects if each not in found.delivered))
-    if near or is_complete:
-        message = missing("the folder", folder, (), near) + ", with objects in it"
-        yield ObjectFinding(NOTHING_TO_SYNC, source.application, (*source.path, "path"), message, write(near))
+    suggestion = misspelt(folder, (other for other in found.objects if other not in found.delivered))
+    if suggestion or is_complete:
+        message = f'the folder "{folder}" has no objects{instead((), suggestion)}'
+        yield ObjectFinding(NOTHING_TO_SYNC, source.application, (*source.path, "path"), message, write(suggestion))
 
 
 def _twice(found: Delivery) -> Iterator[ObjectFinding]:
-    """Sources whose folders another Application of the same destination syncs too."""
-    seen: dict[tuple[str, ...], Source] = {}
+    """Sources whose folder another Application syncs to the same destination."""
+    synced: dict[tuple[str, ...], Source] = {}
     for source in found.sources:
         if any(dig(source.value, key) for key in ("helm", "kustomize", "plugin")) or _is_part(source):
-            continue  # each may make other objects of the folder
+            continue  # sources with such settings may create different objects from the same folder
         destination = dig(source.application.body, "spec", "destination")
         place = tuple(str(dig(destination, key)) for key in ("server", "name", "namespace"))
         for folder in found.held(source):
-            first = seen.setdefault((source.repository, folder, *place), source)
+            first = synced.setdefault((source.repository, folder, *place), source)
             if first.application is not source.application:
-                message = f"Application {first.application.name} syncs {folder} to the same place"
+                message = f"Application {first.application.name} syncs {folder} to the same destination"
                 yield ObjectFinding(SYNCED_TWICE, source.application, (*source.path, "path"), message)
                 break
 
 
 def _is_part(source: Source) -> bool:
-    """Whether some files of the folder are left out."""
+    """Whether the source leaves out some files of its folder."""
     directory = dig(source.value, "directory")
     return dig(directory, "include") is not None or dig(directory, "exclude") is not None
 
 
-def _left_out(found: Delivery) -> Iterator[ObjectFinding]:
-    """Folders beside those that are synced; of each the first object is told."""
+def _not_synced(found: Delivery) -> Iterator[ObjectFinding]:
+    """Folders that no Application syncs, beside synced folders; the finding is at the first object of the folder."""
     root = posixpath.commonpath(found.delivered) if len(found.delivered) > 1 else ""
     if not root:
         return
     for folder, manifests in found.objects.items():
-        if folder.startswith(f"{root}/") and folder not in found.delivered and not _is_by_hand(manifests):
+        if folder.startswith(f"{root}/") and folder not in found.delivered and not _is_applied_by_users(manifests):
             more = f" and {len(manifests) - 1} more objects" if len(manifests) > 1 else ""
             message = f"no Application syncs the folder {folder}: {manifests[0]}{more}"
             yield ObjectFinding(NOT_SYNCED, manifests[0], (), message)
 
 
-def _is_by_hand(manifests: list[Manifest]) -> bool:
-    """Whether people apply what stands in a folder: the Applications themselves, and work that they submit to queues.
+def _is_applied_by_users(manifests: list[Manifest]) -> bool:
+    """Whether users apply the objects of a folder: Applications, and work that they submit to queues.
 
-    Work runs once and ends; what is synced would start it again.
+    Work runs once and ends. Argo CD would start it again.
     """
-    return any(_QUEUE in each.labels or group(each) == ARGO for each in manifests)
+    return any(_QUEUE in manifest.labels or group(manifest) == ARGO for manifest in manifests)
 
 
 def _values(source: Source, found: Delivery, tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Value files of another source of the Application: "$values/out/prod-use1/kueue/values.yaml"."""
+    """Value files in another source of the Application, such as "$values/out/prod-use1/kueue/values.yaml"."""
     if dig(source.value, "helm", "ignoreMissingValueFiles") is True:
         return
     for number, text in items(dig(source.value, "helm", "valueFiles")):
@@ -124,14 +125,16 @@ def _values(source: Source, found: Delivery, tree: ObjectSet) -> Iterator[Object
             continue
         place = (*source.path, "helm", "valueFiles", number)
         name, _, file = text[1:].partition("/")
-        beside = [each for each in found.sources if each.application is source.application]
-        other = next((each for each in beside if dig(each.value, "ref") == name), None)
-        if other is None and len(beside) > 1:
+        siblings = [sibling for sibling in found.sources if sibling.application is source.application]
+        other = next((sibling for sibling in siblings if dig(sibling.value, "ref") == name), None)
+        if other is None and len(siblings) > 1:
             yield ObjectFinding(NO_VALUES, source.application, place, f'no source of this Application has ref "{name}"')
         elif other is not None and _is_missing(file, other, found, tree):
-            near = misspelt(file, tree.value_files or ())
-            message = missing("the file", file, (), near)
-            yield ObjectFinding(NO_VALUES, source.application, place, message, write(f"${name}/{near}" if near else ""))
+            suggestion = misspelt(file, tree.value_files or ())
+            message = missing("the file", file, (), suggestion)
+            yield ObjectFinding(
+                NO_VALUES, source.application, place, message, write(f"${name}/{suggestion}" if suggestion else "")
+            )
 
 
 def _is_missing(file: str, source: Source, found: Delivery, tree: ObjectSet) -> bool:

@@ -1,4 +1,4 @@
-"""Names of resources that devices of nodes are known by, and names that are nearly one."""
+"""Names of resources that device plugins provide, and misspellings of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 from gpuc.diagnostics.spelling import misspelt
 
 MIG: Final = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?\d+g\.\d+gb(?:\.[a-z.+-]+)?")
-"""What the device plugin calls slices of a GPU under the mixed strategy (k8s-device-plugin v0.20.0, README.md)."""
-_NEARLY_MIG = re.compile(r"nvidia\.com/mig[-_.]?(\d+)g[-_.]?(\d+)g(?:b|i|ib)?(\.shared)?", re.IGNORECASE)
+"""Names of MIG devices under the mixed strategy (k8s-device-plugin v0.20.0, README.md)."""
+_MISSPELT_MIG = re.compile(r"nvidia\.com/mig[-_.]?(\d+)g[-_.]?(\d+)g(?:b|i|ib)?(\.shared)?", re.IGNORECASE)
 
 KNOWN: Final = frozenset(
     (
@@ -26,22 +26,25 @@ KNOWN: Final = frozenset(
         "vpc.amazonaws.com/pod-eni",
     )
 )
-"""Resources of the device plugins of GPU clusters (Karpenter's provider v1.14.1, pkg/apis/v1/labels.go, and theirs)."""
+"""Resources of device plugins in GPU clusters.
+
+Source: karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go, and the device plugins
+"""
 
 
 def is_device(name: str) -> bool:
-    """Whether a name is known to be one that a device plugin gives."""
+    """Whether a device plugin provides a resource of this name."""
     return name in KNOWN or MIG.fullmatch(name) is not None
 
 
-def meant(name: str, offered: Collection[str]) -> str:
-    """The resource that a name is nearly; empty where it is one, or is another's.
+def intended_resource(name: str, offered: Collection[str]) -> str:
+    """The resource that a misspelt name most likely means; empty where the name is right or means no device.
 
     Args:
-        offered: further names that something in the tree gives to nodes.
+        offered: further names of resources that objects of the input add to nodes.
     """
     if "/" not in name or is_device(name) or name in offered:
         return ""
-    if nearly := _NEARLY_MIG.fullmatch(name):
-        return f"nvidia.com/mig-{nearly[1]}g.{nearly[2]}gb{nearly[3] or ''}"
+    if match := _MISSPELT_MIG.fullmatch(name):
+        return f"nvidia.com/mig-{match[1]}g.{match[2]}gb{match[3] or ''}"
     return misspelt(name, {*KNOWN, *offered})

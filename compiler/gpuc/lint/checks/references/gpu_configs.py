@@ -1,4 +1,4 @@
-"""Configurations of the GPU operator, against the labels of node pools that choose one of them by name."""
+"""Configurations of the GPU operator, and the node labels that select a configuration by name."""
 
 from __future__ import annotations
 
@@ -17,63 +17,65 @@ from gpuc.objects.operator_values import CHART, config_maps, policy_values
 NO_CONFIGURATION = declare_rule(
     "REF026",
     Severity.ERROR,
-    "A node pool chooses a configuration of the GPU operator that does not exist.",
-    "The device plugin's pod ends with an error on every such node, before it offers any GPU; the MIG manager leaves "
-    "the GPUs as they are, with nvidia.com/mig.config.state at failed. The nodes cost and serve nobody.",
+    "A node pool selects a GPU operator configuration that does not exist.",
+    "The device plugin fails on every such node before it advertises any GPU. The MIG manager leaves the GPUs as they "
+    "are and sets nvidia.com/mig.config.state to failed. The nodes cost money and run no GPU work.",
     "k8s-device-plugin v0.20.0, cmd/config-manager/main.go (updateConfigName); "
     "mig-parted, cmd/nvidia-mig-manager/reconfigure_mig.go (assertValidMIGConfig)",
 )
 NO_POLICY = declare_rule(
     "REF014",
     Severity.ERROR,
-    "The values of the GPU Operator's chart switch its ClusterPolicy off, and no other is there.",
-    "The operator runs and deploys nothing: no node offers a GPU.",
+    "The chart of the GPU operator creates no ClusterPolicy, and there is no other.",
+    "The operator deploys nothing: no node advertises a GPU.",
     "NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates/clusterpolicy.yaml",
 )
 DEVICE_PLUGIN: Final = "devicePlugin"
-"""The part of the chart's values, and of a ClusterPolicy, that shares GPUs out."""
+"""The key of the device plugin's settings in the chart's values and in a ClusterPolicy."""
 MIG_MANAGER: Final = "migManager"
 _LABELS = {DEVICE_PLUGIN: "nvidia.com/device-plugin.config", MIG_MANAGER: "nvidia.com/mig.config"}
-"""Labels of nodes by the part of the operator that reads them."""
+"""Node labels by the part of the operator that reads them."""
 _MIG_FILE = "config.yaml"
-"""The key of the MIG manager's ConfigMap that it reads (gpu-operator v26.7.0, assets/state-mig-manager)."""
+"""The key that the MIG manager reads in its ConfigMap (gpu-operator v26.7.0, assets/state-mig-manager)."""
 _POOL_LABELS: Path = ("spec", "template", "metadata", "labels")
 
 
-class Choice(NamedTuple):
-    """What node pools may choose from, of one part of the operator."""
+class Configurations(NamedTuple):
+    """The configurations that node pools can select for one part of the operator."""
 
     part: str
     source: str
-    """Where the configurations stand, for messages."""
+    """Where the configurations are, for messages."""
     texts: dict[str, Any]
-    """Configurations by name: YAML text of the device plugin's, a document of the MIG manager's."""
+    """Configurations by name: YAML text for the device plugin, parsed data for the MIG manager."""
     default: str
-    """What nodes without the label get; empty where that is not said."""
+    """The configuration of nodes without the label; empty where no default is set."""
     policy: Manifest | None
-    """The ClusterPolicy that says so; None for values of the chart."""
+    """The ClusterPolicy with the default; None for the values of the chart."""
 
     @property
     def label(self) -> str:
-        """The label by which nodes choose."""
+        """The node label that selects a configuration."""
         return _LABELS[self.part]
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Labels that name no configuration, labels that nothing reads, and operators without a policy."""
+    """Labels that select no configuration, labels that nothing reads, and operators without a ClusterPolicy."""
     yield from _without_policy(index)
-    for each in choices(index):
-        if each.policy is not None and each.default:
-            path: Path = ("spec", each.part, "config", "default")
-            yield from _flaw(each.policy, path, each.default, each)
+    for known in configurations(index):
+        if known.policy is not None and known.default:
+            path: Path = ("spec", known.part, "config", "default")
+            yield from _unknown(known.policy, path, known.default, known)
         for pool in index.nodes.pools:
-            label = dig(pool.manifest.body, *_POOL_LABELS, each.label)
-            yield from _flaw(pool.manifest, (*_POOL_LABELS, each.label), label, each)
+            name = dig(pool.manifest.body, *_POOL_LABELS, known.label)
+            yield from _unknown(pool.manifest, (*_POOL_LABELS, known.label), name, known)
     for pool in index.nodes.pools:
         for key, _ in pairs(dig(pool.manifest.body, *_POOL_LABELS)):
-            if (near := misspelt(key, _LABELS.values())) and key not in _LABELS.values():
-                message = f'nothing reads this label, did you mean "{near}"'
-                yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, key), message, write(near), True)
+            if (suggestion := misspelt(key, _LABELS.values())) and key not in _LABELS.values():
+                message = f'nothing reads this label, did you mean "{suggestion}"'
+                yield ObjectFinding(
+                    NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, key), message, write(suggestion), True
+                )
     for part, label in _LABELS.items():
         for settings, policy in operators(index):
             if dig(settings, part, "enabled") is False:
@@ -81,7 +83,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _unread(index: Index, part: str, label: str, policy: Manifest | None) -> Iterator[ObjectFinding]:
-    """Labels of node pools that a part of the operator would read, were it not switched off."""
+    """Labels of node pools for a part of the operator that is switched off."""
     where = f"ClusterPolicy {policy.name}" if policy else "the values of the GPU operator"
     for pool in index.nodes.pools:
         if dig(pool.manifest.body, *_POOL_LABELS, label) is not None:
@@ -101,14 +103,14 @@ def _without_policy(index: Index) -> Iterator[ObjectFinding]:
 
 
 def operators(index: Index) -> Iterator[tuple[Any, Manifest | None]]:
-    """The settings of every GPU operator: of ClusterPolicies, and of values that the chart renders one from."""
+    """Settings of every GPU operator: from ClusterPolicies, and from chart values that create a ClusterPolicy."""
     yield from ((dig(policy.body, "spec"), policy) for policy in index.tree.of("nvidia.com", "ClusterPolicy"))
     if (values := policy_values(index.tree)) is not None:
         yield values, None
 
 
-def choices(index: Index) -> Iterator[Choice]:
-    """Configurations that are in the tree: of ClusterPolicies, and of the chart's values."""
+def configurations(index: Index) -> Iterator[Configurations]:
+    """The configurations of the input: of ClusterPolicies, and of the chart's values."""
     for spec, policy in operators(index):
         for part in _LABELS:
             config = dig(spec, part, "config")
@@ -118,31 +120,31 @@ def choices(index: Index) -> Iterator[Choice]:
             texts = data if part == DEVICE_PLUGIN else _layouts(data, index)
             default = dig(config, "default")
             if texts:
-                yield Choice(part, source, texts, default if isinstance(default, str) else "", policy)
+                yield Configurations(part, source, texts, default if isinstance(default, str) else "", policy)
 
 
 def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict[str, Any], str]:
-    """The data of the ConfigMap that the chart makes, or whose name is given, be it misspelt; where it stands."""
+    """Data of the ConfigMap that the chart creates or the settings name (perhaps misspelt), and its description."""
     own = dict(pairs(dig(config, "data")))
     if is_chart and own and dig(config, "create") is True:
         return own, f"the GPU operator's values, {part}.config.data"
-    made, kept = config_maps(index.tree), index.tree.of("", "ConfigMap")
-    names = [*made, *(manifest.name for manifest in kept)]
+    created, written = config_maps(index.tree), index.tree.of("", "ConfigMap")
+    names = [*created, *(manifest.name for manifest in written)]
     name = dig(config, "name")
-    meant = (name if name in names else misspelt(name, names)) if isinstance(name, str) else ""
-    if meant in made:
-        where, data = made[meant]
+    target = (name if name in names else misspelt(name, names)) if isinstance(name, str) else ""
+    if target in created:
+        where, data = created[target]
         return data, f"the GPU operator's values, {where}.config.data"
-    found = [dict(pairs(dig(manifest.body, "data"))) for manifest in kept if manifest.name == meant]
-    return found[0] if len(found) == 1 else {}, f"ConfigMap {meant}"
+    found = [dict(pairs(dig(manifest.body, "data"))) for manifest in written if manifest.name == target]
+    return found[0] if len(found) == 1 else {}, f"ConfigMap {target}"
 
 
 def _layouts(data: dict[str, Any], index: Index) -> dict[str, Any]:
     return dict(pairs(dig(document(index.tree, data.get(_MIG_FILE)), "mig-configs")))
 
 
-def _flaw(manifest: Manifest, path: Path, name: Any, choice: Choice) -> Iterator[ObjectFinding]:
-    if isinstance(name, str) and name and name not in choice.texts:
-        near = misspelt(name, choice.texts)
-        message = f"in {choice.source}: {missing('the configuration', name, choice.texts, near)}"
-        yield ObjectFinding(NO_CONFIGURATION, manifest, path, message, write(near))
+def _unknown(manifest: Manifest, path: Path, name: Any, known: Configurations) -> Iterator[ObjectFinding]:
+    if isinstance(name, str) and name and name not in known.texts:
+        suggestion = misspelt(name, known.texts)
+        message = f"in {known.source}: {missing('the configuration', name, known.texts, suggestion)}"
+        yield ObjectFinding(NO_CONFIGURATION, manifest, path, message, write(suggestion))

@@ -1,4 +1,4 @@
-"""Layouts of MIG that fit on no GPU, whatever its model."""
+"""MIG layouts that fit on no GPU model."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from gpuc.objects.object_set import dig, items, pairs
 NO_ROOM = declare_rule(
     "REF035",
     Severity.ERROR,
-    "A MIG layout asks more of one GPU than any GPU has.",
-    "The MIG manager fails on every node that chooses it, and the node keeps the layout that it had.",
+    "A MIG layout needs more slices than any GPU has.",
+    "The MIG manager fails on every node that selects the layout, and the GPUs keep their previous layout.",
     "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html",
 )
 _PROFILE = re.compile(r"([12347])g\.\d+gb(?:\+[a-z.]+)?")
 _COMPUTE, _MEMORY = 7, 8
-"""Slices of a GPU; models with fewer have fewer profiles too."""
+"""Slices of a GPU; smaller models have fewer profiles."""
 _SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
-"""Slices of memory that a profile takes at least, by its slices of compute."""
+"""The smallest number of memory slices of a profile, by its number of compute slices."""
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Entries of mig-parted's configuration with more slices than a GPU has."""
+    """MIG layouts of mig-parted's configuration that need more slices than a GPU has."""
     for manifest in index.tree.of("", "ConfigMap"):
         for key, text in pairs(dig(manifest.body, "data")):
             if not isinstance(text, str) or "mig-configs" not in text or "mig-devices" not in text:
@@ -49,4 +49,4 @@ def _too_much(devices: Any) -> str:
         memory += count * _SLICES[int(found[1])]
     if compute <= _COMPUTE and memory <= _MEMORY:
         return ""
-    return f"{compute} slices of compute and {memory} of memory, and a GPU has {_COMPUTE} and {_MEMORY}"
+    return f"{compute} compute slices and {memory} memory slices; a GPU has {_COMPUTE} and {_MEMORY}"

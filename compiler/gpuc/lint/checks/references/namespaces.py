@@ -1,4 +1,4 @@
-"""Namespaces: what stands in one that nothing makes."""
+"""Namespaces that objects use and that nothing creates."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
 
-HOMELESS = declare_rule(
+NO_NAMESPACE = declare_rule(
     "REF040",
     Severity.ERROR,
-    "An object stands in a namespace that nothing makes.",
-    "The API server refuses it: namespace not found.",
+    "Nothing creates the namespace of an object.",
+    "The API server refuses the object: namespace not found.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/",
 )
 
@@ -24,28 +24,28 @@ _DELIVERY = ("argoproj.io", "toolkit.fluxcd.io")
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Objects in a namespace without an object or an Application that makes it.
+    """Objects in a namespace that neither an object nor an Application creates.
 
-    Of files that somebody keeps, only where they have namespaces too; of each namespace the first object is told.
+    Partial input is checked only if it has namespaces. The finding is at the first object of the namespace.
     """
     known, is_complete = index.namespaces, index.tree.is_complete
     if not (is_complete or known.has_objects):
         return
     argo = {project.namespace for project in index.tree.of("argoproj.io", "AppProject")}
-    told: set[str] = set()
+    reported: set[str] = set()
     for manifest in index.tree.manifests:
         name = manifest.namespace
-        if not is_name(name) or name in known.named or name in told:
+        if not is_name(name) or name in known.named or name in reported:
             continue
         if group(manifest).endswith(_DELIVERY) and (not is_complete or name in argo):
-            continue  # the namespace of Argo CD or Flux is made with them; nothing that they deliver makes it
-        told.add(name)
-        near = misspelt(name, known.named)
-        found = HOMELESS if is_complete or near else NOT_IN_THESE_FILES
+            continue  # the namespace of Argo CD or Flux exists before they deliver objects
+        reported.add(name)
+        suggestion = misspelt(name, known.named)
+        rule = NO_NAMESPACE if is_complete or suggestion else NOT_IN_THESE_FILES
         yield ObjectFinding(
-            found,
+            rule,
             manifest,
             ("metadata", "namespace"),
-            missing("the namespace", name, known.named - ALWAYS, near),
-            write(near),
+            missing("the namespace", name, known.named - ALWAYS, suggestion),
+            write(suggestion),
         )

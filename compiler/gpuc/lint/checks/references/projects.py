@@ -1,4 +1,4 @@
-"""Argo CD's projects: whether each Application, and each object that it brings, is permitted."""
+"""Repositories, destinations and objects of Applications that their AppProject does not permit."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from gpuc.objects.symbol_table import CLUSTER_SCOPED
 NOT_PERMITTED = declare_rule(
     "REF012",
     Severity.ERROR,
-    "An Application's repository or destination is none that its project permits.",
-    "Argo CD reports InvalidSpecError and syncs nothing of it.",
+    "The project of an Application does not permit its repository or destination.",
+    "Argo CD reports InvalidSpecError and does not sync the Application.",
     "Argo CD v3.5, pkg/apis/application/v1alpha1/app_project_types.go (IsSourcePermitted, IsDestinationPermitted)",
 )
 KIND_NOT_PERMITTED = declare_rule(
     "REF013",
     Severity.ERROR,
-    "An Application's folder has an object whose kind or namespace its project does not permit.",
-    "The sync fails: resource is not permitted in project; nothing of the wave and behind it is applied.",
+    "The project of an Application does not permit the kind or namespace of an object in its folder.",
+    "The sync fails (resource is not permitted in project). Argo CD does not apply this sync wave and later waves.",
     "Argo CD v3.5, pkg/apis/application/v1alpha1/app_project_types.go (IsGroupKindPermitted)",
 )
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Applications, then the objects of their folders, that their project does not permit."""
-    projects = {each.name: each for each in index.tree.of(ARGO, "AppProject")}
+    """Applications, then objects of their folders, that the project does not permit."""
+    projects = {project.name: project for project in index.tree.of(ARGO, "AppProject")}
     for application in index.tree.of(ARGO, "Application"):
         if (project := _project(application, projects)) is not None:
             yield from _destination(application, project)
@@ -49,16 +49,16 @@ def _project(application: Manifest, projects: dict[str, Manifest]) -> Manifest |
 
 
 def _repository(source: Source, project: Manifest) -> Iterator[ObjectFinding]:
-    seen = dig(source.value, "repoURL")
-    allowed = [each for _, each in items(dig(project.body, "spec", "sourceRepos")) if isinstance(each, str)]
-    if isinstance(seen, str) and not any(_is_repository(each, seen) for each in allowed):
-        message = f"AppProject {project.name} does not permit {seen}, only {', '.join(allowed) or 'none'}"
+    url = dig(source.value, "repoURL")
+    allowed = [text for _, text in items(dig(project.body, "spec", "sourceRepos")) if isinstance(text, str)]
+    if isinstance(url, str) and not any(_matches(pattern, url) for pattern in allowed):
+        message = f"AppProject {project.name} does not permit {url}, only {', '.join(allowed) or 'none'}"
         yield ObjectFinding(NOT_PERMITTED, source.application, (*source.path, "repoURL"), message)
 
 
-def _is_repository(pattern: str, seen: str) -> bool:
-    ours, theirs = (text.lower().removesuffix("/").removesuffix(".git") for text in (pattern, seen))
-    return fnmatchcase(theirs, ours) and not pattern.startswith("!")
+def _matches(pattern: str, url: str) -> bool:
+    wanted, actual = (text.lower().removesuffix("/").removesuffix(".git") for text in (pattern, url))
+    return fnmatchcase(actual, wanted) and not pattern.startswith("!")
 
 
 def _destination(application: Manifest, project: Manifest) -> Iterator[ObjectFinding]:
@@ -70,12 +70,14 @@ def _destination(application: Manifest, project: Manifest) -> Iterator[ObjectFin
 
 
 def _is_permitted(project: Manifest, destination: Any, namespace: str) -> bool:
-    """Whether a namespace of the destination's cluster is one that a project permits."""
+    """Whether a project permits a namespace in the destination's cluster."""
     server, name = dig(destination, "server"), dig(destination, "name")
     permits = False
-    for _, each in items(dig(project.body, "spec", "destinations")):
-        is_cluster = (server and _fits(dig(each, "server"), server)) or (name and _fits(dig(each, "name"), name))
-        wanted = dig(each, "namespace")
+    for _, permitted in items(dig(project.body, "spec", "destinations")):
+        is_cluster = (server and _fits(dig(permitted, "server"), server)) or (
+            name and _fits(dig(permitted, "name"), name)
+        )
+        wanted = dig(permitted, "namespace")
         if is_cluster and isinstance(wanted, str):
             if wanted.startswith("!") and fnmatchcase(namespace, wanted[1:]):
                 return False
@@ -88,42 +90,44 @@ def _fits(pattern: Any, text: Any) -> bool:
 
 
 def _objects(source: Source, delivery: Delivery, project: Manifest) -> Iterator[ObjectFinding]:
-    """What a source's folders hold and the project does not permit, each kind of each namespace once."""
-    told: set[tuple[str, str]] = set()
-    asked: set[tuple[str, str, str]] = set()
+    """Objects in a source's folders that the project does not permit; one finding for each kind and namespace."""
+    reported: set[tuple[str, str]] = set()
+    checked: set[tuple[str, str, str]] = set()
     destination = dig(source.application.body, "spec", "destination")
     permits_namespace = cache(lambda namespace: _is_permitted(project, destination, namespace))
     for folder in delivery.held(source):
         for manifest in delivery.objects[folder]:
             key = (manifest.api, manifest.kind, manifest.namespace)
-            if key not in asked:
-                asked.add(key)
-                yield from _kind(manifest, source.application, project, told, permits_namespace)
+            if key not in checked:
+                checked.add(key)
+                yield from _kind(manifest, source.application, project, reported, permits_namespace)
 
 
 def _kind(
     manifest: Manifest,
     application: Manifest,
     project: Manifest,
-    told: set[tuple[str, str]],
+    reported: set[tuple[str, str]],
     permits_namespace: Callable[[str], bool],
 ) -> Iterator[ObjectFinding]:
     kind = (group(manifest), manifest.kind)
     spec = dig(project.body, "spec")
-    is_scoped = bool(manifest.namespace)
-    prefix = "namespace" if is_scoped else "cluster"
-    white, black = dig(spec, f"{prefix}ResourceWhitelist"), dig(spec, f"{prefix}ResourceBlacklist")
-    is_unclear = not is_scoped and not _is_of_cluster(kind)
-    permits = _lists(white, kind) or (is_scoped and white is None)
-    if is_unclear:
+    has_namespace = bool(manifest.namespace)
+    prefix = "namespace" if has_namespace else "cluster"
+    allowed, denied = dig(spec, f"{prefix}ResourceWhitelist"), dig(spec, f"{prefix}ResourceBlacklist")
+    may_have_namespace = not has_namespace and not _is_of_cluster(kind)
+    permits = _lists(allowed, kind) or (has_namespace and allowed is None)
+    if may_have_namespace:
         permits = permits or dig(spec, "namespaceResourceWhitelist") is None
         permits = permits or _lists(dig(spec, "namespaceResourceWhitelist"), kind)
-    if (not permits or _lists(black, kind)) and kind not in told:
-        told.add(kind)
-        message = f"AppProject {project.name}, of Application {application.name}, does not permit a {manifest.kind}"
+    if (not permits or _lists(denied, kind)) and kind not in reported:
+        reported.add(kind)
+        message = (
+            f"AppProject {project.name} of Application {application.name} does not permit the kind {manifest.kind}"
+        )
         yield ObjectFinding(KIND_NOT_PERMITTED, manifest, ("kind",), message)
     elif manifest.namespace and not permits_namespace(manifest.namespace):
-        message = f"AppProject {project.name}, of Application {application.name}, does not permit this namespace"
+        message = f"AppProject {project.name} of Application {application.name} does not permit this namespace"
         yield ObjectFinding(KIND_NOT_PERMITTED, manifest, ("metadata", "namespace"), message)
 
 
@@ -137,4 +141,4 @@ def _is_of_cluster(kind: tuple[str, str]) -> bool:
 
 
 def _lists(rules: Any, kind: tuple[str, str]) -> bool:
-    return any(_fits(dig(each, "group"), kind[0]) and _fits(dig(each, "kind"), kind[1]) for _, each in items(rules))
+    return any(_fits(dig(rule, "group"), kind[0]) and _fits(dig(rule, "kind"), kind[1]) for _, rule in items(rules))

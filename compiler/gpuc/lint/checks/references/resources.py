@@ -1,4 +1,4 @@
-"""Resources: what nodes have, against what queues cover, quotas bound and pods ask for."""
+"""Names of resources in ClusterQueues, ResourceQuotas, node pools and pods that do not match each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import write
-from gpuc.lint.checks.references.devices import meant
+from gpuc.lint.checks.references.devices import intended_resource
 from gpuc.lint.checks.references.overlays import types_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
@@ -19,22 +19,22 @@ from gpuc.trace.machine import instance_labels
 NOT_COVERED = declare_rule(
     "REF050",
     Severity.WARNING,
-    "A queue does not cover a resource that its nodes have or that its tenants have a quota of.",
-    "Kueue admits no work that asks for a resource which its ClusterQueue does not cover.",
+    "A ClusterQueue does not cover a resource of its nodes or of the quota of its namespaces.",
+    "Kueue admits no work that requests a resource which the ClusterQueue does not cover.",
     "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (resource unavailable in ClusterQueue)",
 )
 IDLE_QUOTA = declare_rule(
     "REF051",
     Severity.ERROR,
-    "A ResourceQuota has a key that Kubernetes refuses, or takes and never counts.",
-    "Extended resources are counted only as requests.<name>: by any other key the namespace takes all it can.",
+    "A ResourceQuota has a key that Kubernetes refuses or never counts.",
+    "Extended resources are counted only by the key requests.<name>. Other keys do not limit the namespace.",
     "kubernetes v1.35, pkg/quota/v1/evaluator/core/pods.go (isExtendedResourceNameForQuota), pkg/apis/core/validation",
 )
-NEARLY_A_RESOURCE = declare_rule(
+MISSPELT_RESOURCE = declare_rule(
     "REF052",
     Severity.ERROR,
-    "A resource has nearly the name of one that devices have.",
-    "No node ever has it: pods that ask for it stay Pending, and a quota of it bounds nothing.",
+    "The name of a resource is probably a misspelt device name.",
+    "No node has the resource: pods that request it stay Pending, and a quota for it limits nothing.",
     "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#extended-resources",
 )
 
@@ -50,7 +50,7 @@ NAMED: tuple[tuple[str, str], ...] = (
     ("karpenter.sh/NodeOverlay", "spec.capacity"),
     ("karpenter.sh/NodePool", "spec.limits"),
 )
-"""Kinds and places of names of resources, as a text or as the keys of a map; those of pods come with them."""
+"""Kinds and paths of names of resources, as a text or as the keys of a map. Pods are checked separately."""
 _PREFIXES = ("requests.", "limits.")
 _STANDARD = frozenset(
     (
@@ -78,11 +78,11 @@ _COUNTED_WITH_SLASH = (
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Keys of quotas, names that are nearly another, and what queues should cover."""
+    """Keys of ResourceQuotas, misspelt names of resources, and resources that ClusterQueues do not cover."""
     for quota in index.tree.of("", "ResourceQuota"):
         yield from _quota_keys(quota)
-    yield from _nearly(index)
-    covered = {each.name: _covered(each) for each in index.tree.of("kueue.x-k8s.io", "ClusterQueue")}
+    yield from _misspelt_names(index)
+    covered = {queue.name: _covered(queue) for queue in index.tree.of("kueue.x-k8s.io", "ClusterQueue")}
     if not _excludes(index):
         yield from _nodes_covered(index)
         yield from _quotas_covered(index, covered)
@@ -96,51 +96,52 @@ def _quota_keys(quota: Manifest) -> Iterator[ObjectFinding]:
         if "/" not in key:
             if not key.startswith("count/"):
                 hint = f"requests.{key.removeprefix('limits.')}" if "hugepages-" in key else ""
-                yield ObjectFinding(
-                    IDLE_QUOTA, quota, path, "Kubernetes knows no such quota and refuses it", write(hint), True
-                )
+                message = "Kubernetes has no such quota and refuses the object"
+                yield ObjectFinding(IDLE_QUOTA, quota, path, message, write(hint), True)
         elif not key.startswith("requests.") and not any(part in key for part in _COUNTED_WITH_SLASH):
             name = key.removeprefix("limits.")
             message = (
-                "Kubernetes takes this key and counts nothing by it; extended resources are counted as requests.<name>"
+                "Kubernetes accepts this key but never counts it; extended resources are counted as requests.<name>"
             )
             yield ObjectFinding(IDLE_QUOTA, quota, path, message, write(f"requests.{name}"), True)
 
 
-def _nearly(index: Index) -> Iterator[ObjectFinding]:
-    offered = {name for each in index.tree.of("karpenter.sh", "NodeOverlay") for name in _capacity(each)}
-    sure = {name for name in offered if not meant(name, ())}
+def _misspelt_names(index: Index) -> Iterator[ObjectFinding]:
+    offered = {name for overlay in index.tree.of("karpenter.sh", "NodeOverlay") for name in _capacity(overlay)}
+    sure = {name for name in offered if not intended_resource(name, ())}
     for kind, where in NAMED:
         api_group, _, name = kind.rpartition("/")
         for manifest in index.tree.of(api_group, name):
             for path, value in places(manifest.body, pattern(where)):
                 texts = [(path, value)] if isinstance(value, str) else [((*path, key), key) for key, _ in pairs(value)]
                 for place, text in texts:
-                    yield from _nearly_one(manifest, place, text, sure, index, on_key=isinstance(value, dict))
-    for each in index.pods:
-        for path, text in each.resources():
-            yield from _nearly_one(each.manifest, path, text, sure, index, on_key=True)
+                    yield from _misspelt_name(manifest, place, text, sure, index, on_key=isinstance(value, dict))
+    for pods in index.pods:
+        for path, text in pods.resources():
+            yield from _misspelt_name(pods.manifest, path, text, sure, index, on_key=True)
 
 
-def _nearly_one(
+def _misspelt_name(
     manifest: Manifest, path: Path, text: str, offered: set[str], index: Index, *, on_key: bool
 ) -> Iterator[ObjectFinding]:
-    prefix = next((each for each in _PREFIXES if text.startswith(each)), "")
+    prefix = next((start for start in _PREFIXES if text.startswith(start)), "")
     name = text[len(prefix) :]
-    near = meant(name, offered)
-    if near and not _is_renamed(name, index):
-        message = f'no device is known as "{name}", did you mean "{near}"'
-        yield ObjectFinding(NEARLY_A_RESOURCE, manifest, path, message, write(f"{prefix}{near}"), on_key)
+    suggestion = intended_resource(name, offered)
+    if suggestion and not _is_renamed(name, index):
+        message = f'no device has the name "{name}", did you mean "{suggestion}"'
+        yield ObjectFinding(MISSPELT_RESOURCE, manifest, path, message, write(f"{prefix}{suggestion}"), on_key)
 
 
 def _is_renamed(name: str, index: Index) -> bool:
-    """Whether a configuration in the tree speaks of the name, as that of a device plugin that renames its devices."""
+    """Whether a ConfigMap mentions the name, as the configuration of a device plugin that renames devices does."""
     maps = index.tree.of("", "ConfigMap")
-    return any(name in text for each in maps for _, text in pairs(dig(each.body, "data")) if isinstance(text, str))
+    return any(
+        name in text for config_map in maps for _, text in pairs(dig(config_map.body, "data")) if isinstance(text, str)
+    )
 
 
 def _capacity(overlay: Manifest) -> list[str]:
-    """Resources that an overlay gives to nodes."""
+    """Resources that an overlay adds to nodes."""
     return [key for key, value in pairs(dig(overlay.body, "spec", "capacity")) if str(value).strip() not in ("0", "")]
 
 
@@ -150,9 +151,9 @@ def _covered(queue: Manifest) -> set[str]:
 
 
 def _excludes(index: Index) -> bool:
-    """Whether Kueue's configuration, where the tree has it, leaves resources out of its account."""
-    for each in index.tree.of("", "ConfigMap"):
-        for _, text in pairs(dig(each.body, "data")):
+    """Whether Kueue's configuration, where the input has it, excludes resources."""
+    for config_map in index.tree.of("", "ConfigMap"):
+        for _, text in pairs(dig(config_map.body, "data")):
             if isinstance(text, str) and "excludeResourcePrefixes" in text and "kueue" in text:
                 return True
     return False
@@ -168,20 +169,19 @@ def _nodes_covered(index: Index) -> Iterator[ObjectFinding]:
         by_flavor[flavor.name] = index.nodes.matching(labels) if labels else []
     for queue in index.tree.of("kueue.x-k8s.io", "ClusterQueue"):
         covered = _covered(queue)
-        for number, each in items(dig(queue.body, "spec", "resourceGroups")):
+        for number, resource_group in items(dig(queue.body, "spec", "resourceGroups")):
             missing: dict[str, str] = {}
-            for _, flavor in items(dig(each, "flavors")):
+            for _, flavor in items(dig(resource_group, "flavors")):
                 for pool in by_flavor.get(str(dig(flavor, "name")), []):
                     missing |= {name: pool.name for name in given.get(pool.name, ()) if name not in covered}
             for name, pool_name in missing.items():
                 path: Path = ("spec", "resourceGroups", number, "coveredResources")
-                yield ObjectFinding(
-                    NOT_COVERED, queue, path, f"{name} is missing, which nodes of NodePool {pool_name} have"
-                )
+                message = f"{name} is missing, and nodes of NodePool {pool_name} have it"
+                yield ObjectFinding(NOT_COVERED, queue, path, message)
 
 
 def _given(index: Index) -> dict[str, list[str]]:
-    """Extended resources and huge pages that overlays give to nodes, by pool."""
+    """Extended resources and huge pages that overlays add to nodes, by node pool."""
     found: dict[str, list[str]] = {}
     for pool in index.nodes.pools:
         for name in types_of(pool) or [""]:
@@ -206,7 +206,5 @@ def _quotas_covered(index: Index, covered: dict[str, set[str]]) -> Iterator[Obje
             name = key.removeprefix("requests.")
             is_request = key.startswith("requests.") and key != "requests.storage" and ".storageclass." not in key
             if is_request and name not in has and str(value).strip() != "0":
-                message = (
-                    f"the quota lets the namespace have {name}, which ClusterQueue {', '.join(names)} does not cover"
-                )
+                message = f"the quota allows {name}, which ClusterQueue {', '.join(names)} does not cover"
                 yield ObjectFinding(NOT_COVERED, quota, ("spec", "hard", key), message, on_key=True)

@@ -1,4 +1,4 @@
-"""Label selectors over namespaces, services and pods that can find nothing."""
+"""Label selectors over namespaces, services and pods that match nothing."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 NO_NAMESPACE = declare_rule(
     "REF030",
     Severity.ERROR,
-    "A selector finds no namespace.",
-    "The policy holds nowhere, the rule lets nobody in, or the queue takes work from no namespace; nothing says so.",
+    "A label selector matches no namespace.",
+    "The policy applies nowhere, the network rule allows no traffic, or the queue admits no work, without any error.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
 )
 CLOSED_QUEUE = declare_rule(
     "REF031",
     Severity.ERROR,
-    "A LocalQueue's namespace is none that its ClusterQueue takes work from.",
-    "Kueue holds all work of the LocalQueue as inadmissible. A ClusterQueue without a namespaceSelector takes none.",
+    "A ClusterQueue does not select the namespace of its LocalQueue.",
+    "Kueue holds all work of the LocalQueue as inadmissible. A ClusterQueue without a namespaceSelector selects no "
+    "namespace.",
     "Kueue v0.19.2, apis/kueue/v1beta2/clusterqueue_types.go (namespaceSelector)",
 )
 NO_PODS = declare_rule(
     "REF032",
     Severity.WARNING,
-    "A selector finds none of the pods or services of its namespace, where its labels have other values.",
-    "The service has no endpoints, the disruption budget or network policy guards nothing, nothing is scraped.",
+    "A label selector matches no pod or service, although pods or services have its label keys.",
+    "The Service has no endpoints, the disruption budget or NetworkPolicy protects nothing, or nothing is scraped.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
 )
 
@@ -48,14 +49,14 @@ NAMESPACE_SELECTORS: tuple[tuple[str, str], ...] = (
     ("mutations.gatekeeper.sh/*", "spec.match.namespaceSelector"),
     ("admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding", "spec.matchResources.namespaceSelector"),
 )
-"""Kinds and places of label selectors over namespaces."""
+"""Kinds and paths of label selectors over namespaces."""
 
 POD_SELECTORS: tuple[tuple[str, str], ...] = (
     ("Service", "spec.selector"),
     ("policy/PodDisruptionBudget", "spec.selector"),
     ("networking.k8s.io/NetworkPolicy", "spec.podSelector"),
 )
-"""Kinds and places of label selectors over pods of the object's own namespace; a Service has a bare map of labels."""
+"""Kinds and paths of label selectors over pods in the object's own namespace; a Service has a map of labels."""
 _ADDED = (
     "apps.kubernetes.io/",
     "batch.kubernetes.io/",
@@ -68,13 +69,13 @@ _ADDED = (
     "statefulset.kubernetes.io/",
     "training.kubeflow.org/",
 )
-"""What labels begin with that controllers give pods."""
+"""Prefixes of labels that controllers add to pods."""
 _OF_JOBS = frozenset(JOB_NAME)
 _OF_JOBSETS = frozenset((JOBSET_NAME, REPLICATED_JOB))
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Selectors that find nothing: over namespaces, of queues, over pods, of monitors."""
+    """Selectors that match nothing: over namespaces, of queues, over pods, of monitors."""
     if index.namespaces.has_objects:
         for manifest in index.tree.manifests:
             for kind, where in NAMESPACE_SELECTORS:
@@ -96,21 +97,20 @@ def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Itera
     if not isinstance(raw, dict) or not raw or known.index.select(selector(raw)):
         return
     for place, key, values in wanted_labels(raw, path):
-        there = known.values(key)
-        if any(value in there for value in values):
+        existing = known.values(key)
+        if any(value in existing for value in values):
             continue
-        if not there and (near := misspelt(key, known.keys)):
+        if not existing and (suggestion := misspelt(key, known.keys)):
             is_key = place[-1] == key
-            message = f'no namespace has the label "{key}"{instead((), near)}'
-            yield ObjectFinding(NO_NAMESPACE, manifest, place, message, write(near) if is_key else "", is_key)
+            message = f'no namespace has the label "{key}"{instead((), suggestion)}'
+            yield ObjectFinding(NO_NAMESPACE, manifest, place, message, write(suggestion) if is_key else "", is_key)
             continue
-        near = misspelt(values[0], there) if len(values) == 1 else ""
-        if near or (
-            key != NAMESPACE_NAME and (there or index.tree.is_complete)
-        ):  # others may make namespaces with a name
-            found = NO_NAMESPACE if index.tree.is_complete or near else NOT_IN_THESE_FILES
-            message = f'no namespace has {key}: "{" or ".join(values)}"{instead(there, near)}'
-            yield ObjectFinding(found, manifest, place, message, write(near))
+        suggestion = misspelt(values[0], existing) if len(values) == 1 else ""
+        # Namespaces of other files may have the name.
+        if suggestion or (key != NAMESPACE_NAME and (existing or index.tree.is_complete)):
+            rule = NO_NAMESPACE if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES
+            message = f'no namespace has {key}: "{" or ".join(values)}"{instead(existing, suggestion)}'
+            yield ObjectFinding(rule, manifest, place, message, write(suggestion))
 
 
 def _queues(index: Index) -> Iterator[ObjectFinding]:
@@ -121,7 +121,7 @@ def _queues(index: Index) -> Iterator[ObjectFinding]:
         if queue is None or own is None:
             continue
         raw = dig(queue.body, "spec", "namespaceSelector")
-        reason = "has no namespaceSelector, and so takes work from no namespace"
+        reason = "has no namespaceSelector and therefore selects no namespace"
         if isinstance(raw, dict):
             if matches(selector(raw), own):
                 continue
@@ -133,40 +133,40 @@ Wanted = tuple[Path, str, list[str]]
 """Place, key and allowed values of a label."""
 
 
-class _There(NamedTuple):
-    """What a selector looks among."""
+class _Candidates(NamedTuple):
+    """The labels of the objects that a selector can match."""
 
     what: str
     labels: list[dict[str, str]]
     closed: frozenset[str] = frozenset()
-    """Labels of controllers whose values all follow from the objects; others of theirs are not judged."""
+    """Labels of controllers whose values all follow from the objects; other labels of controllers are not checked."""
     is_complete: bool = False
-    """Whether nobody makes further ones by hand."""
+    """Whether the input has all objects that the selector can match."""
 
 
 def _pods(index: Index) -> Iterator[ObjectFinding]:
     by_namespace: dict[str, list[dict[str, str]]] = {}
-    for each in index.pods:
-        by_namespace.setdefault(each.manifest.namespace, []).append(each.labels)
+    for pods in index.pods:
+        by_namespace.setdefault(pods.manifest.namespace, []).append(pods.labels)
     kinds: dict[str, set[tuple[str, str]]] = {}
     for manifest in index.tree.manifests:
         kinds.setdefault(manifest.namespace, set()).add((group(manifest), manifest.kind))
     for kind, where in POD_SELECTORS:
         for manifest in index.tree.of(*_kind(kind)):
-            home = manifest.namespace
-            is_shared = home in ALWAYS - {"default"} and not index.tree.is_complete
-            there = by_namespace.get(home, []) if not is_shared else []  # programs of others run there
-            among = _There("pods", there, _closed(kinds[home]), index.tree.is_complete)
+            namespace = manifest.namespace
+            is_shared = namespace in ALWAYS - {"default"} and not index.tree.is_complete
+            own = by_namespace.get(namespace, []) if not is_shared else []  # other programs run there
+            candidates = _Candidates("pods", own, _closed(kinds[namespace]), index.tree.is_complete)
             for path, raw in places(manifest.body, pattern(where)):
                 if kind == "Service":
                     wanted = [((*path, key), key, [value]) for key, value in labels(raw).items()]
-                    yield from _labelled(manifest, wanted, equal_labels(raw), among)
+                    yield from _labelled(manifest, wanted, equal_labels(raw), candidates)
                 else:
-                    yield from _labelled(manifest, list(wanted_labels(raw, path)), selector(raw), among)
+                    yield from _labelled(manifest, list(wanted_labels(raw, path)), selector(raw), candidates)
 
 
 def _closed(kinds: set[tuple[str, str]]) -> frozenset[str]:
-    """The labels of Jobs and JobSets, where no controller makes any under a name of its own choice."""
+    """Labels of Jobs and JobSets, unless another controller of the namespace may choose their names."""
     if any(api_group != "batch" and kind.endswith(("Job", "Workflow")) for api_group, kind in kinds):
         return frozenset()
     if ("batch", "CronJob") in kinds or ("jobset.x-k8s.io", "JobSet") in kinds:
@@ -179,56 +179,59 @@ def _kind(text: str) -> tuple[str, str]:
     return api_group, kind
 
 
-def _labelled(manifest: Manifest, asked: list[Wanted], selected: Selector, there: _There) -> Iterator[ObjectFinding]:
-    """The finding of a selector none of whose wanted values is there, while its keys are."""
-    wanted = [each for each in asked if each[1] in there.closed or not each[1].startswith(_ADDED)]
-    if not wanted or any(matches(selected, own) for own in there.labels):
+def _labelled(
+    manifest: Manifest, asked: list[Wanted], selected: Selector, candidates: _Candidates
+) -> Iterator[ObjectFinding]:
+    """Wanted values that no candidate has, where candidates have all wanted keys."""
+    wanted = [label for label in asked if label[1] in candidates.closed or not label[1].startswith(_ADDED)]
+    if not wanted or any(matches(selected, own) for own in candidates.labels):
         return
-    values = {key: {own[key] for own in there.labels if key in own} for _, key, _ in wanted}
-    if not all(known or (there.is_complete and key in there.closed) for key, known in values.items()):
-        yield from _nearly(manifest, wanted, there)
+    actual = {key: {own[key] for own in candidates.labels if key in own} for _, key, _ in wanted}
+    if not all(known or (candidates.is_complete and key in candidates.closed) for key, known in actual.items()):
+        yield from _misspelt_keys(manifest, wanted, candidates)
         return
-    for place, key, seen in wanted:
-        if not values[key] & set(seen):
-            near = misspelt(seen[0], values[key]) if len(seen) == 1 else ""
-            if key in there.closed and not (near or there.is_complete):
-                continue  # people make Jobs by hand, whose names stand in no file
-            message = f'no {there.what} here have {key}: "{" or ".join(seen)}"{instead(values[key], near)}'
-            yield ObjectFinding(NO_PODS, manifest, place, message, write(near))
+    for place, key, values in wanted:
+        if not actual[key] & set(values):
+            suggestion = misspelt(values[0], actual[key]) if len(values) == 1 else ""
+            if key in candidates.closed and not (suggestion or candidates.is_complete):
+                continue  # users create Jobs whose names are in no file
+            text = f'none of the {candidates.what} has {key}: "{" or ".join(values)}"'
+            message = f"{text}{instead(actual[key], suggestion)}"
+            yield ObjectFinding(NO_PODS, manifest, place, message, write(suggestion))
 
 
-def _nearly(manifest: Manifest, wanted: list[Wanted], there: _There) -> Iterator[ObjectFinding]:
-    """Keys that nothing has, where something has the wanted value by nearly that key."""
-    keys = {key for own in there.labels for key in own}
-    for place, key, seen in wanted:
-        near = misspelt(key, keys) if key not in keys else ""
-        if near and any(own.get(near) in seen for own in there.labels):
+def _misspelt_keys(manifest: Manifest, wanted: list[Wanted], candidates: _Candidates) -> Iterator[ObjectFinding]:
+    """Keys that no candidate has, where a candidate has the wanted value under a similar key."""
+    keys = {key for own in candidates.labels for key in own}
+    for place, key, values in wanted:
+        suggestion = misspelt(key, keys) if key not in keys else ""
+        if suggestion and any(own.get(suggestion) in values for own in candidates.labels):
             is_key = place[-1] == key
-            message = f'no {there.what} here have the label "{key}"{instead((), near)}'
-            yield ObjectFinding(NO_PODS, manifest, place, message, write(near) if is_key else "", is_key)
+            message = f'none of the {candidates.what} has the label "{key}"{instead((), suggestion)}'
+            yield ObjectFinding(NO_PODS, manifest, place, message, write(suggestion) if is_key else "", is_key)
 
 
 def _monitors(index: Index) -> Iterator[ObjectFinding]:
-    services = [(each.namespace, labels(each.labels)) for each in index.tree.of("", "Service")]
-    templates = [(each.manifest.namespace, each.labels) for each in index.pods]
+    services = [(service.namespace, labels(service.labels)) for service in index.tree.of("", "Service")]
+    templates = [(pods.manifest.namespace, pods.labels) for pods in index.pods]
     for kind, what, known in (("ServiceMonitor", "services", services), ("PodMonitor", "pods", templates)):
         for monitor in index.tree.of("monitoring.coreos.com", kind):
             chosen = dig(monitor.body, "spec", "namespaceSelector")
             names = {name for _, name in items(dig(chosen, "matchNames")) if isinstance(name, str)}
             names = names or {monitor.namespace}
             is_any = dig(chosen, "any") is True
-            there = _There(what, [own for namespace, own in known if is_any or namespace in names])
+            candidates = _Candidates(what, [own for namespace, own in known if is_any or namespace in names])
             raw = dig(monitor.body, "spec", "selector")
-            yield from _labelled(monitor, list(wanted_labels(raw, ("spec", "selector"))), selector(raw), there)
+            yield from _labelled(monitor, list(wanted_labels(raw, ("spec", "selector"))), selector(raw), candidates)
             yield from _match_names(monitor, chosen, index)
 
 
 def _match_names(monitor: Manifest, chosen: Any, index: Index) -> Iterator[ObjectFinding]:
     for number, name in items(dig(chosen, "matchNames")):
         known = index.namespaces.mentioned
-        near = misspelt(name, known) if isinstance(name, str) and name not in known else ""
-        if near:
-            message = missing("the namespace", name, (), near)
+        suggestion = misspelt(name, known) if isinstance(name, str) and name not in known else ""
+        if suggestion:
+            message = missing("the namespace", name, (), suggestion)
             yield ObjectFinding(
-                NO_NAMESPACE, monitor, ("spec", "namespaceSelector", "matchNames", number), message, write(near)
+                NO_NAMESPACE, monitor, ("spec", "namespaceSelector", "matchNames", number), message, write(suggestion)
             )

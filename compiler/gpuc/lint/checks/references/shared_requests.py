@@ -1,4 +1,4 @@
-"""Requests for shared GPUs that the device plugin refuses: more than one of them in a container."""
+"""Requests of a container for more than one shared GPU, which the device plugin refuses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Severity, declare_rule
-from gpuc.lint.checks.references.gpu_configs import DEVICE_PLUGIN, choices
+from gpuc.lint.checks.references.gpu_configs import DEVICE_PLUGIN, configurations
 from gpuc.objects.embedded import document
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
@@ -15,8 +15,8 @@ from gpuc.objects.object_set import dig, items, pairs
 MORE_THAN_ONE = declare_rule(
     "REF083",
     Severity.ERROR,
-    "A container asks for more than one piece of a shared GPU, which the device plugin is told to refuse.",
-    "The kubelet ends the pod with UnexpectedAdmissionError; its controller makes another, which ends the same way.",
+    "A container requests more than one replica of a shared GPU, which the device plugin is configured to refuse.",
+    "The kubelet fails the pod with UnexpectedAdmissionError. Its controller creates another pod, which fails too.",
     "k8s-device-plugin v0.20.0, README.md (failRequestsGreaterThanOne)",
 )
 _SHARED = ".shared"
@@ -24,11 +24,11 @@ _KINDS = ("timeSlicing", "mps")
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Limits and requests above one, of resources of which every configuration in the tree gives one at a time."""
-    asked = [each for each in index.pods if any(name.endswith(_SHARED) for _, name in each.resources())]
-    refused = _refused(index) if asked else set()
-    for each in asked if refused else ():
-        for path, container in each.containers():
+    """Requests and limits above one for resources that every configuration of the input limits to one."""
+    requesting = [pods for pods in index.pods if any(name.endswith(_SHARED) for _, name in pods.resources())]
+    refused = _refused(index) if requesting else set()
+    for pods in requesting if refused else ():
+        for path, container in pods.containers():
             amounts = {
                 name: (*path, "resources", part, name)
                 for part in ("requests", "limits")
@@ -36,36 +36,35 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
                 if name in refused and _is_more_than_one(amount)
             }
             for name, where in amounts.items():
-                message = f"more than one {name}; the device plugin's configuration gives a container one at most"
-                yield ObjectFinding(MORE_THAN_ONE, each.manifest, where, message)
+                message = f"more than one {name}; the device plugin's configuration allows one for each container"
+                yield ObjectFinding(MORE_THAN_ONE, pods.manifest, where, message)
 
 
 def _refused(index: Index) -> set[str]:
-    """Resources of which no configuration of the device plugin gives more than one."""
-    known = [each for each in choices(index) if each.part == DEVICE_PLUGIN]
+    """Resources of which no configuration of the device plugin allows more than one."""
+    known = [entry for entry in configurations(index) if entry.part == DEVICE_PLUGIN]
     strict: set[str] = set()
     lenient: set[str] = set()
-    for each in known:
-        for text in each.texts.values():
-            said = document(index.tree, text)
-            for kind in _KINDS:
-                sharing = dig(said, "sharing", kind)
-                (strict if _fails(sharing, kind) else lenient).update(_names(sharing))
+    for text in (text for entry in known for text in entry.texts.values()):
+        config = document(index.tree, text)
+        for kind in _KINDS:
+            sharing = dig(config, "sharing", kind)
+            (strict if _fails(sharing, kind) else lenient).update(_names(sharing))
     return strict - lenient
 
 
 def _fails(sharing: Any, kind: str) -> bool:
-    """Whether more than one is refused: by MPS always, unless it is told otherwise."""
-    said = dig(sharing, "failRequestsGreaterThanOne")
-    return said is True or (said is None and kind == "mps")
+    """Whether the device plugin refuses requests above one; with MPS it does so by default."""
+    setting = dig(sharing, "failRequestsGreaterThanOne")
+    return setting is True or (setting is None and kind == "mps")
 
 
 def _names(sharing: Any) -> Iterator[str]:
-    """Names that shared devices get; those that keep the name of whole ones are left out."""
-    for _, each in items(dig(sharing, "resources")):
-        name, other = dig(each, "name"), dig(each, "rename")
-        if isinstance(other, str):
-            yield other
+    """Names of shared resources; resources that keep the name of unshared devices are left out."""
+    for _, row in items(dig(sharing, "resources")):
+        name, new_name = dig(row, "name"), dig(row, "rename")
+        if isinstance(new_name, str):
+            yield new_name
         elif isinstance(name, str) and dig(sharing, "renameByDefault") is True:
             yield f"{name}{_SHARED}"
 

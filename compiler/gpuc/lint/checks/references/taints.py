@@ -1,4 +1,4 @@
-"""Taints of node pools, against what flavors and pods tolerate."""
+"""Taints of node pools that flavors and pods do not tolerate."""
 
 from __future__ import annotations
 
@@ -19,104 +19,104 @@ from gpuc.objects.selectors import taints, tolerations
 FLAVOR_KEPT_OFF = declare_rule(
     "REF022",
     Severity.ERROR,
-    "A ResourceFlavor neither tolerates nor names a taint of the nodes that it selects.",
-    "Kueue admits pods that the nodes keep off: they stay Pending and hold the quota.",
+    "A ResourceFlavor neither tolerates nor lists a taint of the nodes that it selects.",
+    "Kueue admits pods that do not tolerate the taint: they stay Pending and hold the quota.",
     "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (FindMatchingUntoleratedTaint)",
 )
 LEFT_TO_ADMISSION = declare_rule(
     "REF084",
     Severity.WARNING,
-    "A ResourceFlavor leaves it to the API server that its pods tolerate a taint named after their device.",
-    "Where the admission plugin ExtendedResourceToleration is on, as on EKS, pods that ask for the device get the "
-    "toleration; elsewhere Kueue admits them and the nodes keep them off.",
+    "A ResourceFlavor relies on an admission plugin to add the toleration of a device's taint.",
+    "With the admission plugin ExtendedResourceToleration, as on EKS, pods that request the device get the "
+    "toleration. Without the plugin Kueue admits the pods, and they stay Pending.",
     "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/extendedresourcetoleration/admission.go",
 )
 PHANTOM_TAINT = declare_rule(
     "REF023",
     Severity.WARNING,
-    "A ResourceFlavor names a taint that no node of it has.",
-    "Kueue keeps work without the toleration off this flavor although its nodes would take it.",
+    "A ResourceFlavor lists a node taint that none of its nodes has.",
+    "Kueue does not admit work without the toleration to the flavor, although its nodes would accept the pods.",
     "Kueue v0.19.2, apis/kueue/v1beta2/resourceflavor_types.go (nodeTaints)",
 )
 PODS_KEPT_OFF = declare_rule(
     "REF024",
     Severity.ERROR,
-    "Pods select nodes by label and do not tolerate a taint that all of these nodes have.",
-    "No node that they select takes them; a DaemonSet is missing there, all else stays Pending.",
+    "Pods do not tolerate a taint that all of their selected nodes have.",
+    "None of these nodes accepts the pods: a DaemonSet does not run there, and other pods stay Pending.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
-NEARLY_A_TAINT = declare_rule(
+MISSPELT_TAINT = declare_rule(
     "REF082",
     Severity.WARNING,
-    "Pods tolerate a taint that no node pool has, and whose key is nearly that of one.",
-    "The nodes with the taint keep the pods off: a DaemonSet is missing there, all else stays Pending.",
+    "The key of a toleration is probably a misspelt taint of a node pool.",
+    "The pods do not tolerate the taint: a DaemonSet does not run on the nodes, and other pods stay Pending.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Taints that keep off what is meant for the nodes."""
+    """Taints of node pools that flavors or pods do not tolerate, and taints in flavors that no node has."""
     if not index.nodes.pools:
         return
-    devices = frozenset() if index.tree.is_complete else _metered(index.tree)
-    brought = [] if index.tree.is_complete else [toleration for each in index.pods for toleration in _of_work(each)]
+    devices = frozenset() if index.tree.is_complete else _covered(index.tree)
+    added = [] if index.tree.is_complete else [toleration for pods in index.pods for toleration in _with_key(pods)]
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
         labels = dig(flavor.body, "spec", "nodeLabels")
         if labels and (pools := index.nodes.matching(labels)):
-            yield from _flavor(flavor, pools, brought, devices)
+            yield from _flavor(flavor, pools, added, devices)
             yield from _phantoms(flavor, pools)
     keys = {taint.key for pool in index.nodes.pools for taint in (*pool.taints, *pool.startup_taints)}
-    for each in index.pods:
-        told = list(_pods(each, index))
-        yield from told or _nearly(each, keys)
+    for pods in index.pods:
+        reported = list(_pods(pods, index))
+        yield from reported or _misspelt_keys(pods, keys)
 
 
-def _metered(tree: ObjectSet) -> frozenset[str]:
-    """Resources that any queue covers."""
+def _covered(tree: ObjectSet) -> frozenset[str]:
+    """Resources that ClusterQueues cover."""
     queues = tree.of("kueue.x-k8s.io", "ClusterQueue")
-    groups = [each for queue in queues for _, each in items(dig(queue.body, "spec", "resourceGroups"))]
+    groups = [group for queue in queues for _, group in items(dig(queue.body, "spec", "resourceGroups"))]
     return frozenset(
-        name for each in groups for _, name in items(dig(each, "coveredResources")) if isinstance(name, str)
+        name for group in groups for _, name in items(dig(group, "coveredResources")) if isinstance(name, str)
     )
 
 
 def _flavor(
-    flavor: Manifest, pools: list[Pool], brought: Iterable[Toleration], devices: frozenset[str]
+    flavor: Manifest, pools: list[Pool], added: Iterable[Toleration], devices: frozenset[str]
 ) -> Iterator[ObjectFinding]:
     spec = dig(flavor.body, "spec")
-    taken = (*tolerations(dig(spec, "tolerations")), *brought)
+    accepted = (*tolerations(dig(spec, "tolerations")), *added)
     named = {(taint.key, taint.value, taint.effect) for taint in taints(dig(spec, "nodeTaints"))}
     closed: list[tuple[Pool, Taint]] = []
     for pool in pools:
-        unmet = [each for each in pool.taints if each.keeps_off and not tolerated(each, taken)]
-        unmet = [each for each in unmet if (each.key, each.value, each.effect) not in named]
+        unmet = [taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, accepted)]
+        unmet = [taint for taint in unmet if (taint.key, taint.value, taint.effect) not in named]
         if not unmet:
             return
-        closed += [(pool, each) for each in unmet]
+        closed += [(pool, taint) for taint in unmet]
     first = closed[0][0]
     for pool, taint in closed:
         if pool is first:
             message = (
-                f"nodes of NodePool {pool.name} have the taint {taint}, which the flavor neither tolerates nor names"
+                f"nodes of NodePool {pool.name} have the taint {taint}, which the flavor neither tolerates nor lists"
             )
-            path, near = _meant(dig(spec, "tolerations"), taint)
-            is_given = taint.key in devices and taint.effect == "NoSchedule" and not near
-            found = LEFT_TO_ADMISSION if is_given else FLAVOR_KEPT_OFF
-            yield ObjectFinding(found, flavor, ("spec", *path), message, near)
+            path, fix = _intended(dig(spec, "tolerations"), taint)
+            is_given = taint.key in devices and taint.effect == "NoSchedule" and not fix
+            rule = LEFT_TO_ADMISSION if is_given else FLAVOR_KEPT_OFF
+            yield ObjectFinding(rule, flavor, ("spec", *path), message, fix)
 
 
-def _of_work(each: Pods) -> list[Toleration]:
-    """Tolerations of keys that pods bring themselves, agents of nodes left out."""
-    return [own for own in each.tolerations if own.key and each.manifest.kind != "DaemonSet"]
+def _with_key(pods: Pods) -> list[Toleration]:
+    """The pods' own tolerations with a key; none for DaemonSets, which are agents of nodes."""
+    return [toleration for toleration in pods.tolerations if toleration.key and pods.manifest.kind != "DaemonSet"]
 
 
-def _meant(raw: Any, taint: Taint) -> tuple[Path, str]:
-    """Where in a flavor a toleration was meant for a taint, and what it has to say there."""
-    for number, each in items(raw):
-        key = dig(each, "key")
+def _intended(raw: Any, taint: Taint) -> tuple[Path, str]:
+    """The path of the toleration that was meant for a taint, and the fix."""
+    for number, toleration in items(raw):
+        key = dig(toleration, "key")
         if key == taint.key:
-            part = "value" if dig(each, "effect") in (None, "", taint.effect) else "effect"
+            part = "value" if dig(toleration, "effect") in (None, "", taint.effect) else "effect"
             return ("tolerations", number, part), write(str(getattr(taint, part)))
         if isinstance(key, str) and misspelt(key, [taint.key]):
             return ("tolerations", number, "key"), write(taint.key)
@@ -124,45 +124,46 @@ def _meant(raw: Any, taint: Taint) -> tuple[Path, str]:
 
 
 def _phantoms(flavor: Manifest, pools: list[Pool]) -> Iterator[ObjectFinding]:
-    there = [taint for pool in pools for taint in (*pool.taints, *pool.startup_taints)]
-    real = {(taint.key, taint.value, taint.effect) for taint in there}
+    actual = [taint for pool in pools for taint in (*pool.taints, *pool.startup_taints)]
+    real = {(taint.key, taint.value, taint.effect) for taint in actual}
     names = ", ".join(pool.name for pool in pools[:3])
     for taint in taints(dig(flavor.body, "spec", "nodeTaints")):
         if (taint.key, taint.value, taint.effect) not in real:
-            have = f"; they have {', '.join(sorted({str(each) for each in there}))}" if there else ""
+            have = f"; they have {', '.join(sorted({str(taint) for taint in actual}))}" if actual else ""
             message = f"no node of NodePool {names} has the taint {taint}{have}"
             yield ObjectFinding(PHANTOM_TAINT, flavor, ("spec", "nodeTaints", taint.index), message)
 
 
-def _pods(each: Pods, index: Index) -> Iterator[ObjectFinding]:
-    labels = dict(pairs(dig(each.spec, "nodeSelector")))
+def _pods(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+    labels = dict(pairs(dig(pods.spec, "nodeSelector")))
     named = [key for key in labels if key in index.nodes.values]
     pools = index.nodes.matching(labels) if named else []
-    if not pools or _is_queued(each):
+    if not pools or _is_queued(pods):
         return
-    own = each.tolerations
-    closed = [[taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, own)] for pool in pools]
-    asked = {name for _, name in each.resources()}
-    if all(closed) and not (not index.tree.is_complete and all(taint.key in asked for taint in closed[0])):
+    accepted = pods.tolerations
+    closed = [[taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, accepted)] for pool in pools]
+    requested = {name for _, name in pods.resources()}
+    if all(closed) and not (not index.tree.is_complete and all(taint.key in requested for taint in closed[0])):
         shown = ", ".join(str(taint) for taint in closed[0])
         message = f"nodes of NodePool {pools[0].name} have the taint {shown}, which the pods do not tolerate"
-        yield ObjectFinding(PODS_KEPT_OFF, each.manifest, (*each.path, "spec", "tolerations"), message)
+        yield ObjectFinding(PODS_KEPT_OFF, pods.manifest, (*pods.path, "spec", "tolerations"), message)
 
 
-def _nearly(each: Pods, keys: set[str]) -> Iterator[ObjectFinding]:
-    """Tolerations of a misspelt key, unless the pods tolerate the key itself too."""
-    tolerations = [(number, key) for number, one in items(dig(each.spec, "tolerations")) if (key := dig(one, "key"))]
+def _misspelt_keys(pods: Pods, keys: set[str]) -> Iterator[ObjectFinding]:
+    """Tolerations with a misspelt key, unless the pods tolerate the correct key too."""
+    rows = items(dig(pods.spec, "tolerations"))
+    tolerations = [(number, key) for number, row in rows if (key := dig(row, "key"))]
     known = {key for _, key in tolerations if isinstance(key, str)}
     for number, key in tolerations:
-        if isinstance(key, str) and key not in keys and (near := misspelt(key, keys)) and near not in known:
-            message = f'no node pool has the taint "{key}", did you mean "{near}"'
-            path: Path = (*each.path, "spec", "tolerations", number, "key")
-            yield ObjectFinding(NEARLY_A_TAINT, each.manifest, path, message, write(near))
+        if isinstance(key, str) and key not in keys and (suggestion := misspelt(key, keys)) and suggestion not in known:
+            message = f'no node pool has the taint "{key}", did you mean "{suggestion}"'
+            path: Path = (*pods.path, "spec", "tolerations", number, "key")
+            yield ObjectFinding(MISSPELT_TAINT, pods.manifest, path, message, write(suggestion))
 
 
-def _is_queued(each: Pods) -> bool:
-    """Whether Kueue starts the pods, with the tolerations of their flavor."""
-    inner = dig(each.template, "metadata", "labels", _QUEUE)
-    outer = each.manifest.labels.get(_QUEUE)
-    job = dig(each.manifest.body, "spec", "jobTemplate", "metadata", "labels", _QUEUE)
+def _is_queued(pods: Pods) -> bool:
+    """Whether Kueue starts the pods and adds the tolerations of their flavor."""
+    inner = dig(pods.template, "metadata", "labels", _QUEUE)
+    outer = pods.manifest.labels.get(_QUEUE)
+    job = dig(pods.manifest.body, "spec", "jobTemplate", "metadata", "labels", _QUEUE)
     return bool(inner or outer or job)

@@ -1,4 +1,4 @@
-"""Keys of labels in the levels of topologies that are nearly those of node pools."""
+"""Topology levels whose node label is probably misspelt."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items
 
-NEARLY_A_LABEL = declare_rule(
+MISSPELT_LEVEL = declare_rule(
     "REF034",
     Severity.WARNING,
-    "A level of a topology has nearly the key of a label that node pools give.",
-    "Kueue finds no node in the topology, and admits no work to its flavors.",
+    "The node label of a topology level is probably a misspelt label of a node pool.",
+    "Kueue finds no node in the topology and admits no work to its flavors.",
     "kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go",
 )
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Levels that no pool has, where one has nearly the same."""
+    """Levels whose label no node pool gives, but which is similar to a label of a node pool."""
     known = index.nodes.keys
     for topology in index.tree.of("kueue.x-k8s.io", "Topology"):
         for number, level in items(dig(topology.body, "spec", "levels")):
             key = dig(level, "nodeLabel")
             if not isinstance(key, str) or normal(key) in known:
                 continue
-            if near := misspelt(key, known):
-                message = f'no node pool gives "{key}", did you mean "{near}"'
+            if suggestion := misspelt(key, known):
+                message = f'no node pool gives "{key}", did you mean "{suggestion}"'
                 yield ObjectFinding(
-                    NEARLY_A_LABEL, topology, ("spec", "levels", number, "nodeLabel"), message, write(near)
+                    MISSPELT_LEVEL, topology, ("spec", "levels", number, "nodeLabel"), message, write(suggestion)
                 )

@@ -1,4 +1,4 @@
-"""Unused: what no object of the tree refers to, of kinds that do nothing alone."""
+"""Objects without an effect, because no other object refers to them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from gpuc.verify.references.names import uses
 UNUSED_CAPACITY = declare_rule(
     "REF060",
     Severity.WARNING,
-    "Nothing uses an object that gives work its place: a flavor, a queue, a cohort.",
-    "No work reaches it. Most often its user names something else.",
+    "Unused ResourceFlavor, ClusterQueue, Cohort or EC2NodeClass.",
+    "No work reaches the object. Often the reference to the object is misspelt.",
 )
 UNUSED = declare_rule(
     "REF061",
     Severity.INFO,
-    "Nothing uses an object that does nothing alone.",
-    "It may wait for work that names it, or be left over.",
+    "Unused Topology, AdmissionCheck, WorkloadPriorityClass, ConstraintTemplate or ConfigMap.",
+    "The object has no effect. It may be left over, or wait for work that names it.",
 )
 
 
 class Unused(NamedTuple):
-    """That objects of a kind are there for others."""
+    """A kind whose objects have an effect only if an object of another kind refers to them."""
 
     kind: Kind
     user: str
-    """A kind of which the tree has to have objects; without any, the users live elsewhere."""
+    """The kind that refers to it; without objects of this kind the check is skipped, as other files may have them."""
     rule: Rule
     message: str
 
@@ -61,8 +61,8 @@ KINDS: tuple[Unused, ...] = tuple(
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Objects that nothing names, then cohorts without members, priorities, pools and ConfigMaps."""
-    tree, used = index.tree, {(seen.kind, seen.name) for seen in uses(index)}
+    """Objects that nothing refers to: kinds of the table, cohorts, priority classes, node pools and ConfigMaps."""
+    tree, used = index.tree, {(use.kind, use.name) for use in uses(index)}
     groups = {group(manifest) for manifest in tree.manifests}
     for row in KINDS:
         api_group, user = kind_of(row.user)
@@ -89,13 +89,13 @@ def _cohorts(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFinding]:
-    """Priority classes that no work names; where the tree has queues, users name them in what they submit."""
+    """Priority classes that no work names; skipped with queues in the input, because users submit further work."""
     kind = (_KUEUE, "WorkloadPriorityClass")
-    if index.tree.has(_KUEUE, "LocalQueue") or not any(seen == kind for seen, _ in used):
+    if index.tree.has(_KUEUE, "LocalQueue") or not any(used_kind == kind for used_kind, _ in used):
         return
     for manifest in index.tree.of(*kind):
         if (kind, manifest.name) not in used:
-            yield ObjectFinding(UNUSED, manifest, (), "no work of these files names this priority class")
+            yield ObjectFinding(UNUSED, manifest, (), "no work in the input names this priority class")
 
 
 def _pools(index: Index) -> Iterator[ObjectFinding]:
@@ -106,7 +106,7 @@ def _pools(index: Index) -> Iterator[ObjectFinding]:
     for flavor in flavors:
         labels = dig(flavor.body, "spec", "nodeLabels")
         if not labels:
-            return  # a flavor without labels takes any node
+            return  # a flavor without labels matches any node
         selected |= {pool.name for pool in index.nodes.matching(labels)}
     for pool in index.nodes.pools:
         if pool.name not in selected:
@@ -117,16 +117,16 @@ def _pools(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFinding]:
-    """ConfigMaps beside pods that read others; those of namespaces with a queue are read by what users submit."""
-    queued = {each.namespace for each in index.tree.of(_KUEUE, "LocalQueue")}
-    reading = {each.manifest.namespace for each in index.pods if any(True for _ in items(dig(each.spec, "volumes")))}
+    """Unread ConfigMaps in namespaces with volumes; skipped with a queue, because submitted work may read them."""
+    queued = {local.namespace for local in index.tree.of(_KUEUE, "LocalQueue")}
+    reading = {pods.manifest.namespace for pods in index.pods if any(True for _ in items(dig(pods.spec, "volumes")))}
     kind = ("", "ConfigMap")
     for manifest in index.tree.of(*kind):
-        is_ours = manifest.namespace in reading - queued and not manifest.labels and not manifest.annotations
-        if is_ours and (kind, manifest.name) not in used and not _is_mentioned(manifest.name, index):
-            yield ObjectFinding(UNUSED, manifest, (), "no pods of these files read this ConfigMap")
+        is_candidate = manifest.namespace in reading - queued and not manifest.labels and not manifest.annotations
+        if is_candidate and (kind, manifest.name) not in used and not _is_mentioned(manifest.name, index):
+            yield ObjectFinding(UNUSED, manifest, (), "no pods in the input read this ConfigMap")
 
 
 def _is_mentioned(name: str, index: Index) -> bool:
-    """Whether arguments or settings of any container speak of a name."""
-    return any(name in str(each.spec) for each in index.pods)
+    """Whether the arguments or settings of a container mention a name."""
+    return any(name in str(pods.spec) for pods in index.pods)

@@ -1,1 +1,1 @@
-"""Queues and flavors through which no pod can go."""
+"""Queues and flavors that admit no pod."""

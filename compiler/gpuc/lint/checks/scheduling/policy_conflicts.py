@@ -1,4 +1,4 @@
-"""What a queue gives out and an admission policy of the same tree refuses: each resource in each namespace."""
+"""Constraints that refuse every pod with a resource of a queue, in the namespaces of its LocalQueues."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ from gpuc.trace.policies import PARAMETERS, PolicyViolation, breaches
 from gpuc.trace.quota import Node
 from gpuc.trace.work import PodSet, Work
 
-SHUT_OUT = declare_rule(
-    "SCD008", Severity.ERROR, "A constraint refuses every pod that asks for a resource of a queue.",
-    "The queue's quota of it is there for the namespace, and nobody in it can ever use any: admission denies the pods.",
+REFUSED = declare_rule(
+    "SCD008", Severity.ERROR, "A constraint refuses every pod that requests a resource of a queue.",
+    "The namespace can never use the queue's quota for the resource, because admission denies the pods.",
     "gatekeeper v3.23.0 website/docs/howto.md; the policies of gpuc, policies",
 )  # fmt: skip
-TOLD_OFF = declare_rule(
-    "SCD009", Severity.WARNING, "A constraint warns of every pod that asks for a resource of a queue.",
-    "Whoever uses what the queue gives is told that it is wrong; enforced, the constraint would refuse all of it.",
+WARNED = declare_rule(
+    "SCD009", Severity.WARNING, "A constraint warns about every pod that requests a resource of a queue.",
+    "Users get a warning when they use the quota of their queue. If enforced, the constraint would refuse these pods.",
     "gatekeeper v3.23.0 website/docs/violations.md (warn enforcement action)",
 )  # fmt: skip
 _POOL = "gpuc.dev/pool"
-_LISTS = {
+_PERMITTING = {
     "GpucGpuLimits": "limits",
     "GpucGpuResources": "resources",
     "GpucPoolSelector": "pools",
     "GpucQueueRequired": "queues",
 }
-"""The parameter that lets pods through, by the kind of the constraint."""
+"""The parameter that permits pods, by the constraint's kind."""
 Smallest = Mapping[str, tuple[Manifest, dict[str, Amounts]]]
-"""By flavor, its object and the smallest pod that asks for each resource of which the queue can have any."""
+"""By flavor: its object, and the smallest pod that requests each resource of which the queue can have any."""
 
 
 class _Refusal(NamedTuple):
-    """A resource of a flavor that a constraint keeps from the pods of a namespace."""
+    """A resource of a flavor that a constraint refuses to the pods of a namespace."""
 
     resource: str
     flavor: str
     local: Manifest
-    breach: PolicyViolation
+    violation: PolicyViolation
 
 
-def shut_out(site: ClusterIndex, queue: Node, smallest: Smallest) -> Iterator[ObjectFinding]:
-    """Constraints against the smallest pod of a resource, each told once with all that it is against."""
-    told: dict[int, list[_Refusal]] = {}
-    for local in site.local_queues.get(queue.name, ()):
+def policy_conflicts(cluster: ClusterIndex, queue: Node, smallest: Smallest) -> Iterator[ObjectFinding]:
+    """Constraints that the smallest pod of a resource violates; one finding for each constraint."""
+    by_constraint: dict[int, list[_Refusal]] = {}
+    for local in cluster.local_queues.get(queue.name, ()):
         for flavor, pods in smallest.values():
             for resource, pod in pods.items():
-                for breach in _against(site, local, flavor, pod):
-                    found = _Refusal(resource, flavor.name, local, breach)
-                    told.setdefault(id(breach.manifest), []).append(found)
-    for refused in told.values():
-        breach = refused[0].breach
-        rule = SHUT_OUT if breach.is_denied else TOLD_OFF
-        yield ObjectFinding(rule, breach.manifest, _path(breach.manifest), _message(queue, refused))
+                for violation in _violations(cluster, local, flavor, pod):
+                    found = _Refusal(resource, flavor.name, local, violation)
+                    by_constraint.setdefault(id(violation.manifest), []).append(found)
+    for refused in by_constraint.values():
+        violation = refused[0].violation
+        rule = REFUSED if violation.is_denied else WARNED
+        yield ObjectFinding(rule, violation.manifest, _path(violation.manifest), _message(queue, refused))
 
 
-def _against(site: ClusterIndex, local: Manifest, flavor: Manifest, pod: Amounts) -> list[PolicyViolation]:
-    """What speaks against a pod both as it is and with the label of the flavor's pool; nothing where one gets by."""
+def _violations(cluster: ClusterIndex, local: Manifest, flavor: Manifest, pod: Amounts) -> list[PolicyViolation]:
+    """Violations of a pod; empty if it has none with, or none without, the node selector of the flavor's pool."""
     asked = {name: quantity_text(name, count) for name, count in pod.items()}
     container = {"resources": {"requests": asked, "limits": asked}}
     pool = dig(flavor.body, "spec", "nodeLabels", _POOL)
@@ -70,23 +70,23 @@ def _against(site: ClusterIndex, local: Manifest, flavor: Manifest, pod: Amounts
     found: list[PolicyViolation] = []
     for choice in choices:
         work = Work((PodSet({"containers": [container], **choice}),), local.namespace, local.name)
-        found = list(breaches(site, work))
+        found = list(breaches(cluster, work))
         if not found:
             break
-    return [each for each in found if each.is_denied] or found
+    return [violation for violation in found if violation.is_denied] or found
 
 
 def _path(manifest: Manifest) -> Path:
-    """The list that lets pods through, where the constraint has one."""
-    key = _LISTS.get(manifest.kind, "")
+    """The path of the parameter that permits pods, where the constraint has it."""
+    key = _PERMITTING.get(manifest.kind, "")
     return (*PARAMETERS, key) if dig(manifest.body, *PARAMETERS, key) is not None else PARAMETERS
 
 
 def _message(queue: Node, refused: list[_Refusal]) -> str:
-    resources = ", ".join(dict.fromkeys(each.resource or "cpu and memory" for each in refused))
-    flavors = ", ".join(dict.fromkeys(each.flavor for each in refused))
-    spaces = ", ".join(dict.fromkeys(each.local.namespace for each in refused))
-    breach = refused[0].breach
-    what = "is refused" if breach.is_denied else "is warned of"
-    given = f"ClusterQueue {queue.name} gives {spaces} {resources} of flavor {flavors}"
-    return f"{given}, and every pod that asks for it {what}: {breach.message}"
+    resources = ", ".join(dict.fromkeys(refusal.resource or "cpu and memory" for refusal in refused))
+    flavors = ", ".join(dict.fromkeys(refusal.flavor for refusal in refused))
+    spaces = ", ".join(dict.fromkeys(refusal.local.namespace for refusal in refused))
+    violation = refused[0].violation
+    result = "is refused" if violation.is_denied else "gets a warning"
+    provided = f"ClusterQueue {queue.name} provides {spaces} with {resources} of flavor {flavors}"
+    return f"{provided}, and every pod that requests it {result}: {violation.message}"

@@ -1,4 +1,4 @@
-"""Queues and flavors through which no pod can go: the smallest pod of each is taken through the objects."""
+"""Queues and flavors that admit no pod: the smallest pod of each resource is traced through the objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, MEMORY, Amounts, described, places, quantity_text
-from gpuc.lint.checks.scheduling.policy_conflicts import shut_out
+from gpuc.lint.checks.scheduling.policy_conflicts import policy_conflicts
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
@@ -20,138 +20,140 @@ from gpuc.trace.steps import Stage
 from gpuc.trace.walk import trace_work
 from gpuc.trace.work import QUEUE_LABEL, PodSet, Work, requests, work_of
 
-NOTHING_TO_HAVE = declare_rule(
-    "SCD001", Severity.WARNING, "A ClusterQueue names a flavor of which it can never have anything.",
-    "Its quota is zero and nobody lends: every pod that selects the flavor is refused.",
+NO_QUOTA = declare_rule(
+    "SCD001", Severity.WARNING, "A ClusterQueue names a flavor without any quota.",
+    "The nominal quota is zero and there is nothing to borrow: Kueue admits no pod that selects the flavor.",
     "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go",
 )  # fmt: skip
 UNADVERTISED = declare_rule(
-    "SCD002", Severity.ERROR, "A queue has quota of a resource that no node of the flavor advertises.",
-    "Kueue admits the work, and Karpenter starts no node for it: the pods hold the quota and wait for ever.",
+    "SCD002", Severity.ERROR, "A queue has quota for a resource that no node of the flavor advertises.",
+    "Kueue admits the work, and Karpenter starts no node for it: the pods stay Pending and hold the quota.",
     "sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go",
 )  # fmt: skip
 NO_NODE = declare_rule(
-    "SCD003", Severity.ERROR, "The limits or requirements of a node pool allow not one node of its instance types.",
-    "Karpenter starts nothing: all pods of the pool wait for ever.",
+    "SCD003", Severity.ERROR, "The limits or requirements of a node pool do not allow a single node.",
+    "Karpenter starts no node, and all pods of the pool stay Pending.",
     "sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/scheduler.go, filterByRemainingResources",
 )  # fmt: skip
 CLOSED_NAMESPACE = declare_rule(
-    "SCD005", Severity.ERROR, "A namespace's limits allow not the smallest pod of a queue that stands in it.",
-    "Kueue admits the work and the API server refuses its pods: the quota is held by nothing.",
+    "SCD005", Severity.ERROR, "The limits of a namespace refuse the smallest pod of its queue.",
+    "Kueue admits the work and the API server refuses its pods. The quota is held unused.",
     "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/limitranger and pkg/quota",
 )  # fmt: skip
 NEVER_STARTS = declare_rule(
-    "SCD006", Severity.ERROR, "Work of these files can never start.",
-    "It is refused, or admitted and then pending for ever, even in an empty cluster. `gpuc trace -f FILE` shows why.",
+    "SCD006", Severity.ERROR, "A workload can never start.",
+    "It is refused, or admitted and then Pending forever, even in an empty cluster. `gpuc trace -f FILE` shows why.",
 )  # fmt: skip
 NOT_BY_THESE_FILES = declare_rule(
-    "SCD007", Severity.WARNING, "Work can never start by what these files say of quota, resources and nodes.",
-    "It waits for ever unless other files lend quota, make nodes with the same labels, or let Kueue look away.",
+    "SCD007", Severity.WARNING, "A workload can never start with the quota, resources and nodes of the input.",
+    "It waits forever unless other files lend quota, add nodes with the same labels, or exclude it from Kueue.",
 )  # fmt: skip
 _KARPENTER_KNOWS = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa", "hugepages-")
-"""Resources for which Karpenter starts no node unless it knows of them: others, some agent may bring."""
+"""Resources for which Karpenter starts a node only if it knows them; agents on the nodes may add others."""
 _DEVICES = ("nvidia.com/", "amd.com/")
-_TOLD_BY_OTHERS = (
+_REPORTED_ELSEWHERE = (
     Stage.API, Stage.LOCAL_QUEUE, Stage.CLUSTER_QUEUE, Stage.PRIORITY, Stage.POLICY, Stage.NODE_POOL, Stage.STARTUP
 )  # fmt: skip
-"""Steps whose failures follow from one object alone, or from its reference to another: other judges tell them."""
+"""Stages whose failures follow from one object or from one reference; other checks report them."""
 _OPEN = (Stage.RESOURCES, Stage.QUOTA, Stage.TOPOLOGY, Stage.NODE)
-"""Steps at which other files of the cluster may let work through."""
+"""Stages that work may pass with other files of the cluster."""
 
 
 def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Flavors and namespaces through which not even the smallest pod of a queue can go, and work that never starts.
+    """Flavors and namespaces that refuse the smallest pod of a queue, and workloads that never start.
 
-    References to what is not there, labels that no pool gives and taints that nobody tolerates are told by others.
+    Other checks report missing references, labels that no pool gives, and taints that are not tolerated.
     """
-    site = ClusterIndex(tree)
-    if not site.quotas:
+    cluster = ClusterIndex(tree)
+    if not cluster.quotas:
         return
-    told: set[tuple[str, int, Path]] = set()
-    for finding in chain(*(_of_queue(site, queue) for queue in site.quotas.values()), _never_starts(site)):
+    reported: set[tuple[str, int, Path]] = set()
+    for finding in chain(*(_of_queue(cluster, queue) for queue in cluster.quotas.values()), _never_starts(cluster)):
         key = finding.rule.id, id(finding.manifest), finding.path
-        if key not in told:
-            told.add(key)
+        if key not in reported:
+            reported.add(key)
             yield finding
 
 
-def _of_queue(site: ClusterIndex, queue: Node) -> Iterator[ObjectFinding]:
+def _of_queue(cluster: ClusterIndex, queue: Node) -> Iterator[ObjectFinding]:
     manifest = queue.manifest
     assert manifest is not None, "queues are objects"
     smallest: dict[str, tuple[Manifest, dict[str, Amounts]]] = {}
     for g, group in items(dig(manifest.body, "spec", "resourceGroups")):
-        for f, each in items(dig(group, "flavors")):
+        for f, row in items(dig(group, "flavors")):
             path: Path = ("spec", "resourceGroups", g, "flavors", f)
-            flavor = site.flavor(str(dig(each, "name")))
+            flavor = cluster.flavor(str(dig(row, "name")))
             if flavor is None:
                 continue
-            own = _smallest(queue, flavor.name, each)
+            own = _smallest(queue, flavor.name, row)
             smallest[flavor.name] = flavor, own
-            if not own and flavor.name in site.closed_flavors:
-                continue  # its pool is taken away
-            if not own and dig(each, "resources"):
-                yield from _nothing_to_have(site, queue, manifest, path)
-            yield from _of_flavor(site, manifest, path, flavor, own)
-    yield from _closed(site, manifest, [pod for _, own in smallest.values() for pod in own.values()])
-    if site.tree.is_complete:
-        yield from shut_out(site, queue, smallest)
+            if not own and flavor.name in cluster.closed_flavors:
+                continue  # its node pool is closed
+            if not own and dig(row, "resources"):
+                yield from _no_quota(cluster, queue, manifest, path)
+            yield from _of_flavor(cluster, manifest, path, flavor, own)
+    yield from _closed(cluster, manifest, [pod for _, own in smallest.values() for pod in own.values()])
+    if cluster.tree.is_complete:
+        yield from policy_conflicts(cluster, queue, smallest)
 
 
-def _never_starts(site: ClusterIndex) -> Iterator[ObjectFinding]:
-    for manifest in site.tree.manifests:
+def _never_starts(cluster: ClusterIndex) -> Iterator[ObjectFinding]:
+    for manifest in cluster.tree.manifests:
         if manifest.labels.get(QUEUE_LABEL) is None or (work := work_of(manifest)) is None:
             continue
-        step = trace_work(site, work, policies=False).failure
-        if step is None or step.stage in _TOLD_BY_OTHERS:
+        step = trace_work(cluster, work, policies=False).failure
+        if step is None or step.stage in _REPORTED_ELSEWHERE:
             continue
-        found = NEVER_STARTS if site.tree.is_complete or step.stage not in _OPEN else NOT_BY_THESE_FILES
+        rule = NEVER_STARTS if cluster.tree.is_complete or step.stage not in _OPEN else NOT_BY_THESE_FILES
         by = f", by {step.manifest}" if step.manifest is not None and step.manifest is not manifest else ""
-        yield ObjectFinding(found, manifest, ("spec",), f"{step.stage.value}{by}: {step.message}")
+        yield ObjectFinding(rule, manifest, ("spec",), f"{step.stage.value}{by}: {step.message}")
 
 
 def _smallest(queue: Node, flavor: str, quotas: Any) -> dict[str, Amounts]:
-    """By resource of which the queue can have any in a flavor, the smallest pod that asks for it."""
-    names = [str(dig(each, "name")) for _, each in items(dig(quotas, "resources"))]
+    """The smallest pod that requests a resource, for each resource of which the queue can have any in a flavor."""
+    names = [str(dig(row, "name")) for _, row in items(dig(quotas, "resources"))]
     able = {name for name in names if queue.capacity((flavor, name)) > 0}
     base = {name: count for name, count in ((CPU, 1), (MEMORY, 2**20)) if name in able}
-    pieces = [name for name in names if name in able and name not in (CPU, MEMORY, "ephemeral-storage", "pods")]
-    return {name: {**base, name: _piece(name)} for name in pieces} or ({"": base} if able else {})
+    extended = [name for name in names if name in able and name not in (CPU, MEMORY, "ephemeral-storage", "pods")]
+    return {name: {**base, name: _least(name)} for name in extended} or ({"": base} if able else {})
 
 
-def _piece(resource: str) -> int:
-    """The least that a pod can ask for: huge pages come in whole ones."""
+def _least(resource: str) -> int:
+    """The least amount that a pod can request: one page of huge pages, otherwise 1."""
     page = {"hugepages-2Mi": 2 * 2**20, "hugepages-1Gi": 2**30}
     return page.get(resource, 1)
 
 
-def _nothing_to_have(site: ClusterIndex, queue: Node, manifest: Manifest, path: Path) -> Iterator[ObjectFinding]:
-    if site.tree.is_complete or queue.parent is None:
-        yield ObjectFinding(
-            NOTHING_TO_HAVE, manifest, path, "no resource of it has any quota, and nothing can be borrowed"
-        )
+def _no_quota(cluster: ClusterIndex, queue: Node, manifest: Manifest, path: Path) -> Iterator[ObjectFinding]:
+    if cluster.tree.is_complete or queue.parent is None:
+        message = "the flavor has no quota for any resource, and the queue can borrow nothing"
+        yield ObjectFinding(NO_QUOTA, manifest, path, message)
 
 
 def _of_flavor(
-    site: ClusterIndex, queue: Manifest, path: Path, flavor: Manifest, pods: dict[str, Amounts]
+    cluster: ClusterIndex, queue: Manifest, path: Path, flavor: Manifest, pods: dict[str, Amounts]
 ) -> Iterator[ObjectFinding]:
-    if not site.pools or not dig(flavor.body, "spec", "nodeLabels"):
+    if not cluster.pools or not dig(flavor.body, "spec", "nodeLabels"):
         return
     want = wanted({}, 1, {}, [flavor])
-    found, _ = entries(site, want)
+    found, _ = entries(cluster, want)
     if not found:
         return
-    if all(each.pool.is_known for each in found) and not any(most_pods(each, want) for each in found):
+    if all(entry.pool.is_known for entry in found) and not any(most_pods(entry, want) for entry in found):
         yield _no_node(found[0])
         return
     for name, pod in pods.items():
-        yield from _unadvertised(site, queue, path, flavor, found, name, pod)
+        yield from _unadvertised(cluster, queue, path, flavor, found, name, pod)
     topology = dig(flavor.body, "spec", "topologyName")
     checks = dig(queue.body, "spec", "admissionChecksStrategy")
-    if site.tree.is_complete and topology is not None and not checks and not any(each.pool.replicas for each in found):
-        from gpuc.rules.queues.topology_without_static_nodes import topology_without_static_nodes
-
-        pools = ", ".join(each.pool.name for each in found)
-        message = f"topology {topology} needs nodes that exist, and node pool {pools} keeps none (spec.replicas)"
+    if (
+        cluster.tree.is_complete
+        and topology is not None
+        and not checks
+        and not any(entry.pool.replicas for entry in found)
+    ):
+        pools = ", ".join(entry.pool.name for entry in found)
+        message = f"topology {topology} needs existing nodes, and node pool {pools} keeps none (spec.replicas)"
         yield ObjectFinding(topology_without_static_nodes.rule, flavor, ("spec", "topologyName"), message)
 
 
@@ -159,36 +161,36 @@ def _no_node(entry: Entry) -> ObjectFinding:
     pool = entry.pool
     if not entry.types:
         path: Path = ("spec", "template", "spec", "requirements")
-        return ObjectFinding(NO_NODE, pool.manifest, path, "the requirements leave none of the instance types")
+        return ObjectFinding(NO_NODE, pool.manifest, path, "the requirements exclude all instance types")
     limits = ", ".join(f"{quantity_text(name, count)} {name}" for name, count in pool.limits.items())
-    types = ", ".join(each.type for each in entry.types)
+    types = ", ".join(entry_type.type for entry_type in entry.types)
     return ObjectFinding(NO_NODE, pool.manifest, ("spec", "limits"), f"{limits} is less than one node of {types}")
 
 
 def _unadvertised(
-    site: ClusterIndex, queue: Manifest, path: Path, flavor: Manifest, found: list[Entry], name: str, pod: Amounts
+    cluster: ClusterIndex, queue: Manifest, path: Path, flavor: Manifest, found: list[Entry], name: str, pod: Amounts
 ) -> Iterator[ObjectFinding]:
-    pools = [each.pool for each in found]
+    pools = [entry.pool for entry in found]
     if not all(pool.is_known for pool in pools) or not name.startswith(_KARPENTER_KNOWS):
         return
-    if not site.tree.is_complete and any(pool.replicas is not None for pool in pools):
-        return  # what runs on nodes that exist, parts of a tree do not say
-    if any(places(entry.pool.room(each), pod) for entry in found for each in entry.types):
+    if not cluster.tree.is_complete and any(pool.replicas is not None for pool in pools):
+        return  # partial input does not show the capacity of existing nodes
+    if any(places(entry.pool.room(node), pod) for entry in found for node in entry.types):
         return
     names = ", ".join(pool.name for pool in pools)
-    message = f"flavor {flavor.name} has quota of {name}, but no node of node pool {names} holds {described(pod)}"
+    message = f"flavor {flavor.name} has quota for {name}, but no node of node pool {names} holds {described(pod)}"
     yield ObjectFinding(UNADVERTISED, queue, path, message)
 
 
-def _closed(site: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Iterator[ObjectFinding]:
-    """Namespaces of the queue whose bounds refuse the smallest pod of every kind."""
-    for local in site.local_queues.get(queue.name, ()):
-        limits = container_limits(site, local.namespace)
+def _closed(cluster: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Iterator[ObjectFinding]:
+    """Namespaces of the queue whose limits refuse the smallest pod of every resource."""
+    for local in cluster.local_queues.get(queue.name, ()):
+        limits = container_limits(cluster, local.namespace)
         first = None
         for pod in smallest:
             spec = {"containers": [{"resources": {"requests": {k: quantity_text(k, v) for k, v in pod.items()}}}]}
             work = Work((PodSet(spec),), local.namespace, local.name)
-            steps = list(namespace_steps(site, work, limits, requests(spec, limits)))
+            steps = list(namespace_steps(cluster, work, limits, requests(spec, limits)))
             failed = next((step for step in steps if step.failed), None)
             if failed is None:
                 first = None
@@ -196,6 +198,6 @@ def _closed(site: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Ite
             first = first or failed
         has_devices = any(name.startswith(_DEVICES) for pod in smallest for name in pod)
         if first is None or first.manifest is None or (has_devices and first.manifest.kind == "ResourceQuota"):
-            continue  # of GPUs the judge of quotas tells
-        message = f"{first.message}; LocalQueue {local.name} stands here"
+            continue  # the check of namespace quotas reports GPUs
+        message = f"{first.message}; the namespace has LocalQueue {local.name}"
         yield ObjectFinding(CLOSED_NAMESPACE, first.manifest, first.path, message)

@@ -1,4 +1,4 @@
-"""LimitRanges that the API server refuses: bounds and defaults that contradict one another.
+"""LimitRanges with contradictory bounds, or with default requests that bypass a ResourceQuota.
 
 Source: kubernetes v1.35 pkg/apis/core/validation/validation.go (ValidateLimitRange)
 """
@@ -17,23 +17,23 @@ from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 CONTRADICTS_ITSELF = declare_rule(
     "QTA019",
     Severity.ERROR,
-    "A LimitRange has a type that does not exist, or a bound beyond another one.",
-    "The API server refuses it: pods without requests then get none, and a ResourceQuota refuses those.",
+    "A LimitRange has an unknown type or contradictory bounds.",
+    "The API server refuses the LimitRange. Pods without requests get no defaults, and a ResourceQuota refuses them.",
     "kubernetes v1.35 pkg/apis/core/validation/validation.go (ValidateLimitRange)",
 )
 COUNTS_AS_NOTHING = declare_rule(
     "QTA020",
     Severity.WARNING,
-    "A LimitRange gives containers a request of nothing, of a resource that a ResourceQuota bounds.",
-    "Containers that say nothing count as nothing, and run all the same: the quota does not hold them back.",
+    "A LimitRange sets a default request of zero for a resource that a ResourceQuota limits.",
+    "Containers without a request count as zero, so the ResourceQuota does not limit them.",
     "kubernetes v1.35 pkg/quota/v1/evaluator/core/pods.go (PodUsageFunc)",
 )
 _TYPES = ("Container", "Pod", "PersistentVolumeClaim")
 _RISING = ("min", "defaultRequest", "default", "max")
-"""None of these may be above one that stands behind it."""
+"""Fields in rising order: no value may be above the value of a later field."""
 
 
-def ranges(tree: ObjectSet) -> Iterator[ObjectFinding]:
+def limit_ranges(tree: ObjectSet) -> Iterator[ObjectFinding]:
     """Types, bounds and defaults of every LimitRange."""
     bounded = _bounded(tree)
     for manifest in tree.of("", "LimitRange"):
@@ -41,17 +41,19 @@ def ranges(tree: ObjectSet) -> Iterator[ObjectFinding]:
             path: Path = ("spec", "limits", number)
             kind = dig(limit, "type")
             if isinstance(kind, str) and kind not in _TYPES and "/" not in kind:
-                text = f'type "{kind}" is none of {", ".join(_TYPES)}'
+                text = f'type "{kind}" is not one of {", ".join(_TYPES)}'
                 yield ObjectFinding(CONTRADICTS_ITSELF, manifest, (*path, "type"), text)
             yield from _crossed(manifest, path, limit)
             for resource, row in pairs(dig(limit, "defaultRequest")):
                 if quantity(row) == 0 and (quota := bounded.get((manifest.namespace, resource))):
-                    text = f"a container that says nothing of {resource} counts as {row}, and {quota} bounds {resource}"
+                    text = (
+                        f"a container without a request for {resource} counts as {row}, and {quota} limits {resource}"
+                    )
                     yield ObjectFinding(COUNTS_AS_NOTHING, manifest, (*path, "defaultRequest", resource), text)
 
 
 def _bounded(tree: ObjectSet) -> dict[tuple[str, str], Manifest]:
-    """A ResourceQuota by namespace and resource whose requests it bounds."""
+    """A ResourceQuota that limits the requests for a resource, by namespace and resource."""
     return {
         (quota.namespace, str(name).removeprefix("requests.")): quota
         for quota in tree.of("", "ResourceQuota")
@@ -67,6 +69,6 @@ def _crossed(manifest: Manifest, path: Path, limit: Any) -> Iterator[ObjectFindi
                 bound = dig(limit, high, resource)
                 most = quantity(bound)
                 if value is not None and most is not None and value > most:
-                    text = f"{low} of {resource} is {row}, above {high}, which is {bound}"
+                    text = f"{low} of {resource} is {row}, above {high} of {bound}"
                     yield ObjectFinding(CONTRADICTS_ITSELF, manifest, (*path, low, resource), text)
                     break

@@ -1,4 +1,4 @@
-"""Devices that node overlays promise, against what the device plugin makes of the GPUs of these nodes."""
+"""Devices in the capacity of node overlays that the device plugin does not create from the GPUs of the nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.overlay import capacity
-from gpuc.lint.checks.references.gpu_configs import DEVICE_PLUGIN, MIG_MANAGER, Choice, choices, operators
+from gpuc.lint.checks.references.gpu_configs import (
+    DEVICE_PLUGIN,
+    MIG_MANAGER,
+    Configurations,
+    configurations,
+    operators,
+)
 from gpuc.lint.checks.references.overlays import types_of
 from gpuc.objects.embedded import document
 from gpuc.objects.index import Index
@@ -20,8 +26,8 @@ from gpuc.trace.machine import instance_labels
 NEVER_THERE = declare_rule(
     "REF054",
     Severity.ERROR,
-    "A node overlay promises devices that the device plugin's configuration does not make of the node's GPUs.",
-    "Karpenter counts on them: it starts too few nodes, or nodes for work that then stays Pending on them.",
+    "The devices in a node overlay do not match the device plugin's configuration.",
+    "Karpenter relies on the overlay: it starts too few nodes, or nodes for work that then stays Pending.",
     "k8s-device-plugin v0.20.0, README.md (Shared Access to GPUs, migStrategy)",
 )
 _GPU = "nvidia.com/gpu"
@@ -29,23 +35,23 @@ _SHARED = ".shared"
 _MIG = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?(\d)g\.\d+gb(?:\.[a-z.+-]+)?")
 _MOST_DIGITS = 18
 _SLICES = 7
-"""Of one GPU: compute slices, of which a MIG profile's first figure says how many it takes."""
+"""Compute slices of one GPU; the first number of a MIG profile is the number of its compute slices."""
 
 
 class Sharing(NamedTuple):
-    """What a configuration of the device plugin makes of GPUs."""
+    """The devices that a configuration of the device plugin creates from GPUs."""
 
     name: str
     strategy: str
-    """For MIG: none, single or mixed."""
+    """The MIG strategy: none, single or mixed."""
     replicas: dict[str, int]
-    """By resource that is shared."""
+    """Replicas of shared resources."""
     renames: bool
     layout: Any
-    """Groups of GPUs with their MIG devices, as the MIG manager makes them; None where that is not known."""
+    """Groups of GPUs and their MIG devices, as the MIG manager creates them; None where unknown."""
 
     def limit(self, resource: str, gpus: int) -> tuple[int, bool] | None:
-        """The most that a node with some GPUs has of a resource, and whether it has exactly so many; None: unknown."""
+        """The most that a node with these GPUs has of a resource, and whether the number is exact; None: unknown."""
         base = resource.removesuffix(_SHARED)
         times = self.replicas.get(base, 1)
         if (base in self.replicas and self.renames) is not (base != resource):
@@ -53,20 +59,22 @@ class Sharing(NamedTuple):
         if (slice_ := _MIG.fullmatch(base)) is not None:
             if self.strategy != "mixed":
                 return 0, True
-            made = _made(self.layout, base, gpus)
-            return (gpus * (_SLICES // max(int(slice_[1]), 1)) * times, False) if made is None else (made * times, True)
+            count = _created(self.layout, base, gpus)
+            return (
+                (gpus * (_SLICES // max(int(slice_[1]), 1)) * times, False) if count is None else (count * times, True)
+            )
         if base != _GPU or self.strategy == "single":
             return None
-        whole = _made(self.layout, base, gpus) if self.strategy == "mixed" else gpus
-        return (gpus * times, False) if whole is None else (whole * times, True)
+        count = _created(self.layout, base, gpus) if self.strategy == "mixed" else gpus
+        return (gpus * times, False) if count is None else (count * times, True)
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Amounts of devices that no node of a pool has, where its configuration and its GPUs are known."""
-    settings = [found for found, _ in operators(index)] if index.tree.has("karpenter.sh", "NodeOverlay") else []
-    known = list(choices(index)) if len(settings) == 1 else []
-    plugin = next((each for each in known if each.part == DEVICE_PLUGIN), None)
-    layouts = next((each for each in known if each.part == MIG_MANAGER), None)
+    """Devices in overlays that no node of a pool has, where the configuration and the GPUs of the nodes are known."""
+    settings = [values for values, _ in operators(index)] if index.tree.has("karpenter.sh", "NodeOverlay") else []
+    known = list(configurations(index)) if len(settings) == 1 else []
+    plugin = next((entry for entry in known if entry.part == DEVICE_PLUGIN), None)
+    layouts = next((entry for entry in known if entry.part == MIG_MANAGER), None)
     if len(settings) != 1 or (plugin is None and dig(settings[0], DEVICE_PLUGIN, "config")):
         return
     strategy = dig(settings[0], "mig", "strategy")
@@ -91,61 +99,59 @@ def _pool(pool: Pool, sharing: Sharing, index: Index) -> Iterator[ObjectFinding]
         for resource, counting in capacity(overlay.value for overlay in given).items():
             overlay = by_name[counting.name]
             amount, limit = counting.capacity[resource], sharing.limit(resource, instance.gpu_count)
-            if limit is None or not _is_some(amount) or not overlay.is_sure:
+            if limit is None or not _is_positive(amount) or not overlay.is_sure:
                 continue
             most, is_exact = limit
             if int(amount) > most or (is_exact and int(amount) != most):
-                makes = f"makes {'' if is_exact else 'at most '}{most} of its GPUs ({instance.gpu_count})"
-                who = f"the device plugin's configuration {sharing.name}" if sharing.name else "the device plugin"
-                message = f"{amount} {resource} on {name}; {who} {makes}"
-                yield ObjectFinding(
-                    NEVER_THERE, overlay.manifest, ("spec", "capacity", resource), f"{message} in NodePool {pool.name}"
-                )
+                source = f"the device plugin's configuration {sharing.name}" if sharing.name else "the device plugin"
+                bound = f"{'' if is_exact else 'at most '}{most} from {instance.gpu_count} GPUs"
+                message = f"{amount} {resource} on {name} in NodePool {pool.name}; {source} creates {bound}"
+                yield ObjectFinding(NEVER_THERE, overlay.manifest, ("spec", "capacity", resource), message)
 
 
-def _chosen(pool: Pool, choice: Choice) -> str:
-    """The configuration that a pool's nodes get."""
-    return pool.labels.get(choice.label) or choice.default
+def _chosen(pool: Pool, known: Configurations) -> str:
+    """The name of the configuration for a pool's nodes."""
+    return pool.labels.get(known.label) or known.default
 
 
 def _sharing(name: str, document: Any, strategy: Any, layout: Any) -> Sharing | None:
-    """What a configuration says; None where it gives devices names of its own, or does not say all.
+    """The devices of a configuration; None where it renames devices or is not fully known.
 
     Args:
-        strategy: of the operator, which the device plugin takes before that of its configuration.
+        strategy: the operator's strategy, which overrides the strategy of the configuration.
     """
     strategy = strategy or dig(document, "flags", "migStrategy")
     if not isinstance(document, dict) or not isinstance(strategy, str) or "resources" in document:
         return None
     shared = dig(document, "sharing", "timeSlicing") or dig(document, "sharing", "mps")
     replicas: dict[str, int] = {}
-    for _, each in items(dig(shared, "resources")):
-        resource, count = dig(each, "name"), dig(each, "replicas")
-        if not isinstance(resource, str) or not isinstance(count, int) or dig(each, "rename") or dig(each, "devices"):
+    for _, row in items(dig(shared, "resources")):
+        resource, count = dig(row, "name"), dig(row, "replicas")
+        if not isinstance(resource, str) or not isinstance(count, int) or dig(row, "rename") or dig(row, "devices"):
             return None
         replicas[resource] = count
     return Sharing(name, strategy, replicas, dig(shared, "renameByDefault") is True, layout)
 
 
-def _made(layout: Any, resource: str, gpus: int) -> int | None:
-    """How many devices of a kind a layout makes of so many GPUs; None where it does not say."""
+def _created(layout: Any, resource: str, gpus: int) -> int | None:
+    """The number of devices that a layout creates from some GPUs; None where unknown."""
     if not isinstance(layout, list) or not layout:
         return None
     found = 0
-    for _, each in items(layout):
-        devices, sliced = dig(each, "devices"), dig(each, "mig-enabled")
-        if dig(each, "device-filter") or not (devices == "all" or isinstance(devices, list)):
+    for _, entry in items(layout):
+        devices, is_mig = dig(entry, "devices"), dig(entry, "mig-enabled")
+        if dig(entry, "device-filter") or not (devices == "all" or isinstance(devices, list)):
             return None
         count = gpus if devices == "all" else len(devices)
-        if not sliced:
+        if not is_mig:
             found += count if resource == _GPU else 0
             continue
-        for profile, number in pairs(dig(each, "mig-devices")):
-            is_it = f"nvidia.com/mig-{str(profile).replace('+', '.')}" == resource
-            found += count * number if is_it and isinstance(number, int) else 0
+        for profile, number in pairs(dig(entry, "mig-devices")):
+            is_wanted = f"nvidia.com/mig-{str(profile).replace('+', '.')}" == resource
+            found += count * number if is_wanted and isinstance(number, int) else 0
     return found
 
 
-def _is_some(amount: Any) -> bool:
+def _is_positive(amount: Any) -> bool:
     text = str(amount)
     return text.isascii() and text.isdigit() and 0 < len(text) <= _MOST_DIGITS and int(text) > 0

@@ -1,4 +1,4 @@
-"""What node overlays promise, against what the device plugin makes of the GPUs of the nodes."""
+"""Devices in node overlays that the device plugin does not create."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
 from tests.lint.checks.references.trees import replaced, tree, with_value
 
-WHOLE = "flags: {migStrategy: none}"
+UNSHARED = "flags: {migStrategy: none}"
 SLICED = "flags: {migStrategy: mixed}"
 FOUR = "{resources: [{name: nvidia.com/gpu, replicas: 4}], renameByDefault: true}"
 SHARED = f"{{flags: {{migStrategy: none}}, sharing: {{timeSlicing: {FOUR}}}}}"
@@ -23,7 +23,7 @@ HALF = f"[{CUT}, {{devices: [4, 5, 6, 7], mig-enabled: false}}]"
 
 
 def nodes(instance_type: str, capacity: str, more: str = "", weight: int = 1) -> str:
-    """A pool of one type that chooses a configuration, and an overlay."""
+    """A pool with one instance type and a configuration, and an overlay."""
     return f"""
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -43,8 +43,8 @@ spec:
 """
 
 
-def told(config: str, *texts: str, layout: str = "", strategy: str = "") -> list[str]:
-    """Messages beside a chart whose device plugin has one configuration, and its MIG manager one layout."""
+def reported(config: str, *texts: str, layout: str = "", strategy: str = "") -> list[str]:
+    """Messages with a chart whose device plugin has one configuration and whose MIG manager has one layout."""
     layouts = {"config.yaml": f"mig-configs: {{half: {layout or '[]'}}}"}
     values: dict[str, Any] = {
         "mig": {"strategy": strategy},
@@ -52,16 +52,16 @@ def told(config: str, *texts: str, layout: str = "", strategy: str = "") -> list
         "migManager": {"config": {"create": True, "name": "b", "data": layouts}},
     }
     made = ObjectSet(tree(*texts).manifests, is_complete=True, values={"gpu-operator": values})
-    return [each.message for each in findings(made) if each.rule.id == "REF054"]
+    return [finding.message for finding in findings(made) if finding.rule.id == "REF054"]
 
 
 @pytest.mark.parametrize(
     ("config", "instance_type", "capacity", "is_right"),
     [
-        (WHOLE, "g6.12xlarge", '{nvidia.com/gpu: "4"}', True),
-        (WHOLE, "g6.12xlarge", "{nvidia.com/gpu: 3}", False),
-        (WHOLE, "g6.12xlarge", '{nvidia.com/gpu.shared: "16"}', False),
-        (WHOLE, "p5.48xlarge", '{nvidia.com/mig-1g.10gb: "56"}', False),
+        (UNSHARED, "g6.12xlarge", '{nvidia.com/gpu: "4"}', True),
+        (UNSHARED, "g6.12xlarge", "{nvidia.com/gpu: 3}", False),
+        (UNSHARED, "g6.12xlarge", '{nvidia.com/gpu.shared: "16"}', False),
+        (UNSHARED, "p5.48xlarge", '{nvidia.com/mig-1g.10gb: "56"}', False),
         (SHARED, "g6.12xlarge", '{nvidia.com/gpu: "0", nvidia.com/gpu.shared: "16"}', True),
         (SHARED, "g6.12xlarge", '{nvidia.com/gpu.shared: "4"}', False),
         (SHARED, "g6.12xlarge", '{nvidia.com/gpu: "4"}', False),
@@ -80,37 +80,37 @@ def told(config: str, *texts: str, layout: str = "", strategy: str = "") -> list
         ("'{['", "g6.12xlarge", '{nvidia.com/gpu: "9"}', True),
     ],
 )
-def test_promises_are_kept_by_the_configuration(config: str, instance_type: str, capacity: str, is_right: bool) -> None:
-    assert (told(config, nodes(instance_type, capacity)) == []) == is_right
+def test_overlays_match_the_configuration(config: str, instance_type: str, capacity: str, is_right: bool) -> None:
+    assert (reported(config, nodes(instance_type, capacity)) == []) == is_right
 
 
-def test_a_layout_says_how_many_slices_there_are() -> None:
+def test_a_layout_sets_the_number_of_slices() -> None:
     right = '{nvidia.com/mig-1g.10gb: "28", nvidia.com/gpu: "4"}'
-    assert told(SLICED, nodes("p5.48xlarge", right), layout=HALF) == []
-    assert told(SLICED, nodes("p5.48xlarge", '{nvidia.com/mig-1g.10gb: "56"}'), layout=HALF) == [
-        "56 nvidia.com/mig-1g.10gb on p5.48xlarge; the device plugin's configuration chosen makes 28 of its GPUs (8)"
-        " in NodePool a"
+    assert reported(SLICED, nodes("p5.48xlarge", right), layout=HALF) == []
+    assert reported(SLICED, nodes("p5.48xlarge", '{nvidia.com/mig-1g.10gb: "56"}'), layout=HALF) == [
+        "56 nvidia.com/mig-1g.10gb on p5.48xlarge in NodePool a; "
+        "the device plugin's configuration chosen creates 28 from 8 GPUs"
     ]
     filtered = HALF.replace("{devices", "{device-filter: ['0x233010DE'], devices", 1)
-    assert told(SLICED, nodes("p5.48xlarge", '{nvidia.com/mig-1g.10gb: "56"}'), layout=filtered) == []
+    assert reported(SLICED, nodes("p5.48xlarge", '{nvidia.com/mig-1g.10gb: "56"}'), layout=filtered) == []
 
 
-def test_the_strategy_of_the_operator_comes_before_that_of_the_file() -> None:
+def test_the_strategy_of_the_operator_overrides_the_configuration() -> None:
     slices = nodes("p5.48xlarge", '{nvidia.com/mig-1g.10gb: "56"}')
-    assert told(WHOLE, slices, strategy="mixed") == []
-    assert len(told(SLICED, slices, strategy="none")) == 1
+    assert reported(UNSHARED, slices, strategy="mixed") == []
+    assert len(reported(SLICED, slices, strategy="none")) == 1
 
 
-def test_overlays_that_may_not_hold_say_nothing() -> None:
+def test_overlays_that_may_not_apply_are_not_reported() -> None:
     wrong = '{nvidia.com/gpu: "9"}'
     zone = ", {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a]}"
-    assert told(WHOLE, nodes("g6.12xlarge", wrong, zone)) == []
+    assert reported(UNSHARED, nodes("g6.12xlarge", wrong, zone)) == []
     heavier = nodes("g6.12xlarge", '{nvidia.com/gpu: "4"}', weight=9).replace("NodeOverlay\nmetadata: {name: a}", "@")
     heavier = heavier[heavier.index("---") :].replace("@", "NodeOverlay\nmetadata: {name: b}")
-    assert told(WHOLE, nodes("g6.12xlarge", wrong) + heavier) == []
+    assert reported(UNSHARED, nodes("g6.12xlarge", wrong) + heavier) == []
 
 
-def test_without_a_configuration_the_strategy_of_the_operator_is_all() -> None:
+def test_without_a_configuration_the_strategy_of_the_operator_decides() -> None:
     operator = """
     apiVersion: nvidia.com/v1
     kind: ClusterPolicy
@@ -120,7 +120,7 @@ def test_without_a_configuration_the_strategy_of_the_operator_is_all() -> None:
 
     def found(strategy: str, capacity: str) -> int:
         made = tree(operator.replace("STRATEGY", strategy), nodes("p5.48xlarge", capacity))
-        return sum(each.rule.id == "REF054" for each in findings(made))
+        return sum(finding.rule.id == "REF054" for finding in findings(made))
 
     assert found("mixed", '{nvidia.com/mig-1g.10gb: "56"}') == found("none", '{nvidia.com/gpu: "8"}') == 0
     assert found("mixed", '{nvidia.com/mig-1g.10gb: "57"}') == found("none", '{nvidia.com/mig-1g.10gb: "8"}') == 1
@@ -130,7 +130,7 @@ def test_without_a_configuration_the_strategy_of_the_operator_is_all() -> None:
 
 def of(kind: str, name: str, objects: tuple[Manifest, ...]) -> Manifest:
     """An object of an example."""
-    return next(each for each in objects if each.kind == kind and each.name == name)
+    return next(manifest for manifest in objects if manifest.kind == kind and manifest.name == name)
 
 
 @pytest.mark.parametrize(
@@ -146,14 +146,16 @@ def of(kind: str, name: str, objects: tuple[Manifest, ...]) -> Manifest:
         ),
     ],
 )
-def test_an_example_in_which_one_of_them_is_another_is_told(
+def test_a_wrong_amount_or_configuration_in_an_example_is_reported(
     kind: str, name: str, path: tuple[str, ...], value: str
 ) -> None:
     spec = compiled_spec(ROOT, "specs/infer-euw1.yaml")
     old = of(kind, name, spec.objects)
     broken = replaced(spec.objects, old, with_value(old, path, value))
     found = [
-        each for each in findings(ObjectSet(broken, is_complete=True, values=spec.charts)) if each.rule.id == "REF054"
+        finding
+        for finding in findings(ObjectSet(broken, is_complete=True, values=spec.charts))
+        if finding.rule.id == "REF054"
     ]
     assert found
-    assert all(each.manifest.kind == "NodeOverlay" and each.manifest.name.startswith(name) for each in found)
+    assert all(finding.manifest.kind == "NodeOverlay" and finding.manifest.name.startswith(name) for finding in found)

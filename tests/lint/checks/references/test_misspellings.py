@@ -1,8 +1,8 @@
-"""Slips that people make in names that are not objects': keys of labels, hashes, layouts, limits of static pools."""
+"""Misspelt names that are no names of objects: keys of labels, and hashes; MIG layouts that fit no GPU."""
 
 from __future__ import annotations
 
-from tests.lint.checks.references.trees import ids, told
+from tests.lint.checks.references.trees import ids, reported
 
 POOL = """
     apiVersion: karpenter.sh/v1
@@ -19,7 +19,7 @@ TOPOLOGY = """
 
 
 def test_levels_of_a_topology_are_labels_of_nodes() -> None:
-    assert ("REF034", "Topology t", "write example.com/block") in told(POOL, TOPOLOGY % "example.com/blocks")
+    assert ("REF034", "Topology t", "write example.com/block") in reported(POOL, TOPOLOGY % "example.com/blocks")
     for key in ("example.com/block", "topology.k8s.aws/network-node-layer-1", "example.com/hall"):
         assert "REF034" not in ids(POOL, TOPOLOGY % key)
 
@@ -44,13 +44,13 @@ GENERATED = """
     """
 
 
-def test_a_selector_has_a_key_that_the_pods_nearly_have() -> None:
-    assert ("REF032", "Service n/s", "write app") in told(PODS % "x", SERVICE % "apps")
-    assert "REF032" not in ids(PODS % "x", SERVICE % "role"), "others may have such pods"
+def test_a_misspelt_key_of_a_selector_is_reported() -> None:
+    assert ("REF032", "Service n/s", "write app") in reported(PODS % "x", SERVICE % "apps")
+    assert "REF032" not in ids(PODS % "x", SERVICE % "role"), "other files may have such pods"
 
 
 def test_another_hash_of_kustomize_is_another_name() -> None:
-    assert ("REF090", "Pod n/p", "write settings-5t8g6k2mhb") in told(PODS % "settings-8mk2t6g5bh", GENERATED)
+    assert ("REF090", "Pod n/p", "write settings-5t8g6k2mhb") in reported(PODS % "settings-8mk2t6g5bh", GENERATED)
     assert "REF090" not in ids(PODS % "settings-of-another", GENERATED)
 
 
@@ -67,7 +67,7 @@ LAYOUTS = """
     """
 
 
-def test_layouts_have_room_on_some_gpu() -> None:
+def test_layouts_fit_on_some_gpu() -> None:
     for wrong in ("3g.40gb: 3", "1g.10gb: 8", "3g.20gb: 2, 1g.5gb: 1", "7g.80gb: 1, 1g.10gb: 1"):
         assert "REF035" in ids(LAYOUTS % wrong)
     for right in ("1g.10gb: 7", "3g.40gb: 2", "1g.5gb: 2, 2g.10gb: 1, 3g.20gb: 1", "1g.5gb+me: 1", "odd: 99"):

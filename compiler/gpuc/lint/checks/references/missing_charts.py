@@ -1,4 +1,4 @@
-"""Charts that objects and resources of a tree need, against those that its Applications install."""
+"""Helm charts that objects or resources need and that no Application installs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gpuc.objects.object_set import ObjectSet, dig, group, items
 NO_CHART = declare_rule(
     "DLV004",
     Severity.ERROR,
-    "Objects or resources need a chart that no Application installs, while others are installed.",
-    "Without its definitions the API server knows no such kind and the sync fails; without its controller nothing "
-    "acts on the objects; without its device plugin no node has the resource.",
+    "No Application installs a chart that objects or resources need, although Applications install other charts.",
+    "Without the chart's CRDs the sync fails. Without its controller nothing acts on the objects. Without its device "
+    "plugin no node has the resource.",
     "Argo CD v3.5, docs/user-guide/helm.md",
 )
 
@@ -37,7 +37,7 @@ KINDS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("jobset.x-k8s.io",), ("jobset",)),
     (("leaderworkerset.x-k8s.io",), ("lws",)),
 )
-"""API groups, and the charts of which one has to be there.
+"""API groups, and the charts that provide them; at least one of the charts has to be installed.
 
 Source: charts/kueue of kueue v0.19.2; charts/karpenter of karpenter-provider-aws v1.14.1; charts/gatekeeper of
 gatekeeper v3.23.0; deployments/gpu-operator of gpu-operator v26.7.0; charts of jobset v0.12 and lws v0.9
@@ -47,17 +47,17 @@ RESOURCES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("vpc.amazonaws.com/efa", ("aws-efa-k8s-device-plugin",), "efa-k8s-device-plugin"),
     ("aws.amazon.com/neuron", ("neuron-helm-chart",), "neuron-device-plugin"),
 )
-"""What a resource's name begins with, the charts of which one brings its device plugin, and that plugin's image.
+"""Prefix of a resource's name, the charts that install its device plugin, and the image of that plugin.
 
 Source: gpu-operator v26.7.0; NVIDIA/k8s-device-plugin deployments/helm; aws/eks-charts
 stable/aws-efa-k8s-device-plugin; aws-neuron/neuron-helm-charts
 """
-_MOST_TOLD = 4
+_MOST_KINDS = 4
 _KARPENTER, _DEFINITIONS = "karpenter", "karpenter-crd"
 
 
 def missing_charts(index: Index, found: Delivery) -> Iterator[ObjectFinding]:
-    """Charts that are needed and not installed; nothing where the tree installs none at all."""
+    """Charts that are needed and not installed; nothing where no Application installs any chart."""
     if not found.charts:
         return
     yield from _definitions(found)
@@ -65,57 +65,57 @@ def missing_charts(index: Index, found: Delivery) -> Iterator[ObjectFinding]:
     for manifest in index.tree.manifests:
         groups.setdefault(group(manifest), []).append(manifest)
     for names, charts in KINDS:
-        needy = [each for name in names for each in groups.get(name, ())]
-        if needy and not found.charts & set(charts):
-            message = f"{_apiece(needy)} need chart {' or '.join(charts)}, and no Application installs it"
-            yield ObjectFinding(NO_CHART, needy[0], ("apiVersion",), message)
-    for beginning, charts, image in RESOURCES:
+        users = [manifest for name in names for manifest in groups.get(name, ())]
+        if users and not found.charts & set(charts):
+            message = f"{_summary(users)} need chart {' or '.join(charts)}, and no Application installs it"
+            yield ObjectFinding(NO_CHART, users[0], ("apiVersion",), message)
+    for prefix, charts, image in RESOURCES:
         if not found.charts & set(charts) and not _runs(index, image):
-            yield from _resource(index, beginning, charts)
+            yield from _resource(index, prefix, charts)
 
 
-def _apiece(manifests: list[Manifest]) -> str:
-    """How many objects, and the first few of their kinds."""
-    kinds = list(dict.fromkeys(each.kind for each in manifests))
-    named = ", ".join(kinds[:_MOST_TOLD]) + ("..." if len(kinds) > _MOST_TOLD else "")
+def _summary(manifests: list[Manifest]) -> str:
+    """The number of objects, and the first few of their kinds."""
+    kinds = list(dict.fromkeys(manifest.kind for manifest in manifests))
+    named = ", ".join(kinds[:_MOST_KINDS]) + ("..." if len(kinds) > _MOST_KINDS else "")
     return f"{len(manifests)} objects ({named})"
 
 
 def _definitions(found: Delivery) -> Iterator[ObjectFinding]:
-    """Karpenter's chart without its CRDs needs the other chart, which has nothing else."""
+    """Karpenter's chart without its CRDs needs the chart karpenter-crd."""
     if _DEFINITIONS in found.charts:
         return
     for source in found.sources:
         if source.chart == _KARPENTER and dig(source.value, "helm", "skipCrds") is True:
-            message = f"the chart leaves its definitions out, and no Application installs chart {_DEFINITIONS}"
+            message = f"the chart leaves out its CRDs, and no Application installs chart {_DEFINITIONS}"
             yield ObjectFinding(NO_CHART, source.application, (*source.path, "helm", "skipCrds"), message)
 
 
 def _runs(index: Index, image: str) -> bool:
-    """Whether pods of the tree itself are the device plugin."""
-    containers = (container for each in index.pods for _, container in each.containers())
-    return any(isinstance(text := dig(each, "image"), str) and image in text for each in containers)
+    """Whether pods of the input run the device plugin."""
+    containers = (container for pods in index.pods for _, container in pods.containers())
+    return any(isinstance(text := dig(container, "image"), str) and image in text for container in containers)
 
 
-def _resource(index: Index, beginning: str, charts: tuple[str, ...]) -> Iterator[ObjectFinding]:
-    """The first place at which a queue gives out, or else pods ask for, a resource that nothing brings."""
-    first = next(_given_out(index.tree, beginning), None) or next(_asked(index, beginning), None)
+def _resource(index: Index, prefix: str, charts: tuple[str, ...]) -> Iterator[ObjectFinding]:
+    """The first queue that covers a resource that no chart provides, or else the first pods that request it."""
+    first = next(_covering(index.tree, prefix), None) or next(_requesting(index, prefix), None)
     if first is not None:
         manifest, path, name = first
-        message = f"no node has {name}: it needs chart {' or '.join(charts)}, and no Application installs it"
+        message = f"no node has {name}, because no Application installs chart {' or '.join(charts)}"
         yield ObjectFinding(NO_CHART, manifest, path, message)
 
 
-def _given_out(tree: ObjectSet, beginning: str) -> Iterator[tuple[Manifest, Path, str]]:
+def _covering(tree: ObjectSet, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:
     for queue in tree.of("kueue.x-k8s.io", "ClusterQueue"):
         for number, part in items(dig(queue.body, "spec", "resourceGroups")):
             for place, name in items(dig(part, "coveredResources")):
-                if isinstance(name, str) and name.startswith(beginning):
+                if isinstance(name, str) and name.startswith(prefix):
                     yield queue, ("spec", "resourceGroups", number, "coveredResources", place), name
 
 
-def _asked(index: Index, beginning: str) -> Iterator[tuple[Manifest, Path, str]]:
-    for each in index.pods:
-        for path, name in each.resources():
-            if isinstance(name, str) and name.startswith(beginning):
-                yield each.manifest, path, name
+def _requesting(index: Index, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:
+    for pods in index.pods:
+        for path, name in pods.resources():
+            if isinstance(name, str) and name.startswith(prefix):
+                yield pods.manifest, path, name

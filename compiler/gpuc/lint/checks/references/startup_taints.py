@@ -1,4 +1,4 @@
-"""Startup taints of node pools: what takes them away."""
+"""Startup taints of node pools, and the agents that remove them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.paths import pattern, places
 from gpuc.objects.pods import Pods
 
-STARTUP_TAINT_STAYS = declare_rule(
+UNREMOVED_TAINT = declare_rule(
     "REF025",
     Severity.ERROR,
-    "Nothing takes a startup taint of a node pool away.",
-    "Karpenter waits for the node without end: it never counts as initialised, takes no work, and costs what it costs.",
+    "Nothing removes a startup taint of a node pool.",
+    "Karpenter waits for the node forever. The node is never initialised and takes no work, but costs money.",
     "Karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle/initialization.go",
 )
 IDLE_REMOVER = declare_rule(
     "REF081",
     Severity.WARNING,
-    "A node pool is without the startup taint that a DaemonSet on its nodes takes away.",
-    "Pods start there before what the DaemonSet waits for is done, and its command ends with an error: kubectl finds "
-    "no such taint.",
+    "A node pool lacks the startup taint that a DaemonSet on its nodes removes.",
+    "Pods start before the DaemonSet has prepared the node, and the command of the DaemonSet fails: kubectl finds no "
+    "such taint.",
     "kubectl v0.35.4, pkg/cmd/taint/utils.go (deleteTaints)",
 )
 _MAPS = tuple(
-    pattern(each)
-    for each in (
+    pattern(path)
+    for path in (
         "volumes[].configMap.name",
         "volumes[].projected.sources[].configMap.name",
         "containers[].envFrom[].configMapRef.name",
@@ -45,41 +45,41 @@ _MAPS = tuple(
         "initContainers[].env[].valueFrom.configMapKeyRef.name",
     )
 )
-"""Where pods name the ConfigMaps that they read."""
-_TAKEN = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
+"""Fields in which pods name the ConfigMaps that they read."""
+_REMOVED = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
 STARTUP_TAINTS: Path = ("spec", "template", "spec", "startupTaints")
 
 
 class Remover:
-    """Pods that may take taints of nodes away: they tolerate them, and say so."""
+    """Pods that may remove taints from nodes: they tolerate the taint, or their containers mention it."""
 
     def __init__(self, pods: Pods, tree: ObjectSet) -> None:
         self._pods = pods
         self._tree = tree
-        self._by_key = [own for own in pods.tolerations if own.key]
+        self._by_key = [toleration for toleration in pods.tolerations if toleration.key]
 
     def removes(self, taint: Taint, pool: Pool) -> bool:
-        """Whether they may be what a taint of a pool's nodes waits for.
+        """Whether the pods may remove a taint from a pool's nodes.
 
-        A toleration of everything says nothing: agents of every kind have it. Then the key has to stand in the text
-        of their containers.
+        A toleration of all taints is no evidence, because agents of every kind have it. Then the text of the
+        containers has to mention the key.
         """
-        return self._may_run(pool) and (tolerated(taint, self._by_key) or self._speaks_of(taint))
+        return self._may_run(pool) and (tolerated(taint, self._by_key) or self._mentions(taint))
 
     def _may_run(self, pool: Pool) -> bool:
-        """Whether a DaemonSet can have pods on a pool's nodes; others act from anywhere."""
+        """Whether a DaemonSet can run on a pool's nodes; other workloads can act from any node."""
         if self._pods.manifest.kind != "DaemonSet":
             return True
         wanted = labels(dig(self._pods.spec, "nodeSelector")).items()
         known = ((pool.offer.get(normal(key)), value) for key, value in wanted)
         return all(domain is None or domain.holds(value) for domain, value in known)
 
-    def _speaks_of(self, taint: Taint) -> bool:
-        """Whether the key is in the text, with no other effect than the taint's."""
+    def _mentions(self, taint: Taint) -> bool:
+        """Whether the text mentions the key, with the taint's effect or without an effect."""
         if taint.key not in self._text:
             return False
-        whole = rf"(?<![\w./-]){re.escape(taint.key)}(?![\w/]|[.-]\w)(?:=[^\s:]*)?(?::(No\w+|PreferNo\w+))?"
-        return any(found[1] in (None, taint.effect) for found in re.finditer(whole, self._text))
+        mention = rf"(?<![\w./-]){re.escape(taint.key)}(?![\w/]|[.-]\w)(?:=[^\s:]*)?(?::(No\w+|PreferNo\w+))?"
+        return any(found[1] in (None, taint.effect) for found in re.finditer(mention, self._text))
 
     @cached_property
     def _text(self) -> str:
@@ -87,71 +87,70 @@ class Remover:
         named = {name for path in _MAPS for _, name in places(spec, path) if isinstance(name, str)}
         maps = (self._tree.find("", "ConfigMap", name, self._pods.manifest.namespace) for name in sorted(named))
         parts = [dig(spec, "initContainers"), dig(spec, "containers")]
-        parts += [dig(each.body, "data") for each in maps if each]
+        parts += [dig(config_map.body, "data") for config_map in maps if config_map]
         return "\n".join(text for part in parts for text in _texts(part))
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Startup taints that stay; of a whole cluster, those that are taken away and not there."""
+    """Startup taints that nothing removes; in complete input also removals of taints that no pool has."""
     if index.tree.is_complete and index.nodes.pools:
-        for each in index.pods:
-            yield from _idle(each, index)
+        for pods in index.pods:
+            yield from _idle(pods, index)
     if not any(pool.startup_taints for pool in index.nodes.pools):
         return
-    removers = [Remover(each, index.tree) for each in index.pods]
+    removers = [Remover(pods, index.tree) for pods in index.pods]
     for pool in index.nodes.pools:
-        yield from _staying(pool, index, removers)
+        yield from _unremoved(pool, index, removers)
 
 
-def _staying(pool: Pool, index: Index, removers: list[Remover]) -> Iterator[ObjectFinding]:
+def _unremoved(pool: Pool, index: Index, removers: list[Remover]) -> Iterator[ObjectFinding]:
     for taint in pool.startup_taints:
-        if agent_of(taint.key) or _is_ruled(taint, index.tree):
+        if agent_of(taint.key) or _has_readiness_rule(taint, index.tree):
             continue
-        near = misspelt(taint.key, AGENTS)
-        if not (near or index.tree.is_complete) or any(each.removes(taint, pool) for each in removers):
+        suggestion = misspelt(taint.key, AGENTS)
+        if not (suggestion or index.tree.is_complete) or any(remover.removes(taint, pool) for remover in removers):
             continue
-        reason = f', did you mean "{near}"' if near else ": no agent is known for it, and no pods there speak of it"
+        reason = f', did you mean "{suggestion}"' if suggestion else "; no known agent and no pods remove it"
         path: Path = (*STARTUP_TAINTS, taint.index, "key")
-        yield ObjectFinding(
-            STARTUP_TAINT_STAYS, pool.manifest, path, f"nothing takes {taint} away{reason}", write(near)
-        )
+        message = f"nothing removes the taint {taint}{reason}"
+        yield ObjectFinding(UNREMOVED_TAINT, pool.manifest, path, message, write(suggestion))
 
 
 def _idle(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
-    """Pools whose nodes a DaemonSet selects and frees of a taint that none of them starts with."""
+    """Node pools without the startup taint that a DaemonSet on their nodes removes."""
     wanted = labels(dig(pods.spec, "nodeSelector"))
     if pods.manifest.kind != "DaemonSet" or not any(key in index.nodes.values for key in wanted):
         return
     pools = index.nodes.matching(wanted)
-    for key in _taken(pods):
+    for key in _removed(pods):
         if not any(taint.key == key for pool in pools for taint in (*pool.startup_taints, *pool.taints)):
             for pool in pools:
-                message = f"{pods.manifest} takes the taint {key} off nodes of NodePool {pool.name}, which lacks it"
+                message = f"{pods.manifest} removes the taint {key} from nodes of NodePool {pool.name}, which lacks it"
                 yield ObjectFinding(IDLE_REMOVER, pool.manifest, STARTUP_TAINTS, message)
 
 
-def _taken(pods: Pods) -> Iterator[str]:
-    """Keys of taints that commands of kubectl take off nodes: kubectl taint node NAME KEY[=VALUE][:EFFECT]-."""
+def _removed(pods: Pods) -> Iterator[str]:
+    """Keys of taints in commands such as kubectl taint node NAME KEY[=VALUE][:EFFECT]-."""
     for _, container in pods.containers():
         words = [word for part in ("command", "args") for _, word in items(dig(container, part))]
         texts = [word for word in words if isinstance(word, str)]
         if "taint" in texts and {"node", "nodes", "no"} & set(texts):
-            yield from (found[1] for each in texts if (found := _TAKEN.fullmatch(each)))
+            yield from (found[1] for text in texts if (found := _REMOVED.fullmatch(text)))
 
 
-def _is_ruled(taint: Taint, tree: ObjectSet) -> bool:
-    """Whether a rule of the node readiness controller takes a taint away."""
+def _has_readiness_rule(taint: Taint, tree: ObjectSet) -> bool:
+    """Whether a NodeReadinessRule removes the taint."""
     rules = tree.of("readiness.node.x-k8s.io", "NodeReadinessRule")
     return any(dig(rule.body, "spec", "taint", "key") == taint.key for rule in rules)
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text of plain data."""
+    """Every string in plain data."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts(each)
+        for item in value.values():
+            yield from _texts(item)
     elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
+        for item in value:
+            yield from _texts(item)

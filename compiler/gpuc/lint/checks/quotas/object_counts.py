@@ -1,4 +1,4 @@
-"""How many objects of a kind a ResourceQuota allows, against those that the tree itself has in the namespace.
+"""ResourceQuotas that allow fewer objects of a kind than the input has in the namespace.
 
 Source: kubernetes v1.35 pkg/quota/v1/evaluator/core/registry.go, pkg/quota/v1/install (names of what is counted)
 """
@@ -17,15 +17,15 @@ from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 TOO_MANY = declare_rule(
     "QTA018",
     Severity.ERROR,
-    "A ResourceQuota allows fewer objects of a kind than stand in its namespace.",
-    "The API server refuses whichever comes last: exceeded quota.",
+    "A ResourceQuota allows fewer objects of a kind than its namespace has.",
+    "The API server refuses the last objects: exceeded quota.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
 )
 NO_JOBS = declare_rule(
     "QTA021",
     Severity.WARNING,
-    "A namespace has a queue and may have no Jobs.",
-    "The API server refuses every Job that is sent to the queue.",
+    "A namespace with a LocalQueue allows no Jobs.",
+    "The API server refuses every Job for the queue.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
 )
 _JOBS = "jobs.batch"
@@ -33,13 +33,15 @@ _OLD_NAMES = frozenset(("configmaps", "persistentvolumeclaims", "replicationcont
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
-def counts(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Bounds on numbers of objects that the tree's own objects break; work for queues counts once, as one may wait."""
+def object_counts(tree: ObjectSet) -> Iterator[ObjectFinding]:
+    """Object counts of quotas that the input exceeds. Work for queues counts as one object, since work can wait."""
     quotas = tree.of("", "ResourceQuota")
     if not quotas:
         return
-    queues = {each.namespace: each.name for each in tree.of("kueue.x-k8s.io", "LocalQueue")} if tree.is_complete else {}
-    there: Counter[tuple[str, str]] = Counter()
+    queues = (
+        {queue.namespace: queue.name for queue in tree.of("kueue.x-k8s.io", "LocalQueue")} if tree.is_complete else {}
+    )
+    counts: Counter[tuple[str, str]] = Counter()
     waiting: set[tuple[str, str]] = set()
     for manifest in tree.manifests:
         if manifest.namespace:
@@ -47,22 +49,23 @@ def counts(tree: ObjectSet) -> Iterator[ObjectFinding]:
             if _QUEUE in manifest.labels:
                 waiting.add(key)
             else:
-                there[key] += 1
+                counts[key] += 1
     for quota in quotas:
         for name, row in pairs(dig(quota.body, "spec", "hard")):
             resource_name = _counted(name)
             key, most = (quota.namespace, resource_name), quantity(row)
-            seen = there[key] + (key in waiting)
-            if resource_name and most is not None and most < seen:
-                text = f"at most {row} {resource_name} may be in namespace {quota.namespace}, and {seen} stand there"
+            actual = counts[key] + (key in waiting)
+            if resource_name and most is not None and most < actual:
+                text = f"the quota allows {row} {resource_name}, and namespace {quota.namespace} has {actual}"
                 yield ObjectFinding(TOO_MANY, quota, ("spec", "hard", name), text)
             elif resource_name == _JOBS and most is not None and most < 1 and quota.namespace in queues:
-                text = f"no Job may be in {quota.namespace}, and LocalQueue {queues[quota.namespace]} waits for them"
+                local = queues[quota.namespace]
+                text = f"the quota allows no Jobs, and namespace {quota.namespace} has LocalQueue {local}"
                 yield ObjectFinding(NO_JOBS, quota, ("spec", "hard", name), text)
 
 
 def _resource(manifest: Manifest) -> str:
-    """The name under which an object is counted: "jobs.batch", "networkpolicies.networking.k8s.io".
+    """The name of an object's resource in quotas, such as "jobs.batch" or "networkpolicies.networking.k8s.io".
 
     Source: k8s.io/apimachinery v0.35 pkg/api/meta/restmapper.go (UnsafeGuessKindToResource)
     """
@@ -72,7 +75,7 @@ def _resource(manifest: Manifest) -> str:
 
 
 def _counted(name: object) -> str:
-    """The resource whose objects an entry counts: "jobs.batch" of "count/jobs.batch"; empty for any other entry."""
+    """The resource that a quota entry counts: "jobs.batch" for "count/jobs.batch"; empty for other entries."""
     if not isinstance(name, str):
         return ""
     return name if name in _OLD_NAMES else name.removeprefix("count/") if name.startswith("count/") else ""

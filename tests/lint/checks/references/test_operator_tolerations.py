@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import EXAMPLES
-from tests.lint.checks.references.trees import example_objects, ids, judged, replaced, with_value
+from tests.lint.checks.references.trees import example_objects, findings_of, ids, replaced, with_value
 
 TREE = """
 apiVersion: nvidia.com/v1
@@ -52,5 +52,5 @@ def test_the_tolerations_that_gpuc_writes_are_needed(name: str) -> None:
     tolerations = policy.body["spec"]["daemonsets"]["tolerations"]
     fewer = [toleration for toleration in tolerations if toleration["key"] != "nvidia.com/gpu"]
     broken = with_value(policy, ("spec", "daemonsets", "tolerations"), fewer)
-    found = judged(replaced(objects, policy, broken), whole=True, charts_of=name)
+    found = findings_of(replaced(objects, policy, broken), is_complete=True, charts_of=name)
     assert {finding.rule.id for finding in found} == {"REF015"}

@@ -1,4 +1,4 @@
-"""Startup taints: what counts as their remover."""
+"""Startup taints, and the pods that count as their removers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OWN = "[{key: example.com/layout, operator: Exists}]"
 
 
 def agent(tolerations: str, args: str = "[]", pool: str = "sliced", kind: str = "DaemonSet", more: str = "{}") -> str:
-    """Pods with arguments, tolerations, and more of a container."""
+    """Pods with arguments, tolerations and further fields of a container."""
     return f"""
 apiVersion: apps/v1
 kind: {kind}
@@ -56,19 +56,19 @@ spec:
         (agent(ALL, more="{envFrom: [{configMapRef: {name: other}}]}"), False),
     ],
 )
-def test_pods_take_a_taint_away_that_they_tolerate_by_key_or_speak_of(text: str, is_removed: bool) -> None:
+def test_pods_remove_a_taint_that_they_tolerate_by_key_or_mention(text: str, is_removed: bool) -> None:
     settings = """
     apiVersion: v1
     kind: ConfigMap
     metadata: {name: settings, namespace: default}
     data: {TAINT: example.com/layout}
     """
-    assert ("REF025" not in ids(POOL, settings, text, whole=True)) == is_removed
-    assert "REF025" not in ids(POOL, text), "of a part of a cluster, its agents may live elsewhere"
+    assert ("REF025" not in ids(POOL, settings, text, is_complete=True)) == is_removed
+    assert "REF025" not in ids(POOL, text), "in partial input the agent may be in other files"
 
 
 @pytest.mark.parametrize(
-    ("args", "is_told"),
+    ("args", "is_reported"),
     [
         ("[taint, node, $(NODE), 'example.com/cut:NoSchedule-']", True),
         ("[taint, nodes, $(NODE), 'example.com/cut=a:NoSchedule-']", True),
@@ -77,8 +77,8 @@ def test_pods_take_a_taint_away_that_they_tolerate_by_key_or_speak_of(text: str,
         ("[label, node, $(NODE), 'example.com/cut-']", False),
     ],
 )
-def test_a_daemonset_frees_nodes_of_a_taint_that_they_start_with(args: str, is_told: bool) -> None:
+def test_a_daemonset_removes_only_startup_taints_of_its_nodes(args: str, is_reported: bool) -> None:
     gate = agent(OWN, args)
-    assert ("REF081" in ids(POOL, gate, whole=True)) == is_told
-    assert "REF081" not in ids(POOL, gate), "of a part of a cluster, something else may put the taint on"
-    assert "REF081" not in ids(POOL, gate.replace("DaemonSet", "Deployment"), whole=True)
+    assert ("REF081" in ids(POOL, gate, is_complete=True)) == is_reported
+    assert "REF081" not in ids(POOL, gate), "in partial input another program may add the taint"
+    assert "REF081" not in ids(POOL, gate.replace("DaemonSet", "Deployment"), is_complete=True)

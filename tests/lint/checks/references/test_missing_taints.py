@@ -1,10 +1,10 @@
-"""Node pools that lack a taint which flavors or pods for their nodes tolerate by name."""
+"""Node pools without a taint that flavors or pods for their nodes tolerate."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.lint.checks.references.trees import told
+from tests.lint.checks.references.trees import reported
 
 FLAVOR = """
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -28,7 +28,7 @@ TAINT = "{key: nvidia.com/gpu, value: present, effect: NoSchedule}"
 
 
 def pool(taints: str = "[]", requirement: str = "", group: str = "karpenter.k8s.aws", startup: str = "[]") -> str:
-    """A pool of nodes with GPUs, and the class of its nodes."""
+    """A pool of nodes with GPUs and a node class."""
     types = requirement or "key: node.kubernetes.io/instance-type, operator: In, values: [p5.48xlarge, g6e.xlarge]"
     return f"""
 apiVersion: karpenter.sh/v1
@@ -55,29 +55,31 @@ spec: {{userData: {script!r}}}
 """
 
 
-def found(*texts: str, whole: bool = False) -> list[str]:
-    """Objects of which it is told that their nodes are open."""
-    return [name for code, name, _ in told(*texts, whole=whole) if code == "REF028"]
+def found(*texts: str, is_complete: bool = False) -> list[str]:
+    """Node pools that are reported to lack a taint."""
+    return [name for code, name, _ in reported(*texts, is_complete=is_complete) if code == "REF028"]
 
 
-@pytest.mark.parametrize("who", [BY_KEY, PODS], ids=["flavor", "pods"])
-@pytest.mark.parametrize("whole", [True, False])
-def test_nodes_with_gpus_and_no_taint_are_open(who: str, whole: bool) -> None:
-    assert found(pool(), who, whole=whole) == ["NodePool trainers"]
+@pytest.mark.parametrize("user", [BY_KEY, PODS], ids=["flavor", "pods"])
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_nodes_with_gpus_and_without_taints_are_reported(user: str, is_complete: bool) -> None:
+    assert found(pool(), user, is_complete=is_complete) == ["NodePool trainers"]
     prefers = pool(TAINT.replace("NoSchedule", "PreferNoSchedule").join("[]"))
-    assert found(prefers, who.replace("operator: Exists", "operator: Exists, effect: NoSchedule"), whole=whole) == [
-        "NodePool trainers"
-    ]
-    assert found(pool(f"[{TAINT}]"), who, whole=whole) == []
-    assert found(pool(startup=f"[{TAINT}]"), who, whole=whole) == []
-    assert found(pool("[{key: example.com/other, effect: NoSchedule}]"), who, whole=whole) == [], "it is kept off"
+    assert found(
+        prefers, user.replace("operator: Exists", "operator: Exists, effect: NoSchedule"), is_complete=is_complete
+    ) == ["NodePool trainers"]
+    assert found(pool(f"[{TAINT}]"), user, is_complete=is_complete) == []
+    assert found(pool(startup=f"[{TAINT}]"), user, is_complete=is_complete) == []
+    assert found(pool("[{key: example.com/other, effect: NoSchedule}]"), user, is_complete=is_complete) == [], (
+        "the taint keeps the pods off"
+    )
 
 
-def test_of_a_whole_cluster_each_taint_that_a_flavor_tolerates_is_wanted() -> None:
-    assert found(pool(f"[{TAINT}]"), BOTH, whole=True) == ["NodePool trainers"]
+def test_in_complete_input_every_taint_that_a_flavor_tolerates_is_expected() -> None:
+    assert found(pool(f"[{TAINT}]"), BOTH, is_complete=True) == ["NodePool trainers"]
     assert found(pool(f"[{TAINT}]"), BOTH) == [], "another taint keeps pods off"
     both = f"[{TAINT}, {{key: example.com/mode, value: mig, effect: NoSchedule}}]"
-    assert found(pool(both), BOTH, whole=True) == []
+    assert found(pool(both), BOTH, is_complete=True) == []
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ def test_of_a_whole_cluster_each_taint_that_a_flavor_tolerates_is_wanted() -> No
     ],
     ids=["another cloud", "another type", "no GPU", "kubelet"],
 )
-def test_files_say_nothing_of_nodes_that_may_be_meant_for_all(made: str) -> None:
+def test_in_partial_input_nodes_that_may_be_for_all_pods_are_not_reported(made: str) -> None:
     assert found(made, BY_KEY) == found(made, PODS) == []
 
 
@@ -98,17 +100,17 @@ def test_files_say_nothing_of_nodes_that_may_be_meant_for_all(made: str) -> None
     "tolerations",
     ["[]", "[{operator: Exists}]", "[{key: node.kubernetes.io/not-ready, operator: Exists}]", "[{key: [7]}, 7]"],
 )
-def test_a_toleration_of_everything_or_of_what_programs_set_names_no_taint(tolerations: str) -> None:
-    assert found(pool(), FLAVOR.replace("TOLERATIONS", tolerations), whole=True) == []
+def test_tolerations_of_all_taints_or_of_system_taints_are_ignored(tolerations: str) -> None:
+    assert found(pool(), FLAVOR.replace("TOLERATIONS", tolerations), is_complete=True) == []
 
 
 @pytest.mark.parametrize(
-    ("requirement", "is_told"),
+    ("requirement", "is_reported"),
     [
         ("key: karpenter.k8s.aws/instance-family, operator: In, values: [g6, p4de]", True),
         ("key: karpenter.k8s.aws/instance-family, operator: In, values: [g6, r7i]", False),
         ("key: karpenter.k8s.aws/instance-gpu-count, operator: Gt, values: ['0']", True),
     ],
 )
-def test_gpus_are_known_by_family_or_count(requirement: str, is_told: bool) -> None:
-    assert bool(found(pool(requirement=requirement), BY_KEY)) == is_told
+def test_gpus_are_known_by_family_or_count(requirement: str, is_reported: bool) -> None:
+    assert bool(found(pool(requirement=requirement), BY_KEY)) == is_reported

@@ -1,4 +1,4 @@
-"""Static node pools that may start no node although a queue has quota of their flavor."""
+"""Static node pools that start no node, although a queue has quota for their flavor."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gpuc.trace.closed_flavors import NODEPOOL, promised_flavors
 
 
 def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Static node pools that may start no node, though queues have quota of their flavor."""
+    """Static node pools with a limit of 0 nodes whose flavor has quota."""
     closed = [
         (pool, {**dict(pairs(dig(pool.body, "spec", "template", "metadata", "labels"))), NODEPOOL: pool.name})
         for pool in tree.of("karpenter.sh", "NodePool")
         if quantity(dig(pool.body, "spec", "limits", "nodes")) == 0 and dig(pool.body, "spec", "replicas")
     ]
-    promised = promised_flavors(tree) if closed else set()
+    with_quota = promised_flavors(tree) if closed else set()
     for pool, labels in closed:
         for flavor in tree.of("kueue.x-k8s.io", "ResourceFlavor"):
             wanted = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
-            if wanted and flavor.name in promised and wanted.items() <= labels.items():
-                message = f"at most 0, and queues have quota of flavor {flavor.name}"
+            if wanted and flavor.name in with_quota and wanted.items() <= labels.items():
+                message = f"the limit is 0 nodes, and queues have quota for flavor {flavor.name}"
                 yield ObjectFinding(TOO_FEW_NODES, pool, ("spec", "limits", "nodes"), message)

@@ -1,4 +1,4 @@
-"""Pods of the GPU operator, whose tolerations the ClusterPolicy gives, against the taints of node pools with GPUs."""
+"""Tolerations of the GPU operator's pods in the ClusterPolicy, and the taints of node pools with GPUs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ KEPT_OFF = declare_rule(
     "REF015",
     Severity.ERROR,
     "The pods of the GPU operator do not tolerate a taint of a node pool with GPUs.",
-    "The device plugin never runs there: its nodes offer no GPU, and work that waits for one stays Pending.",
+    "The device plugin never runs on these nodes. They advertise no GPU, and pods that request a GPU stay Pending.",
     "NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (applyCommonDaemonsetConfig)",
 )
 _TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
 _WITHOUT: Final = "nvidia.com/gpu.deploy.operands"
-"""Label of nodes that the operator leaves alone when its value is false."""
+"""The operator runs no pods on nodes where the value of this label is false."""
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Taints that the only ClusterPolicy of a tree does not tolerate, the first one of each pool."""
+    """Taints that the only ClusterPolicy does not tolerate; the first taint of each pool."""
     policies = index.tree.of("nvidia.com", "ClusterPolicy")
     raw = dig(policies[0].body, *_TOLERATIONS) if len(policies) == 1 else None
     if not isinstance(raw, list):
@@ -36,12 +36,12 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     for pool in index.nodes.pools:
         taint = untolerated(pool.taints, taken)
         if taint and _serves_gpus(pool):
-            message = f"nodes of NodePool {pool.name} have the taint {taint}, which nothing here tolerates"
+            message = f"nodes of NodePool {pool.name} have the taint {taint}, which these tolerations do not match"
             yield ObjectFinding(KEPT_OFF, policies[0], _TOLERATIONS, message)
 
 
 def _serves_gpus(pool: Pool) -> bool:
-    """Whether the pool's nodes have GPUs that the operator serves."""
+    """Whether the operator serves GPUs on the pool's nodes."""
     from gpuc.catalog import load
 
     instances = [load().instances.get(name) for name in types_of(pool)]

@@ -1,4 +1,4 @@
-"""Queues and cohorts that can share quota, and what each has of a flavor."""
+"""ClusterQueues and Cohorts that can share quota."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from gpuc.trace.quota import Node, quota_nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Family:
-    """All that can share: a root cohort with everything beneath it, or one queue without a cohort."""
+class CohortTree:
+    """A root cohort with all descendants, or a ClusterQueue without a cohort: its members can share quota."""
 
     root: Node
     members: list[Node] = field(default_factory=list)
-    """From the root down."""
+    """Members, the root first."""
 
     @property
     def queues(self) -> list[Node]:
-        """Its ClusterQueues."""
+        """The ClusterQueues among the members."""
         return [member for member in self.members if member.is_queue]
 
     def __str__(self) -> str:
         return f"{'queue' if self.root.is_queue else 'cohort'} {self.root.name}"
 
 
-def families(tree: ObjectSet) -> list[Family]:
-    """Every root with its members; cohorts in a circle, which Kueue does not serve, belong to none."""
-    found: dict[quota.Node, Family] = {}
+def cohort_trees(tree: ObjectSet) -> list[CohortTree]:
+    """Every cohort tree; cohorts in a cycle, which Kueue does not serve, are left out."""
+    found: dict[quota.Node, CohortTree] = {}
     for node in quota_nodes(tree.of(GROUP, "ClusterQueue"), tree.of(GROUP, "Cohort")):
         if not node.is_circular:
             *_, root = node.to_root
-            found.setdefault(root, Family(node)).members.append(node)
+            found.setdefault(root, CohortTree(node)).members.append(node)
     return list(found.values())
 
 
 def by_flavor(node: Node) -> dict[str, dict[str, Quota]]:
-    """The quotas of a queue or cohort by flavor and resource."""
+    """Quotas of a ClusterQueue or Cohort by flavor and resource."""
     found: dict[str, dict[str, Quota]] = {}
-    for (flavor, resource), figures in node.quotas.items():
-        found.setdefault(flavor, {})[resource] = figures
+    for (flavor, resource), quotas in node.quotas.items():
+        found.setdefault(flavor, {})[resource] = quotas
     return found

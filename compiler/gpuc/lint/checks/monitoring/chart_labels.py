@@ -1,6 +1,6 @@
-"""Labels of the services and pods that charts make, as far as monitors select by them.
+"""Labels of the services and pods that charts create, for the selectors of monitors.
 
-Only what every release of a chart gives stands here, not what its values may add: where those do, the chart is unknown.
+Only labels that every release of a chart has are listed. If its values change labels, the chart counts as unknown.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from gpuc.objects.object_set import ObjectSet, dig, items
 
 Labels = Mapping[str, frozenset[str]]
-"""The values that each label has among the objects of one kind; none named for one that may have any."""
+"""The values of each label among the objects of one kind; an empty set where any value is possible."""
 
 ANY: Final[frozenset[str]] = frozenset()
 _HELM: Labels = {
@@ -23,18 +23,18 @@ _HELM: Labels = {
 }
 
 
-class Made(NamedTuple):
-    """What a chart makes."""
+class ChartLabels(NamedTuple):
+    """The labels of the objects that a chart creates."""
 
     services: Labels
     pods: Labels
-    shifting: tuple[str, ...] = ()
-    """Keys of its values, at any place, that change labels or add objects."""
-    is_all: bool = True
-    """Whether it makes no services and no pods with other labels."""
+    relabelling: tuple[str, ...] = ()
+    """Keys of its values, at any depth, that change labels or add objects."""
+    has_all: bool = True
+    """Whether the chart creates no services and pods with other labels."""
 
     def of(self, kind: str) -> Labels:
-        """Labels of what a kind of monitor selects."""
+        """Labels of the objects that a kind of monitor selects."""
         return self.services if kind == "ServiceMonitor" else self.pods
 
 
@@ -51,8 +51,8 @@ _GATEKEEPER: Labels = {
     "release": ANY,
 }
 _DCGM = frozenset(("nvidia-dcgm-exporter",))
-CHARTS: Mapping[str, Made] = {
-    "kueue": Made(
+CHARTS: Mapping[str, ChartLabels] = {
+    "kueue": ChartLabels(
         services={
             **_HELM,
             **_name("kueue"),
@@ -60,9 +60,9 @@ CHARTS: Mapping[str, Made] = {
             "app.kubernetes.io/component": frozenset(("metrics-service", "webhook-service", "visibility-service")),
         },
         pods={**_name("kueue"), **_MANAGER, "app.kubernetes.io/instance": ANY},
-        shifting=("nameOverride", "enableKueueViz"),
+        relabelling=("nameOverride", "enableKueueViz"),
     ),
-    "gatekeeper": Made(
+    "gatekeeper": ChartLabels(
         services=_GATEKEEPER,
         pods={
             **_HELM,
@@ -71,66 +71,67 @@ CHARTS: Mapping[str, Made] = {
             "control-plane": frozenset(("audit-controller", "controller-manager")),
             "gatekeeper.sh/operation": frozenset(("audit", "webhook")),
         },
-        shifting=("nameOverride", "commonLabels", "podLabels"),
+        relabelling=("nameOverride", "commonLabels", "podLabels"),
     ),
-    "karpenter": Made(
+    "karpenter": ChartLabels(
         services={**_HELM, **_name("karpenter")},
         pods={**_name("karpenter"), "app.kubernetes.io/instance": ANY},
-        shifting=("nameOverride", "additionalLabels", "podLabels"),
+        relabelling=("nameOverride", "additionalLabels", "podLabels"),
     ),
-    "karpenter-crd": Made(services={}, pods={}),
-    "gpu-operator": Made(
-        services={"app": _DCGM, "app.kubernetes.io/component": _DCGM}, pods={"app": _DCGM}, is_all=False
+    "karpenter-crd": ChartLabels(services={}, pods={}),
+    "gpu-operator": ChartLabels(
+        services={"app": _DCGM, "app.kubernetes.io/component": _DCGM}, pods={"app": _DCGM}, has_all=False
     ),
 }
-"""By the name of the chart.
+"""Labels by the name of the chart.
 
 Source: templates of kueue v0.19.2 charts/kueue, gatekeeper v3.23.0 charts/gatekeeper and karpenter-provider-aws v1.14.1
 charts/karpenter; NVIDIA/gpu-operator assets/state-dcgm-exporter
 """
 
 
-class Delivered:
-    """The charts that the Applications of a tree bring to each namespace."""
+class DeliveredCharts:
+    """The charts that Applications install, by namespace."""
 
     def __init__(self, tree: ObjectSet) -> None:
         self._charts: dict[str, list[str]] = {}
-        self._shifted: set[str] = {name for name, made in CHARTS.items() if _says(tree.values.get(name), made.shifting)}
-        for each in tree.of("argoproj.io", "Application"):
-            namespace = dig(each.body, "spec", "destination", "namespace")
-            sources = [dig(each.body, "spec", "source"), *(one for _, one in items(dig(each.body, "spec", "sources")))]
+        self._relabelled = {name for name, row in CHARTS.items() if _sets(tree.values.get(name), row.relabelling)}
+        for application in tree.of("argoproj.io", "Application"):
+            spec = dig(application.body, "spec")
+            namespace = dig(spec, "destination", "namespace")
+            sources = [dig(spec, "source"), *(source for _, source in items(dig(spec, "sources")))]
             for source in sources if isinstance(namespace, str) else ():
                 if isinstance(chart := dig(source, "chart"), str):
                     self._add(str(namespace), chart.rpartition("/")[2], dig(source, "helm"))
 
     def _add(self, namespace: str, chart: str, helm: Any) -> None:
         self._charts.setdefault(namespace, []).append(chart)
-        made = CHARTS.get(chart)
-        if made is not None and _says(helm, (*made.shifting, "values", "parameters")):
-            self._shifted.add(chart)  # values as a text, or by path, are not read here
+        row = CHARTS.get(chart)
+        if row is not None and _sets(helm, (*row.relabelling, "values", "parameters")):
+            self._relabelled.add(chart)  # values in a text or in parameters are not parsed
 
     def to(self, namespace: str) -> list[str]:
-        """The names of the charts of a namespace, unknown ones among them."""
+        """The names of all charts in a namespace, known or unknown."""
         return self._charts.get(namespace, [])
 
     @cached_property
     def namespaces(self) -> list[str]:
-        """Every namespace with a chart that is known."""
+        """Every namespace with a known chart."""
         return [name for name, charts in self._charts.items() if not CHARTS.keys().isdisjoint(charts)]
 
     def labels(self, namespace: str, kind: str) -> list[Labels]:
-        """Labels of what a kind of monitor can select there, chart by chart that is known."""
+        """Labels that a kind of monitor can select in a namespace, for each known chart."""
         return [CHARTS[chart].of(kind) for chart in self.to(namespace) if chart in CHARTS]
 
     def are_known(self, namespace: str) -> bool:
-        """Whether nothing with other labels comes from the charts of a namespace."""
+        """Whether the labels of all charts in a namespace are known."""
         return all(
-            chart in CHARTS and CHARTS[chart].is_all and chart not in self._shifted for chart in self.to(namespace)
+            chart in CHARTS and CHARTS[chart].has_all and chart not in self._relabelled for chart in self.to(namespace)
         )
 
 
-def _says(value: Any, keys: tuple[str, ...]) -> bool:
-    """Whether a value says something under one of the keys, at any depth."""
+def _sets(value: Any, keys: tuple[str, ...]) -> bool:
+    """Whether one of the keys has a value, at any depth."""
     if isinstance(value, dict):
-        return any(bool(each) if key in keys else _says(each, keys) for key, each in value.items())
-    return isinstance(value, list) and any(_says(each, keys) for each in value)
+        return any(bool(item) if key in keys else _sets(item, keys) for key, item in value.items())
+    return isinstance(value, list) and any(_sets(item, keys) for item in value)

@@ -1,4 +1,4 @@
-"""A pool that may start no node is closed on purpose: judges are silent about what follows, and about nothing else."""
+"""A pool with a limit of 0 nodes is closed on purpose: its consequences are not reported, but other mistakes are."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from gpuc.emit import emit
-from gpuc.lint.checks import object_consistency as inside
-from gpuc.lint.checks import quotas
-from gpuc.lint.checks.quotas import closed
+from gpuc.lint.checks import object_consistency, quotas
+from gpuc.lint.checks.quotas import closed_pools
 from gpuc.lint.checks.scheduling import unreachable_queues as scheduling
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import resolve
@@ -25,20 +24,20 @@ from tests.conftest import ROOT, example
 
 @cache
 def leaving(cluster: str, pool: str) -> tuple[Manifest, ...]:
-    """The objects of an example cluster of which a pool leaves."""
+    """The objects of an example cluster with one leaving pool."""
     tree = deepcopy(read(ROOT, f"specs/{cluster}.yaml").tree)
     tree["spec"]["pools"][pool]["leaving"] = True
     changed = resolve(ClusterSpec.model_validate(tree), f"specs/{cluster}.yaml", example(cluster).catalog)
     return tuple(artifact for artifact in emit(changed) if isinstance(artifact, Manifest))
 
 
-def judged(manifests: list[Manifest] | tuple[Manifest, ...], *, is_complete: bool = True) -> list[ObjectFinding]:
+def findings_of(manifests: list[Manifest] | tuple[Manifest, ...], *, is_complete: bool = True) -> list[ObjectFinding]:
     tree = ObjectSet(manifests, is_complete=is_complete)
-    return [finding for judge in (inside, quotas, scheduling) for finding in judge.findings(tree)]
+    return [finding for check in (object_consistency, quotas, scheduling) for finding in check.findings(tree)]
 
 
 def with_limits(kind: str, name: str, limits: dict[str, Any], manifests: tuple[Manifest, ...]) -> list[Manifest]:
-    """The objects, the limits of one of them replaced."""
+    """The objects, with other limits for one object."""
     found = deepcopy(list(manifests))
     for manifest in found:
         if (manifest.kind, manifest.name) == (kind, name):
@@ -50,23 +49,23 @@ def with_limits(kind: str, name: str, limits: dict[str, Any], manifests: tuple[M
 @pytest.mark.parametrize(
     ("cluster", "pool"), [("prod-use1", "dev-l4"), ("prod-use1", "general"), ("train-usw2", "core-h200")]
 )
-def test_a_pool_that_leaves_is_no_fault(cluster: str, pool: str, is_complete: bool) -> None:
+def test_no_finding_for_a_leaving_pool(cluster: str, pool: str, is_complete: bool) -> None:
     manifests = leaving(cluster, pool)
     assert closed_flavors(ObjectSet(manifests, is_complete=is_complete)) == {pool}
-    assert judged(manifests, is_complete=is_complete) == []
+    assert findings_of(manifests, is_complete=is_complete) == []
 
 
-def test_without_the_limit_the_same_quotas_are_faults() -> None:
+def test_the_same_quotas_are_reported_for_an_open_pool() -> None:
     opened = with_limits("NodePool", "general", {"nodes": "10"}, leaving("prod-use1", "general"))
     assert not closed_flavors(ObjectSet(opened, is_complete=True))
-    assert {finding.rule.id for finding in judged(opened)} == {"SCD001", "QTA011", "QTA014"}
+    assert {finding.rule.id for finding in findings_of(opened)} == {"SCD001", "QTA011", "QTA014"}
 
 
 @pytest.mark.parametrize(("cluster", "pool"), [("prod-use1", "train-h100"), ("train-usw2", "core-h200")])
-def test_a_closed_pool_with_quota_promises_what_no_node_backs(cluster: str, pool: str) -> None:
+def test_quota_for_a_closed_pool_is_reported(cluster: str, pool: str) -> None:
     manifests = tuple(artifact for artifact in emit(example(cluster)) if isinstance(artifact, Manifest))
     closed = with_limits("NodePool", pool, {"nodes": "0"}, manifests)
-    assert "KRP004" in {finding.rule.id for finding in judged(closed)}
+    assert "KRP004" in {finding.rule.id for finding in findings_of(closed)}
 
 
 def test_a_second_pool_keeps_a_flavor_open() -> None:
@@ -76,19 +75,19 @@ def test_a_second_pool_keeps_a_flavor_open() -> None:
     assert closed_flavors(ObjectSet(manifests, is_complete=True)) == frozenset()
 
 
-def test_fewer_nodes_than_replicas_are_a_fault_and_none_are_not() -> None:
+def test_a_limit_below_the_replicas_is_reported() -> None:
     manifests = leaving("train-usw2", "core-h200")
-    few = judged(with_limits("NodePool", "core-h200", {"nodes": "3"}, manifests))
+    few = findings_of(with_limits("NodePool", "core-h200", {"nodes": "3"}, manifests))
     assert "OBJ007" in {finding.rule.id for finding in few}
 
 
-def test_a_static_pool_without_nodes_whose_flavor_has_quota_is_a_fault() -> None:
-    broken = with_limits("NodePool", "core-h200", {"nodes": "0"}, tuple(whole("train-usw2")))
-    assert [finding.path for finding in closed.findings(ObjectSet(broken, is_complete=True))] == [
+def test_a_static_pool_without_nodes_whose_flavor_has_quota_is_reported() -> None:
+    broken = with_limits("NodePool", "core-h200", {"nodes": "0"}, tuple(objects_of("train-usw2")))
+    assert [finding.path for finding in closed_pools.findings(ObjectSet(broken, is_complete=True))] == [
         ("spec", "limits", "nodes")
     ]
-    assert list(closed.findings(ObjectSet(leaving("train-usw2", "core-h200"), is_complete=True))) == []
+    assert list(closed_pools.findings(ObjectSet(leaving("train-usw2", "core-h200"), is_complete=True))) == []
 
 
-def whole(cluster: str) -> list[Manifest]:
+def objects_of(cluster: str) -> list[Manifest]:
     return [artifact for artifact in emit(example(cluster)) if isinstance(artifact, Manifest)]

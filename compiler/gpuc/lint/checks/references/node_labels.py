@@ -1,0 +1,136 @@
+"""Node labels that flavors and pods select, and that no node pool gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.spelling import instead, misspelt, write
+from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
+from gpuc.kubernetes.selector import NODE_OPERATORS
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.index import Index
+from gpuc.objects.node_pools import Nodes
+from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import dig, items, labels
+from gpuc.objects.pods import Pods
+from gpuc.objects.selectors import valid_requirements
+from gpuc.verify.references.reference import NOT_IN_THESE_FILES
+
+FLAVOR_WITHOUT_NODES = declare_rule(
+    "REF020",
+    Severity.ERROR,
+    "A ResourceFlavor selects a node label that no node pool gives.",
+    "Kueue admits work to the flavor. Karpenter cannot start a node for its pods, which hold the quota. Labels that "
+    "appear after boot, such as those of GPU feature discovery, do not count.",
+    "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
+)
+PODS_WITHOUT_NODES = declare_rule(
+    "REF021",
+    Severity.ERROR,
+    "Pods select a node label that no node pool gives.",
+    "Karpenter starts no node for the pods, and they stay Pending.",
+    "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
+)
+_QUEUE = "kueue.x-k8s.io/queue-name"
+
+
+def findings(index: Index) -> Iterator[ObjectFinding]:
+    """Selectors of flavors and pods that no node matches; nothing for input without node pools."""
+    if not index.nodes.pools:
+        return
+    for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
+        yield from _flavor(flavor, index)
+    for pods in index.pods:
+        if pods.manifest.kind != "DaemonSet" and isinstance(pods.spec, dict):
+            yield from _selector(pods, index)
+            yield from _affinity(pods, index)
+
+
+def _flavor(flavor: Manifest, index: Index) -> Iterator[ObjectFinding]:
+    nodes, is_complete = index.nodes, index.tree.is_complete
+    path: Path = ("spec", "nodeLabels")
+    wanted = labels(dig(flavor.body, *path))
+    if nodes.matching(wanted):
+        return
+    is_reported = False
+    for key, value in wanted.items():
+        if not nodes.giving(key, value):
+            is_reported = True
+            message, suggestion, on_key = _nothing_gives(key, [value], nodes)
+            if suggestion or nodes.are_all:
+                rule = FLAVOR_WITHOUT_NODES if is_complete or suggestion else NOT_IN_THESE_FILES
+                yield ObjectFinding(rule, flavor, (*path, key), message, write(suggestion), on_key)
+    if not is_reported and nodes.are_all:
+        rule = FLAVOR_WITHOUT_NODES if is_complete else NOT_IN_THESE_FILES
+        message = "node pools give each of these labels, but no pool gives all of them"
+        yield ObjectFinding(rule, flavor, path, message)
+
+
+def _selector(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+    nodes = index.nodes
+    wanted = labels(dig(pods.spec, "nodeSelector"))
+    path: Path = (*pods.path, "spec", "nodeSelector")
+    if not wanted or nodes.matching(wanted):
+        return
+    is_reported = False
+    for key, value in wanted.items():
+        if not nodes.giving(key, value):
+            is_reported = True
+            yield from _unmatched(pods, (*path, key), key, [value], index)
+    if not is_reported and _is_for_pools(pods, index):
+        rule = PODS_WITHOUT_NODES if index.tree.is_complete else NOT_IN_THESE_FILES
+        message = "node pools give each of these labels, but no pool gives all of them"
+        yield ObjectFinding(rule, pods.manifest, path, message)
+
+
+def _affinity(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+    where = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+    unmet: list[tuple[Path, Any]] = []
+    for number, term in items(dig(pods.spec, *where)):
+        path: Path = (*pods.path, "spec", *where, number, "matchExpressions")
+        failing = (
+            (place, requirement)
+            for place, requirement in items(dig(term, "matchExpressions"))
+            if not _is_met(requirement, index)
+        )
+        if (first := next(failing, None)) is None:
+            return
+        unmet.append(((*path, first[0]), first[1]))
+    for path, requirement in unmet:
+        values = [value for _, value in items(dig(requirement, "values")) if isinstance(value, str)]
+        yield from _unmatched(pods, path, str(dig(requirement, "key")), values, index)
+
+
+def _is_met(expression: Any, index: Index) -> bool:
+    """Whether a pool meets a requirement; schema validation reports an invalid requirement."""
+    return all(index.nodes.meeting((wanted,)) for wanted in valid_requirements([expression], NODE_OPERATORS))
+
+
+def _unmatched(pods: Pods, path: Path, key: str, values: list[str], index: Index) -> Iterator[ObjectFinding]:
+    message, suggestion, on_key = _nothing_gives(key, values, index.nodes)
+    if not suggestion and not _is_for_pools(pods, index):
+        return
+    rule = PODS_WITHOUT_NODES if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES
+    is_key = on_key and path[-1] == key
+    yield ObjectFinding(rule, pods.manifest, path, message, write(suggestion) if is_key or not on_key else "", is_key)
+
+
+def _is_for_pools(pods: Pods, index: Index) -> bool:
+    """Whether the pods are meant for nodes of the input; nodes outside of partial input may have other labels."""
+    if index.tree.is_complete:
+        return True
+    return index.nodes.are_all and (_QUEUE in pods.manifest.labels or pods.wants_devices)
+
+
+def _nothing_gives(key: str, values: list[str], nodes: Nodes) -> tuple[str, str, bool]:
+    """A message about a label that no pool gives, a suggestion, and whether the suggestion is for the key."""
+    known = {*nodes.values.get(normal(key), ()), *WELL_KNOWN.get(normal(key), ())}
+    if known or normal(key) in nodes.keys:
+        value = values[0] if len(values) == 1 else ""
+        suggestion = misspelt(value, known)
+        shown = value or " or ".join(values) or key
+        return f'no node pool has {key}: "{shown}"{instead(known, suggestion)}', suggestion, False
+    suggestion = misspelt(key, nodes.keys)
+    return f'no node pool has the label "{key}"{instead((), suggestion)}', suggestion, True
