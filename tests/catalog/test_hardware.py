@@ -12,42 +12,47 @@ CATALOG = load()
 
 
 def test_every_instance_with_a_gpu_names_one_of_the_catalog() -> None:
-    found = {row.gpu for row in CATALOG.instances.values() if row.gpu}
-    assert found <= CATALOG.gpus.keys()
-    assert all(CATALOG.gpus[gpu].karpenter_name for gpu in found)
-    assert {key for key, gpu in CATALOG.gpus.items() if gpu.karpenter_name} == found
+    gpus = {row.type: row.gpu for row in CATALOG.instances.values() if row.gpu}
+    unknown = {name: gpu for name, gpu in gpus.items() if gpu not in CATALOG.gpus}
+    assert not unknown, f'"gpu" of these types is not an id of gpus.json: {unknown}'
+    unnamed = {name: gpu for name, gpu in gpus.items() if not CATALOG.gpus[gpu].karpenter_name}
+    assert not unnamed, f"the GPU of these types has no karpenter_name in gpus.json: {unnamed}"
+    unused = {name for name, gpu in CATALOG.gpus.items() if gpu.karpenter_name} - set(gpus.values())
+    assert not unused, f"these GPUs of gpus.json have a karpenter_name, but no instance type has the GPU: {unused}"
 
 
 def test_an_instance_has_a_gpu_or_none_of_its_figures() -> None:
     for row in CATALOG.instances.values():
-        assert row.gpu_count in range(9)
-        assert row.gpu or not row.gpu_count
+        assert row.gpu_count in range(9), row
+        assert row.gpu or not row.gpu_count, row
         if row.gpu and not row.gpu_count:
-            assert row.family in ("g6f", "gr6f")
+            assert row.family in ("g6f", "gr6f"), row
 
 
 def test_family_is_the_front_of_the_type() -> None:
-    assert all(row.type.split(".")[0] == row.family for row in CATALOG.instances.values())
+    wrong = {row.type: row.family for row in CATALOG.instances.values() if row.type.split(".")[0] != row.family}
+    assert not wrong
 
 
 def test_figures_of_instances_are_plausible() -> None:
     for row in CATALOG.instances.values():
-        assert 2 <= row.vcpu <= 192
-        assert 2 * 1024 <= row.memory_mib / row.vcpu <= 24 * 1024
-        assert 20 <= row.pods < 2000
-        assert row.local_nvme_gb <= 32_000
-        assert row.hourly_usd is None or 0.1 < row.hourly_usd < 200
+        assert 2 <= row.vcpu <= 192, row
+        assert 2 * 1024 <= row.memory_mib / row.vcpu <= 24 * 1024, row
+        assert 20 <= row.pods < 2000, row
+        assert row.local_nvme_gb <= 32_000, row
+        assert row.hourly_usd is None or 0.1 < row.hourly_usd < 200, row
 
 
 def test_efa_fits_the_network_cards() -> None:
     for row in CATALOG.instances.values():
-        assert 0 <= row.efa <= row.network_cards
+        assert 0 <= row.efa <= row.network_cards, row
     b300 = CATALOG.instances["p6-b300.48xlarge"]
     assert (b300.network_cards, b300.efa) == (17, 16)
 
 
 def test_an_unsupported_type_is_not_also_offered() -> None:
-    assert not CATALOG.instances.keys() & CATALOG.unsupported_instances.keys()
+    both = CATALOG.instances.keys() & CATALOG.unsupported_instances.keys()
+    assert not both, f'these types are in "instances" and in "unsupported" of instances.json: {sorted(both)}'
 
 
 def test_new_drivers_have_left_volta_behind() -> None:
