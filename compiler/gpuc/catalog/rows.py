@@ -136,6 +136,5 @@ def _type_name(hint: Any) -> str:
         return "one of " + ", ".join(json.dumps(choice) for choice in get_args(hint))
     if get_origin(hint) is tuple:
         return f"an array of {_type_name(get_args(hint)[0])}"
-    return {"int": "an integer", "str": "a string", "float": "a number with a point", "bool": "true or false"}.get(
-        hint.__name__, hint.__name__
-    )
+    names = {int: "an integer", str: "a string", float: "a number with a point", bool: "true or false"}
+    return names.get(hint, str(hint))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 
+from gpuc.diagnostics.finding import DeclarationError
 from gpuc.model.names import GPU, GPU_TAINT_VALUE, POOL_LABEL, TENANT_KEY
-from gpuc.policy.library import policies
+from gpuc.policy.folder import unknown_example
+from gpuc.policy.library import Policy, policies
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.desk import Attempt, Desk, most, namespaces_labelled, network_policy
 from gpuc.rehearse.examples import IMAGE, Example, examples
@@ -19,11 +21,19 @@ def violations(desk: Desk) -> Iterator[Attempt]:
     for policy in desk.cluster.policies.values():
         if policies().get(policy.name) == policy:
             for row in policy.violations:
-                example = next(example for example in examples(policy) if example.shows == row["example"])
+                example = _named(policy, row["example"])
                 breaks_baseline = row.get("podSecurity") == "baseline"
                 yield Attempt(policy.name, example.shows, _in_namespace(desk, example), breaks_baseline)
         if policy.name in _OF_THE_MODEL:
             yield from _OF_THE_MODEL[policy.name](desk)
+
+
+def _named(policy: Policy, name: str) -> Example:
+    """The denied example of a policy with a name."""
+    denied = {example.shows: example for example in examples(policy) if example.denied and example.before is None}
+    if name not in denied:
+        raise DeclarationError(unknown_example(policy.name, name, denied))
+    return denied[name]
 
 
 def _in_namespace(desk: Desk, example: Example) -> Object:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from gpuc.diagnostics.finding import DeclarationError
 from gpuc.spec.cluster import ClusterSpec
 
 
@@ -48,6 +49,8 @@ class _WithDocstrings(GenerateJsonSchema):
             shape = made.get("properties", {}).get(field.alias or name)
             if shape is not None:
                 shape.pop("title", None)
+                if name not in docstrings:
+                    raise DeclarationError(f"{schema['cls'].__name__}.{name} has no docstring below the attribute")
                 shape["description"] = docstrings[name]
         return made
 
