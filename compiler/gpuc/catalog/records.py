@@ -157,6 +157,8 @@ class Release:
     source: Sources
     crds_from: str = ""
     """The component that installs its custom resource definitions; empty where it has none."""
+    groups: tuple[str, ...] = ()
+    """API groups of its own custom kinds: objects of these groups need the chart."""
     kubernetes_min: str = ""
     kubernetes_max: str = ""
     """The last version it is known to run on; empty where the project names none."""
