@@ -47,8 +47,10 @@ conformance-all: tools $(VENV)/.conformance  ## The same with more random work a
 	$(BIN)/python -m tests.conformance.argocd
 
 generate: $(VENV)/.installed  ## Write what is derived: the schema of the spec language, the tables of policies.
+	$(BIN)/python -m gpuc.catalog
 	$(BIN)/python -m gpuc.policy.library
-	$(BIN)/gpuc schema > gpuc.schema.json
+	$(BIN)/gpuc schema > $(VENV)/gpuc.schema.json
+	mv $(VENV)/gpuc.schema.json gpuc.schema.json
 
 format: $(VENV)/.installed  ## Format the code.
 	$(BIN)/ruff check --fix-only --quiet .

@@ -1,36 +1,22 @@
-"""The JSON files of the catalog: rows are typed, unique and sorted, and have sources."""
+"""The data of the catalog as a set: every table typed, sourced, unique and sorted."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import MISSING, Field, fields
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from gpuc.catalog import FOLDER, operations, records
+from gpuc.catalog import rows as catalog_rows
+from gpuc.catalog.records import InstanceType
+from gpuc.catalog.rows import FOLDER, row_errors, typed
+from gpuc.diagnostics.finding import DeclarationError
 
-TABLES: dict[tuple[str, str], tuple[type, tuple[str, ...]]] = {
-    ("dcgm", "metrics"): (operations.DcgmMetric, ("name",)),
-    ("gpus", "gpus"): (records.Gpu, ("id",)),
-    ("images", "images"): (records.Image, ("id",)),
-    ("instances", "instances"): (records.InstanceType, ("type",)),
-    ("instances", "unsupported"): (records.UnsupportedInstance, ("type",)),
-    ("kubelet", "kubelet"): (operations.Kubelet, ()),
-    ("mig", "profiles"): (records.MigProfile, ("set", "profile")),
-    ("mig", "sets"): (records.MigProfileSet, ("id",)),
-    ("nccl", "pod"): (operations.EfaPod, ()),
-    ("nccl", "variables"): (operations.NcclVariable, ("name",)),
-    ("nccl", "verdicts"): (operations.NcclVerdict, ("name", "value")),
-    ("nulls", "nulls"): (records.NullField, ("component", "version", "kind", "value")),
-    ("releases", "components"): (records.Release, ("set", "component")),
-    ("releases", "daemonsets"): (records.Daemonset, ("name",)),
-    ("releases", "operands"): (records.Operand, ("operator", "operand")),
-    ("versions", "kubernetes"): (operations.KubernetesVersion, ("version",)),
-    ("xids", "xids"): (operations.Xid, ("xid",)),
-}
+TABLES = catalog_rows.tables()
+
 CODE = "\n".join(path.read_text(encoding="utf-8") for path in FOLDER.parent.rglob("*") if path.suffix in (".py", ".j2"))
 FILES = {file.stem: json.loads(file.read_text()) for file in FOLDER.glob("*.json")}
 UNSORTED = {("mig", "profiles"), ("kubelet", "kubelet"), ("nccl", "pod")}
@@ -43,19 +29,9 @@ def rows(table: tuple[str, str]) -> list[dict[str, Any]]:
     return found
 
 
-def fits(value: Any, hint: Any) -> bool:
-    """Whether a JSON value has the declared type of a record's field."""
-    if get_origin(hint) in (Union, UnionType):
-        return any(fits(value, branch) for branch in get_args(hint))
-    if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    if get_origin(hint) is tuple:
-        return isinstance(value, list) and all(fits(element, get_args(hint)[0]) for element in value)
-    return type(value) is hint
-
-
-def required(kind: type) -> set[str]:
-    return {field.name for field in fields(kind) if not has_default(field)}
+def name(table: tuple[str, str], row: dict[str, Any]) -> str:
+    """What a message calls a row: its key in the table."""
+    return f"{table[0]}.json: {' '.join(str(row.get(key, '')) for key in TABLES[table][1])}"
 
 
 def has_default(field: Field[Any]) -> bool:
@@ -68,52 +44,92 @@ def test_every_table_of_every_file_has_a_type() -> None:
 
 
 @tables
-def test_rows_have_the_fields_and_types_of_their_record(table: tuple[str, str]) -> None:
-    kind = TABLES[table][0]
-    hints = get_type_hints(kind)
+def test_rows_have_the_keys_types_and_sources_of_their_record(table: tuple[str, str]) -> None:
     assert rows(table)
-    for row in rows(table):
-        assert required(kind) <= row.keys() <= hints.keys(), row
-        assert not {key: value for key, value in row.items() if not fits(value, hints[key])}, row
+    wrong = [error for row in rows(table) for error in row_errors(*table, row)]
+    assert not wrong, "\n".join(wrong)
+
+
+ROW = {
+    "type": "p9.large", "family": "p9", "arch": "amd64", "vcpu": 4, "memory_mib": 8192, "pods": 29,
+    "source": ["kp-doc"],
+}  # fmt: skip
+PLACE = 'catalog/instances.json, table "instances", row p9.large'
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"vcpu": "4"}, '"vcpu" is "4", expected an integer'),
+        ({"arch": "arm"}, '"arch" is "arm", expected one of "amd64", "arm64"'),
+        ({"hourly_usd": 3}, '"hourly_usd" is 3, expected a number with a point or null'),
+        ({"vcpus": 4}, 'unknown key "vcpus", did you mean "vcpu"'),
+        ({"pods": None}, 'key "pods" is missing'),
+        ({"source": ["kp-docs"]}, '"source" names "kp-docs", did you mean "kp-doc"'),
+        ({"source": "kp-doc"}, '"source" is "kp-doc", expected an array of a string'),
+    ],
+)
+def test_a_wrong_row_is_named_with_its_file_and_key(change: dict[str, Any], message: str) -> None:
+    row = {key: value for key, value in (ROW | change).items() if value is not None}
+    assert list(row_errors("instances", "instances", row)) == [f"{PLACE}: {message}"]
+
+
+def test_a_wrong_key_stops_the_loading_with_a_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {key: value for key, value in ROW.items() if key != "pods"} | {"vcpus": 4}
+    monkeypatch.setattr(catalog_rows, "read", lambda file: {"instances": [row]})
+    expected = f'{PLACE}: key "pods" is missing\n{PLACE}: unknown key "vcpus", did you mean "vcpu"'
+    with pytest.raises(DeclarationError, match=f"^{re.escape(expected)}$"):
+        typed(InstanceType, "instances", "instances")
 
 
 @tables
 def test_every_column_is_read_by_the_compiler(table: tuple[str, str]) -> None:
-    """Except keys, `source` and `confidence`, which are for people who change the row."""
+    """Beside the key of a row, and `source` and `confidence`, which are for people who change the row."""
     kind, keys = TABLES[table]
     columns = {field.name for field in fields(kind)} - {"source", "confidence", *keys}
-    assert [name for name in sorted(columns) if not re.search(rf"\.{name}\b", CODE)] == []
+    unread = [column for column in sorted(columns) if not re.search(rf"\.{column}\b", CODE)]
+    assert not unread, f"no code reads {unread} of {kind.__name__}"
 
 
 @tables
-def test_rows_omit_defaults(table: tuple[str, str]) -> None:
+def test_a_default_is_never_spelled_out(table: tuple[str, str]) -> None:
     defaults = {field.name: field.default for field in fields(TABLES[table][0]) if has_default(field)}
-    assert not [row for row in rows(table) for key in row if key in defaults and row[key] == defaults[key]]
+    spelled = [
+        f'{name(table, row)}: leave out "{key}", {row[key]!r} is its default'
+        for row in rows(table)
+        for key in row
+        if key in defaults and row[key] == defaults[key]
+    ]
+    assert not spelled, "\n".join(spelled)
 
 
 @tables
 def test_keys_are_unique_and_rows_sorted(table: tuple[str, str]) -> None:
     key_fields = TABLES[table][1]
-    keys = [tuple(row.get(name, "") for name in key_fields) for row in rows(table)]
-    assert len(set(keys)) == len(keys)
+    keys = [tuple(row.get(field, "") for field in key_fields) for row in rows(table)]
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    assert not twice, f"{table[0]}.json has more than one row for {twice}"
     if table not in UNSORTED:
-        assert keys == sorted(keys)
+        misplaced = [f"{after} must be before {before}" for before, after in pairwise(keys) if before > after]
+        assert not misplaced, f"{table[0]}.json: rows are sorted by {' and '.join(key_fields)} as text: {misplaced}"
 
 
-@pytest.mark.parametrize("name", sorted(FILES))
-def test_sources_exist_and_are_used(name: str) -> None:
-    all_rows = [row for found in FILES[name].values() if isinstance(found, list) for row in found]
-    assert {key for row in all_rows for key in row.get("source", ())} == set(FILES[name]["sources"])
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_every_source_is_used(file: str) -> None:
+    every = [row for found in FILES[file].values() if isinstance(found, list) for row in found]
+    unused = FILES[file]["sources"].keys() - {key for row in every for key in row.get("source", ())}
+    assert not unused, f"{file}.json: no row names the sources {sorted(unused)}"
 
 
 @tables
-def test_every_row_has_a_source(table: tuple[str, str]) -> None:
-    if table != ("mig", "profiles"):  # the profile set has the sources of its profiles
-        assert all(row["source"] for row in rows(table))
+def test_every_row_names_a_source(table: tuple[str, str]) -> None:
+    if table != ("mig", "profiles"):  # a profile's sources are those of its set
+        unsourced = [name(table, row) for row in rows(table) if not row["source"]]
+        assert not unsourced, f"rows without a source: {unsourced}"
 
 
-@pytest.mark.parametrize("name", sorted(FILES))
-def test_one_line_is_one_record(name: str) -> None:
-    lines = (FOLDER / f"{name}.json").read_text().splitlines()
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_one_line_is_one_record(file: str) -> None:
+    lines = (FOLDER / f"{file}.json").read_text().splitlines()
     records_on_lines = [json.loads(line.rstrip(",")) for line in lines if line.startswith('{"')]
-    assert records_on_lines == [row for found in FILES[name].values() if isinstance(found, list) for row in found]
+    assert records_on_lines == [row for found in FILES[file].values() if isinstance(found, list) for row in found]

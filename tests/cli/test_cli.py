@@ -16,7 +16,7 @@ import pytest
 
 from gpuc import __version__
 from gpuc.cli.main import main
-from gpuc.diagnostics.finding import Finding, Mark, Severity
+from gpuc.diagnostics.finding import DeclarationError, Finding, Mark, Severity
 
 ERROR = Finding("ZZZ001", Severity.ERROR, "wrong", (), Mark("specs/prod.yaml", 1, 1), cluster="prod")
 WARNING = Finding("ZZZ002", Severity.WARNING, "odd", (), Mark("specs/prod.yaml", 2, 1), cluster="prod")
@@ -185,6 +185,7 @@ def test_a_run_that_fails_leaves_the_old_report(fleet: Path, pipeline: Pipeline)
     [
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(28, "No space left on device", "out/a"), 3, "cannot go on: No space left on device: out/a"),
+        (DeclarationError("XYZ001 is declared in a and in b"), 3, "XYZ001 is declared in a and in b\n"),
         (RuntimeError("boom\nbang"), 3, "internal error at cli/main.py:"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gpuc.catalog import load
-from gpuc.catalog.schemas import DERIVE, chart, table
+from gpuc.catalog.schemas import DERIVE, chart, custom_kinds, table
 from gpuc.emit.argocd import argocd
 from gpuc.emit.component import Component, Kind, components
 from gpuc.emit.project import OWN_CLUSTER_KINDS, OWN_KINDS
@@ -222,6 +222,16 @@ def test_a_component_is_complete() -> None:
         assert {component.name for component in components()} == releases.keys()
     for component in components():
         assert chart(component.name), f"{component.name}: {DERIVE}"
+
+
+def test_custom_kinds_of_components_are_in_the_groups_of_a_release() -> None:
+    """From `groups` follows which chart the objects of a group need."""
+    groups = {group for releases in load().releases.values() for row in releases.values() for group in row.groups}
+    custom = {api.partition("/")[0] for api, _ in custom_kinds()}
+    for component in components():
+        own = custom & {group for group, _ in (*component.cluster_kinds, *component.kinds)}
+        own.discard("monitoring.coreos.com")  # of the Prometheus operator, which the platform installs
+        assert own <= groups, f"{component.name}: add {own - groups} to groups of its row in catalog/releases.json"
 
 
 def test_a_component_without_a_row_is_named() -> None:

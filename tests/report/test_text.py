@@ -58,6 +58,11 @@ def test_a_clean_run_is_one_line() -> None:
     assert render("text", told) == "1 cluster: no findings; 1 file written, 2 removed, 140 unchanged (0.23 s)\n"
 
 
+def test_a_failure_of_gpuc_is_not_called_no_findings() -> None:
+    failed = replace(report(clusters=("prod",)), failures=(OVER,))
+    assert render("text", failed).endswith("1 cluster: 1 failure of gpuc\n")
+
+
 def test_messages_that_differ_at_one_place_are_both_shown() -> None:
     told = report(OVER, replace(OVER, message="another"), replace(OVER, cluster="dev"))
     assert [each.clusters for each in told.diagnostics] == [("dev", "prod"), ("prod",)]

@@ -15,7 +15,8 @@ from _pytest.mark import ParameterSet
 
 from gpuc import rules
 from gpuc.catalog import load
-from gpuc.diagnostics.finding import Finding, StageError
+from gpuc.diagnostics.finding import RULES as DECLARED
+from gpuc.diagnostics.finding import DeclarationError, Finding, Severity, StageError, declare_rule
 from gpuc.diagnostics.suppressions import accepted
 from gpuc.model import resolve
 from gpuc.source import Source, cluster_files, read
@@ -101,3 +102,10 @@ def test_a_rule_has_a_name_a_title_a_reason_and_a_case(module: Path) -> None:
     (id_,) = set(MARK.findall(case))
     assert id_ == rule.id
     assert any(not MARK.search(spec) for spec in case.split("---\n")), "no good spec in the case file"
+
+
+def test_an_id_that_two_modules_declare_is_named_with_both() -> None:
+    assert "EFA005" in DECLARED
+    expected = f"^EFA005 is declared in gpuc.rules.efa.efa_across_zones and in {__name__}$"
+    with pytest.raises(DeclarationError, match=expected):
+        declare_rule("EFA005", Severity.ERROR, "A rule.")

@@ -72,6 +72,12 @@ def test_a_kind_of_an_older_version_is_unknown_and_the_nearest_is_named() -> Non
     assert '"karpenter.sh/v1 NodePool"' in found.message
 
 
+def test_a_kind_that_is_like_no_other_names_the_command_that_adds_its_schema() -> None:
+    strange = Manifest("o.yaml", ORIGIN, "xylophone.example.com/v1", "Zither", "q", {}, "n")
+    (found,) = verify_schemas([strange], "1.35")
+    assert "gpuc.catalog.schemas.derive with --kind xylophone.example.com/v1 Zither" in found.message
+
+
 @pytest.mark.parametrize(("written", "stored"), [("768000m", "768"), ("2000", "2k"), ("1024Gi", "1Ti")])
 def test_a_quantity_that_kubernetes_stores_otherwise_is_told_with_what_it_stores(written: str, stored: str) -> None:
     (found,) = verify_schemas([node_pool(limits={"memory": written})], "1.35")

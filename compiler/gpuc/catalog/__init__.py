@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from functools import cache, cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from gpuc.catalog.records import (
     Daemonset,
@@ -20,24 +17,10 @@ from gpuc.catalog.records import (
     Release,
     UnsupportedInstance,
 )
+from gpuc.catalog.rows import typed
 
 if TYPE_CHECKING:
     from gpuc.catalog.operations import DcgmMetric, Kubelet, KubernetesVersion, Nccl, Xid
-
-FOLDER = Path(__file__).parent
-
-Record = TypeVar("Record")
-
-
-def typed(kind: type[Record], rows: Iterable[dict[str, Any]]) -> list[Record]:
-    """Rows of a table as records of one class. JSON arrays become tuples.
-
-    Raises:
-        TypeError: when a row lacks a required field or has an unknown one.
-    """
-    return [
-        kind(**{key: tuple(value) if value.__class__ is list else value for key, value in row.items()}) for row in rows
-    ]
 
 
 class Catalog:
@@ -46,37 +29,37 @@ class Catalog:
     @cached_property
     def instances(self) -> dict[str, InstanceType]:
         """EC2 instance types by name."""
-        return {row.type: row for row in typed(InstanceType, _read("instances")["instances"])}
+        return {row.type: row for row in typed(InstanceType, "instances", "instances")}
 
     @cached_property
     def unsupported_instances(self) -> dict[str, UnsupportedInstance]:
         """EC2 instance types that pools cannot use, by name."""
-        return {row.type: row for row in typed(UnsupportedInstance, _read("instances")["unsupported"])}
+        return {row.type: row for row in typed(UnsupportedInstance, "instances", "unsupported")}
 
     @cached_property
     def gpus(self) -> dict[str, Gpu]:
         """GPUs by id."""
-        return {row.id: row for row in typed(Gpu, _read("gpus")["gpus"])}
+        return {row.id: row for row in typed(Gpu, "gpus", "gpus")}
 
     @cached_property
     def profile_sets(self) -> dict[str, MigProfileSet]:
         """MIG profile sets by GPU id. GPUs without MIG have no entry."""
-        sets = typed(MigProfileSet, _read("mig")["sets"])
+        sets = typed(MigProfileSet, "mig", "sets")
         by_id = {row.id: row for row in sets}
-        for profile in typed(MigProfile, _read("mig")["profiles"]):
+        for profile in typed(MigProfile, "mig", "profiles"):
             by_id[profile.set].profiles[profile.profile] = profile
         return {gpu: row for row in sets for gpu in row.gpus}
 
     @cached_property
     def images(self) -> dict[str, Image]:
         """Families of node images by id: al2, al2023, bottlerocket, ubuntu."""
-        return {row.id: row for row in typed(Image, _read("images")["images"])}
+        return {row.id: row for row in typed(Image, "images", "images")}
 
     @cached_property
     def releases(self) -> dict[str, dict[str, Release]]:
         """Releases by release set and component."""
         sets: dict[str, dict[str, Release]] = {}
-        for row in typed(Release, _read("releases")["components"]):
+        for row in typed(Release, "releases", "components"):
             sets.setdefault(row.set, {})[row.component] = row
         return sets
 
@@ -84,7 +67,7 @@ class Catalog:
     def null_fields(self) -> dict[str, tuple[NullField, ...]]:
         """Fields that a chart renders as null if a value is empty, by component."""
         found: dict[str, list[NullField]] = {}
-        for row in typed(NullField, _read("nulls")["nulls"]):
+        for row in typed(NullField, "nulls", "nulls"):
             found.setdefault(row.component, []).append(row)
         return {component: tuple(rows) for component, rows in found.items()}
 
@@ -92,32 +75,31 @@ class Catalog:
     def operands(self) -> dict[str, dict[str, Operand]]:
         """Operand images of the GPU Operator by operator version and path in the ClusterPolicy."""
         versions: dict[str, dict[str, Operand]] = {}
-        for row in typed(Operand, _read("releases")["operands"]):
+        for row in typed(Operand, "releases", "operands"):
             versions.setdefault(row.operator, {})[row.operand] = row
         return versions
 
     @cached_property
     def daemonsets(self) -> tuple[Daemonset, ...]:
         """DaemonSets that run on nodes, sorted by name."""
-        return tuple(typed(Daemonset, _read("releases")["daemonsets"]))
+        return tuple(typed(Daemonset, "releases", "daemonsets"))
 
     @cached_property
     def kubernetes(self) -> dict[str, KubernetesVersion]:
         """Kubernetes versions with their component requirements, by version."""
         from gpuc.catalog.operations import KubernetesVersion
 
-        return {row.version: row for row in typed(KubernetesVersion, _read("versions")["kubernetes"])}
+        return {row.version: row for row in typed(KubernetesVersion, "versions", "kubernetes")}
 
     @cached_property
     def nccl(self) -> Nccl:
         """Variables of NCCL and its EFA plugin, verdicts on settings, and requests of EFA pods."""
         from gpuc.catalog.operations import EfaPod, Nccl, NcclVariable, NcclVerdict
 
-        tables = _read("nccl")
         return Nccl(
-            verdicts=tuple(typed(NcclVerdict, tables["verdicts"])),
-            variables={row.name: row for row in typed(NcclVariable, tables["variables"])},
-            pod=typed(EfaPod, tables["pod"])[0],
+            verdicts=tuple(typed(NcclVerdict, "nccl", "verdicts")),
+            variables={row.name: row for row in typed(NcclVariable, "nccl", "variables")},
+            pod=typed(EfaPod, "nccl", "pod")[0],
         )
 
     @cached_property
@@ -125,21 +107,21 @@ class Catalog:
         """XID error codes of the GPU driver by number."""
         from gpuc.catalog.operations import Xid
 
-        return {row.xid: row for row in typed(Xid, _read("xids")["xids"])}
+        return {row.xid: row for row in typed(Xid, "xids", "xids")}
 
     @cached_property
     def dcgm_metrics(self) -> dict[str, DcgmMetric]:
         """Fields of the DCGM exporter by name."""
         from gpuc.catalog.operations import DcgmMetric
 
-        return {row.name: row for row in typed(DcgmMetric, _read("dcgm")["metrics"])}
+        return {row.name: row for row in typed(DcgmMetric, "dcgm", "metrics")}
 
     @cached_property
     def kubelet(self) -> Kubelet:
         """Reserved resources of a node."""
         from gpuc.catalog.operations import Kubelet
 
-        (kubelet,) = typed(Kubelet, _read("kubelet")["kubelet"])
+        (kubelet,) = typed(Kubelet, "kubelet", "kubelet")
         return kubelet
 
 
@@ -147,9 +129,3 @@ class Catalog:
 def load() -> Catalog:
     """The catalog of this installation, the same object for every call."""
     return Catalog()
-
-
-@cache
-def _read(table: str) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads((FOLDER / f"{table}.json").read_bytes())
-    return data

@@ -157,6 +157,8 @@ class Release:
     source: Sources
     crds_from: str = ""
     """The component that installs the CRDs; empty if there are none."""
+    groups: tuple[str, ...] = ()
+    """API groups of the chart's own custom resources: objects of these groups need the chart."""
     kubernetes_min: str = ""
     kubernetes_max: str = ""
     """The last supported Kubernetes version; empty if the project publishes none."""

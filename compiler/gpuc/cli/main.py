@@ -220,6 +220,10 @@ def _failure(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         return f"cannot go on: {error.strerror}{where}"
+    from gpuc.diagnostics.finding import DeclarationError
+
+    if isinstance(error, DeclarationError):
+        return str(error)
     from traceback import extract_tb
 
     package = str(Path(__file__).parents[1])

@@ -42,7 +42,7 @@ class Checks(Generic[Subject, Found]):
 
         def register(find: Callable[[Subject], Iterator[Found]]) -> Check[Subject, Found]:
             title, _, why = (find.__doc__ or "").strip().partition("\n")
-            made = Check(declare_rule(id, severity, title, " ".join(why.split()), source), find)
+            made = Check(declare_rule(id, severity, title, " ".join(why.split()), source, find.__module__), find)
             self._checks.append(made)
             return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -75,19 +76,31 @@ class Rule:
 
 RULES: dict[str, Rule] = {}
 """Every fault that was declared by an imported module, by id."""
+_MODULES: dict[str, str] = {}
+"""The module that declares each rule, by id."""
 
 
-def declare_rule(id: str, severity: Severity, title: str, why: str = "", source: str = "") -> Rule:  # noqa: A002
-    """Declares a fault.
+def declare_rule(
+    id: str, severity: Severity, title: str, why: str = "", source: str = "", module: str = ""  # noqa: A002
+) -> Rule:  # fmt: skip
+    """Declares a rule.
+
+    Args:
+        module: the module that declares the rule; empty for the caller.
 
     Raises:
-        ValueError: when another fault has the id already.
+        DeclarationError: when another module declares the id.
     """
+    module = module or str(sys._getframe(1).f_globals["__name__"])
     if id in RULES:
-        raise ValueError(f"{id} is declared twice")
+        raise DeclarationError(f"{id} is declared in {_MODULES[id]} and in {module}")
     made = Rule(id, severity, title, why, source)
-    RULES[id] = made
+    RULES[id], _MODULES[id] = made, module
     return made
+
+
+class DeclarationError(ValueError):
+    """Source of gpuc that is declared wrongly: a row of the catalog, a rule, a policy, a field of the spec."""
 
 
 class StageError(Exception):

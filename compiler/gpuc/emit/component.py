@@ -42,42 +42,63 @@ PRIVILEGED: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A synced folder of the cluster's tree."""
+    """A folder of the cluster's tree that an Application of its own applies."""
 
     path: str
+    """The folder below out/<cluster>/, for example kueue/queues."""
     wave: int
+    """The sync wave of the folder's Application, after the wave of the component whose kinds the folder has."""
     component: str = ""
-    """Whose namespace objects without one would go to; namespace default where empty."""
+    """The component whose namespace objects without a namespace go to; namespace default where empty."""
     is_kept: bool = False
-    """Whether `delivery.prune` decides what happens to objects that left: capacity and tenants."""
+    """Whether `delivery.prune` decides about objects that left the output: true for capacity, queues and tenants."""
     has_folders: bool = False
+    """Whether the folder has folders, which Argo CD then reads too."""
     ignored: tuple[Body, ...] = ()
-    """Entries of ignoreDifferences: what controllers, and people in an incident, write into our objects."""
+    """Entries of ignoreDifferences: fields of gpuc's objects that controllers, and people in an incident, write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
-    """One chart that gpuc installs."""
+    """One chart that gpuc installs.
+
+    Argo CD applies waves from low to high, and starts a wave once everything before is healthy:
+
+        -30  the AppProject
+        -20  charts that hold nothing but CustomResourceDefinitions
+        -10  admission control, so that later objects are admitted by it
+          0  controllers and device plugins; the right wave for most components
+          5  configuration of these controllers
+         10  controllers that read what wave 0 advertises, such as Kueue
+      15-16  admission policies
+         20  node pools
+      25-26  flavors and queues
+         30  tenants
+    """
 
     name: str
-    """Its key in catalog/releases.json, and its folder below out/<cluster>/."""
+    """The component's key in catalog/releases.json, and its folder below out/<cluster>/."""
     wave: int
-    """The sync wave of its Application: definitions, then admission control, then controllers, then their users."""
+    """The sync wave of the chart's Application, one of the waves above."""
     artifacts: Callable[[Cluster], Iterator[Artifact]] | None = None
-    """Its values and the objects beside its chart; None for a chart of definitions, which has no values."""
+    """Yields the chart's values and the objects beside the chart; None for a chart of definitions without values."""
     is_needed: Callable[[Cluster], bool] = lambda cluster: True
+    """Whether a cluster gets the component; without it every cluster does."""
     keeps_definitions: bool = False
-    """Whether CRDs are among its templates: pruning one would delete every object of its kind."""
+    """Whether CRDs are among the chart's templates. Argo CD then never prunes: a pruned CRD deletes all its objects."""
     cluster_kinds: tuple[Kind, ...] = ()
-    """Kinds of the cluster's scope that its chart renders with our values, hooks included, or its folders hold."""
+    """Kinds without a namespace that the chart renders with gpuc's values, hooks included, or the folders hold.
+
+    The AppProject permits these kinds and no others; `helm template` shows what a chart renders.
+    """
     kinds: tuple[Kind, ...] = ()
-    """The same with a namespace."""
+    """The same for kinds with a namespace."""
     folders: tuple[Folder, ...] = ()
-    """Synced folders with objects of its kinds."""
+    """Folders of objects that the component's controller reads."""
     ignored: tuple[Body, ...] = ()
-    """Entries of ignoreDifferences: what controllers write into objects of the chart."""
+    """Entries of ignoreDifferences: fields of the chart's objects that controllers write."""
     namespace_labels: Mapping[str, str] = field(default_factory=lambda: PLATFORM)
-    """Of the namespace that its Application creates."""
+    """Labels of the namespace that the Application creates; PRIVILEGED is added for pods that use the host."""
 
     def release(self, cluster: Cluster) -> Release:
         """Its chart in the cluster's release set.

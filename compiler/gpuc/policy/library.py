@@ -26,6 +26,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,6 +42,10 @@ EXAMPLES = Path(__file__).parent / "examples.json"
 """The texts of allowed.yaml and denied.yaml by the name of the policy."""
 
 VERDICTS = ("allowed", "denied")
+KEYS = (
+    "title", "why", "subject", "kinds", "variables", "validations", "parameters", "settings", "sample", "violations",
+)  # fmt: skip
+"""The keys of policy.yaml."""
 
 _USED = re.compile(r"\bvariables\.(\w+)")
 
@@ -110,6 +115,12 @@ def _table() -> dict[str, Any]:
     return table
 
 
+def subjects() -> dict[str, Any]:
+    """The subjects of subjects.yaml by name: kinds, and variables."""
+    found: dict[str, Any] = _table()["subjects"]
+    return found
+
+
 def is_shipped(name: str, data: bytes) -> bool:
     """Whether a policy.yaml holds the bytes that came with gpuc under the name."""
     return bool(_table()["digests"].get(name) == hashlib.sha256(data).hexdigest())
@@ -133,9 +144,9 @@ def example_text(name: str, verdict: str) -> str:
 def table_text() -> str:
     """What the table has to hold, one policy to a line."""
     files = sorted(SOURCES.glob("*/policy.yaml"))
-    policies = {file.parent.name: _read(file) for file in files}
+    policies = {file.parent.name: read_yaml(file) for file in files}
     digests = {file.parent.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-    parts = [f'"subjects": {json.dumps(_read(SOURCES / "subjects.yaml"))}']
+    parts = [f'"subjects": {json.dumps(read_yaml(SOURCES / "subjects.yaml"))}']
     parts += [f'"{key}": {_rows(rows)}' for key, rows in (("policies", policies), ("digests", digests))]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
@@ -164,15 +175,8 @@ def policy_of(name: str, text: dict[str, Any]) -> Policy:
     Raises:
         ValueError: when it lacks something or names what does not exist.
     """
-    subjects = _table()["subjects"]
-    unknown = text.keys() - {
-        "title", "why", "subject", "kinds", "variables", "validations", "parameters", "settings", "sample",
-        "violations",
-    }  # fmt: skip
-    if unknown:
-        raise ValueError(f"policy {name}: unknown keys {', '.join(sorted(unknown))}")
     try:
-        subject = subjects[text["subject"]] if "subject" in text else {}
+        subject = subjects()[text["subject"]] if "subject" in text else {}
         validations = tuple(text["validations"])
         variables = subject.get("variables", {}) | text.get("variables", {})
         return Policy(
@@ -205,7 +209,8 @@ def _used(variables: dict[str, str], validations: tuple[dict[str, str], ...]) ->
     return {name: expression for name, expression in variables.items() if name in used}
 
 
-def _read(file: Path) -> dict[str, Any]:
+def read_yaml(file: Path) -> dict[str, Any]:
+    """The document of a YAML file in the checkout."""
     from ruamel.yaml import YAML
 
     document: dict[str, Any] = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
@@ -213,5 +218,9 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    from gpuc.policy.folder import library_errors
+
+    if errors := list(library_errors(SOURCES)):
+        sys.exit("\n".join(errors))
     TABLE.write_text(table_text(), encoding="utf-8")
     EXAMPLES.write_text(examples_text(), encoding="utf-8")

@@ -9,7 +9,8 @@ import os
 from pathlib import Path
 
 from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
-from gpuc.policy.library import Policy, is_shipped, policy_of
+from gpuc.policy.folder import policy_errors
+from gpuc.policy.library import Policy, is_shipped, policy_of, subjects
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import is_within
@@ -60,4 +61,7 @@ def _policy(root: Path, name: str, file: str) -> Policy:
     errors = [finding for finding in findings if finding.is_error]
     if errors or node is None:
         raise StageError(errors)
-    return policy_of(name, PlainData().add(node))
+    policy = PlainData().add(node)
+    if wrong := list(policy_errors(name, policy, subjects())):
+        raise ValueError("; ".join(wrong))
+    return policy_of(name, policy)

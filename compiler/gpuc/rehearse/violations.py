@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 
+from gpuc.diagnostics.finding import DeclarationError
 from gpuc.model.names import GPU, GPU_TAINT_VALUE, POOL_LABEL, TENANT_KEY
-from gpuc.policy.library import policies
+from gpuc.policy.folder import unknown_example
+from gpuc.policy.library import Policy, policies
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.examples import IMAGE, Example, examples
 from gpuc.rehearse.sample_workloads import (
@@ -25,11 +27,19 @@ def violations(factory: WorkloadFactory) -> Iterator[SampleObject]:
     for policy in factory.cluster.policies.values():
         if policies().get(policy.name) == policy:
             for row in policy.violations:
-                example = next(example for example in examples(policy) if example.title == row["example"])
+                example = _named(policy, row["example"])
                 breaks_baseline = row.get("podSecurity") == "baseline"
                 yield SampleObject(policy.name, example.title, _in_namespace(factory, example), breaks_baseline)
         if policy.name in _GENERATED:
             yield from _GENERATED[policy.name](factory)
+
+
+def _named(policy: Policy, name: str) -> Example:
+    """The denied example of a policy with a title."""
+    denied = {example.title: example for example in examples(policy) if example.denied and example.before is None}
+    if name not in denied:
+        raise DeclarationError(unknown_example(policy.name, name, denied))
+    return denied[name]
 
 
 def _in_namespace(factory: WorkloadFactory, example: Example) -> Object:

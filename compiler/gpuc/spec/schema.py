@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from gpuc.diagnostics.finding import DeclarationError
 from gpuc.spec.cluster import ClusterSpec
 
 
@@ -49,6 +50,8 @@ class _WithDocstrings(GenerateJsonSchema):
             property_schema = model.get("properties", {}).get(field.alias or name)
             if property_schema is not None:
                 property_schema.pop("title", None)
+                if name not in docstrings:
+                    raise DeclarationError(f"{schema['cls'].__name__}.{name} has no docstring below the attribute")
                 property_schema["description"] = docstrings[name]
         return model
 

@@ -19,6 +19,14 @@ from gpuc.catalog.schemas.charts import chart_tables
 from gpuc.catalog.schemas.crds import CustomKind, custom_tables
 
 _HERE = Path(__file__).parent
+_HELP = """\
+Write the schema tables from files of the upstream projects: the kinds that have a table and those of --kind,
+and the values of the charts of the newest release set. Table files are replaced; review the diff.
+
+  helm pull CHART --repo URL --version VERSION --untar --untardir FOLDER
+      gets a chart; move FOLDER/CHART to CHARTS/CHART/VERSION
+  The CustomResourceDefinitions of a project are in the chart's folder crds/, or beside the project's release.
+      Put the files into CRDS/PROJECT/VERSION. A folder of templates is rendered with `helm template` first."""
 
 
 def derived(crds: Path, charts: Path, added: Iterable[CustomKind] = ()) -> dict[str, str]:
@@ -49,12 +57,25 @@ def derived_builtins() -> dict[str, str]:
 
 
 def main() -> None:
-    """Writes the tables. The same sources produce the same bytes."""
-    parser = argparse.ArgumentParser(description="derive the schema tables from CRDs and charts")
-    parser.add_argument("--crds", type=Path, required=True, help="folder of <project>/<version>/*.yaml")
-    parser.add_argument("--charts", type=Path, required=True, help="folder of <chart>/<version>/values.yaml")
-    parser.add_argument("--kind", nargs=2, action="append", default=[], metavar=("APIVERSION", "KIND"))
-    parser.add_argument("--kubernetes-validate", action="store_true", help="also derive the built-in kinds")
+    """Writes what the arguments name; the same sources give the same bytes."""
+    parser = argparse.ArgumentParser(
+        prog="python -m gpuc.catalog.schemas.derive",
+        description=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--crds", type=Path, required=True,
+        help="folder of <project>/<version>/*.yaml, the CustomResourceDefinitions of every kind that has a table",
+    )  # fmt: skip
+    parser.add_argument(
+        "--charts", type=Path, required=True,
+        help="folder of <chart>/<version>/, unpacked charts of the newest release set; <chart> as in releases.json",
+    )  # fmt: skip
+    parser.add_argument(
+        "--kind", nargs=2, action="append", default=[], metavar=("APIVERSION", "KIND"),
+        help="a kind without a table so far, for example jobset.x-k8s.io/v1alpha2 JobSet; repeat it for each kind",
+    )  # fmt: skip
+    parser.add_argument("--kubernetes-validate", action="store_true", help="write the tables of the core kinds as well")
     chosen = parser.parse_args()
     try:
         texts = derived(chosen.crds, chosen.charts, [(api, kind) for api, kind in chosen.kind])

@@ -87,9 +87,9 @@ def _closing(report: Report) -> list[str]:
         f"{count} {severity.value if count == 1 else _PLURALS[severity]}" for severity, count in counts.items() if count
     )
     subject = (len(report.clusters), "cluster") if report.objects is None else (report.objects, "object")
-    line = f"{_number(*subject)}: {found or 'no findings'}"
-    if report.bugs:
-        line += f"; {_number(len(report.bugs), 'failure')} of gpuc"
+    failures = f"{_number(len(report.bugs), 'failure')} of gpuc" if report.bugs else ""
+    counted = "; ".join(part for part in (found, failures) if part)
+    line = f"{_number(*subject)}: {counted or 'no findings'}"
     if report.written or report.removed or report.unchanged:
         written = _number(len(report.written), "file")
         line += f"; {written} written, {len(report.removed)} removed, {report.unchanged} unchanged"

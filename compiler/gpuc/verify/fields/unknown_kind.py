@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpuc.catalog.schemas import CONSTRAINTS, builtin_kinds, custom_kinds
+from gpuc.catalog.schemas import CONSTRAINTS, DERIVE, builtin_kinds, custom_kinds
 from gpuc.diagnostics.spelling import nearest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
@@ -30,4 +30,6 @@ def _reason(manifest: Manifest, kubernetes: str) -> str:
     known = [f"{api} {kind}" for api, kind in (*builtin_kinds(kubernetes), *custom_kinds())]
     near = nearest(f"{manifest.api} {manifest.kind}", known)
     reason = f"no schema of {manifest.api} {manifest.kind} in Kubernetes {kubernetes} or the release set"
-    return reason + (f', did you mean "{near}"' if near else "")
+    if near:
+        return f'{reason}, did you mean "{near}"'
+    return f"{reason}: {DERIVE} with --kind {manifest.api} {manifest.kind}, see its --help"

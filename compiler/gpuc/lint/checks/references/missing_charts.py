@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.catalog import load
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import Delivery
@@ -20,27 +21,13 @@ NO_CHART = declare_rule(
     "Argo CD v3.5, docs/user-guide/helm.md",
 )
 
-KINDS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (("kueue.x-k8s.io",), ("kueue",)),
-    (("karpenter.sh", "karpenter.k8s.aws"), ("karpenter",)),
-    (
-        (
-            "templates.gatekeeper.sh",
-            "constraints.gatekeeper.sh",
-            "config.gatekeeper.sh",
-            "expansion.gatekeeper.sh",
-            "mutations.gatekeeper.sh",
-        ),
-        ("gatekeeper",),
-    ),
-    (("nvidia.com",), ("gpu-operator",)),
-    (("jobset.x-k8s.io",), ("jobset",)),
-    (("leaderworkerset.x-k8s.io",), ("lws",)),
-)
-"""API groups, and the charts that provide them; at least one of the charts has to be installed.
+FURTHER_GROUPS: dict[str, tuple[str, ...]] = {
+    "jobset": ("jobset.x-k8s.io",),
+    "lws": ("leaderworkerset.x-k8s.io",),
+}
+"""API groups by chart, beside those of the charts in catalog/releases.json.
 
-Source: charts/kueue of kueue v0.19.2; charts/karpenter of karpenter-provider-aws v1.14.1; charts/gatekeeper of
-gatekeeper v3.23.0; deployments/gpu-operator of gpu-operator v26.7.0; charts of jobset v0.12 and lws v0.9
+Source: charts of jobset v0.12 and lws v0.9
 """
 RESOURCES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("nvidia.com/", ("gpu-operator", "nvidia-device-plugin"), "k8s-device-plugin"),
@@ -64,14 +51,20 @@ def missing_charts(index: Index, found: Delivery) -> Iterator[ObjectFinding]:
     groups: dict[str, list[Manifest]] = {}
     for manifest in index.tree.manifests:
         groups.setdefault(group(manifest), []).append(manifest)
-    for names, charts in KINDS:
+    for chart, names in _groups().items():
         users = [manifest for name in names for manifest in groups.get(name, ())]
-        if users and not found.charts & set(charts):
-            message = f"{_summary(users)} need chart {' or '.join(charts)}, and no Application installs it"
+        if users and chart not in found.charts:
+            message = f"{_summary(users)} need chart {chart}, and no Application installs it"
             yield ObjectFinding(NO_CHART, users[0], ("apiVersion",), message)
     for prefix, charts, image in RESOURCES:
         if not found.charts & set(charts) and not _runs(index, image):
             yield from _resource(index, prefix, charts)
+
+
+def _groups() -> dict[str, tuple[str, ...]]:
+    """API groups by the chart that their objects need."""
+    releases = [release for components in load().releases.values() for release in components.values()]
+    return {release.chart: release.groups for release in releases if release.groups} | FURTHER_GROUPS
 
 
 def _summary(manifests: list[Manifest]) -> str:

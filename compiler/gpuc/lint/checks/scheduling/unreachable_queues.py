@@ -152,6 +152,8 @@ def _of_flavor(
         and not checks
         and not any(entry.pool.replicas for entry in found)
     ):
+        from gpuc.rules.queues.topology_without_static_nodes import topology_without_static_nodes
+
         pools = ", ".join(entry.pool.name for entry in found)
         message = f"topology {topology} needs existing nodes, and node pool {pools} keeps none (spec.replicas)"
         yield ObjectFinding(topology_without_static_nodes.rule, flavor, ("spec", "topologyName"), message)

@@ -1,0 +1,140 @@
+"""Rows of the catalog's JSON files as records, and what is wrong with a row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from gpuc.catalog import records
+from gpuc.diagnostics.finding import DeclarationError
+from gpuc.diagnostics.spelling import nearest
+
+FOLDER = Path(__file__).parent
+
+Record = TypeVar("Record")
+
+
+@cache
+def tables() -> dict[tuple[str, str], tuple[type, tuple[str, ...]]]:
+    """The record of each table, and the fields that name a row; by file without its ending, and table."""
+    from gpuc.catalog import operations
+
+    return {
+        ("dcgm", "metrics"): (operations.DcgmMetric, ("name",)),
+        ("gpus", "gpus"): (records.Gpu, ("id",)),
+        ("images", "images"): (records.Image, ("id",)),
+        ("instances", "instances"): (records.InstanceType, ("type",)),
+        ("instances", "unsupported"): (records.UnsupportedInstance, ("type",)),
+        ("kubelet", "kubelet"): (operations.Kubelet, ()),
+        ("mig", "profiles"): (records.MigProfile, ("set", "profile")),
+        ("mig", "sets"): (records.MigProfileSet, ("id",)),
+        ("nccl", "pod"): (operations.EfaPod, ()),
+        ("nccl", "variables"): (operations.NcclVariable, ("name",)),
+        ("nccl", "verdicts"): (operations.NcclVerdict, ("name", "value")),
+        ("nulls", "nulls"): (records.NullField, ("component", "version", "kind", "value")),
+        ("releases", "components"): (records.Release, ("set", "component")),
+        ("releases", "daemonsets"): (records.Daemonset, ("name",)),
+        ("releases", "operands"): (records.Operand, ("operator", "operand")),
+        ("versions", "kubernetes"): (operations.KubernetesVersion, ("version",)),
+        ("xids", "xids"): (operations.Xid, ("xid",)),
+    }
+
+
+def typed(kind: type[Record], file: str, table: str) -> list[Record]:
+    """The rows of a table as records of the kind, JSON arrays as tuples.
+
+    Raises:
+        DeclarationError: when a row lacks a required key or has an unknown one. Only `errors` compares the types of
+            values, because every run of gpuc reads the tables.
+    """
+    made = []
+    for row in read(file)[table]:
+        try:
+            made.append(kind(**{key: tuple(value) if value.__class__ is list else value for key, value in row.items()}))
+        except TypeError:
+            raise DeclarationError("\n".join(_key_errors(file, table, row))) from None
+    return made
+
+
+@cache
+def read(file: str) -> dict[str, Any]:
+    """The tables of a file, and its sources.
+
+    Raises:
+        DeclarationError: when the file is not JSON.
+    """
+    try:
+        data: dict[str, Any] = json.loads((FOLDER / f"{file}.json").read_bytes())
+    except ValueError as error:
+        raise DeclarationError(f"catalog/{file}.json: {error}") from None
+    return data
+
+
+def errors() -> Iterator[str]:
+    """What is wrong with rows: keys, types of values, and sources that the file does not declare."""
+    for file, table in tables():
+        for row in read(file)[table]:
+            yield from row_errors(file, table, row)
+
+
+def row_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
+    """What is wrong with one row, one sentence for each key."""
+    yield from _key_errors(file, table, row)
+    hints = get_type_hints(tables()[file, table][0])
+    for key, value in row.items():
+        if key in hints and not _fits(value, hints[key]):
+            yield f'{_place(file, table, row)}: "{key}" is {json.dumps(value)}, expected {_type_name(hints[key])}'
+    declared = read(file).get("sources", {})
+    sources = row.get("source", ())
+    for key in sources if isinstance(sources, list) else ():
+        if key not in declared:
+            yield f'{_place(file, table, row)}: "source" names "{key}", {_choices(key, declared)}'
+
+
+def _key_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
+    """Required keys that the row lacks, and keys that its record lacks."""
+    known = fields(tables()[file, table][0])
+    for field in known:
+        if field.name not in row and field.default is MISSING and field.default_factory is MISSING:
+            yield f'{_place(file, table, row)}: key "{field.name}" is missing'
+    names = [field.name for field in known]
+    for key in row:
+        if key not in names:
+            yield f'{_place(file, table, row)}: unknown key "{key}", {_choices(key, names)}'
+
+
+def _place(file: str, table: str, row: dict[str, Any]) -> str:
+    name = " ".join(str(row.get(key, "")) for key in tables()[file, table][1]).strip()
+    return f'catalog/{file}.json, table "{table}", row {name or json.dumps(row)}'
+
+
+def _choices(word: str, known: Any) -> str:
+    suggestion = nearest(word, known)
+    return f'did you mean "{suggestion}"' if suggestion else f"known are {', '.join(sorted(known))}"
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a JSON value is of the type that the record's field declares."""
+    if get_origin(hint) in (Union, UnionType):
+        return any(_fits(value, branch) for branch in get_args(hint))
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if get_origin(hint) is tuple:
+        return isinstance(value, list) and all(_fits(element, get_args(hint)[0]) for element in value)
+    return type(value) is hint
+
+
+def _type_name(hint: Any) -> str:
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join("null" if branch is type(None) else _type_name(branch) for branch in get_args(hint))
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(json.dumps(choice) for choice in get_args(hint))
+    if get_origin(hint) is tuple:
+        return f"an array of {_type_name(get_args(hint)[0])}"
+    names = {int: "an integer", str: "a string", float: "a number with a point", bool: "true or false"}
+    return names.get(hint, str(hint))
