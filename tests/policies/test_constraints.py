@@ -239,7 +239,7 @@ def test_a_policy_folder_of_ours_that_is_a_link_elsewhere_is_refused_unread(tmp_
     with pytest.raises(StageError) as stop:
         own_policies(tmp_path)
     (finding,) = stop.value.findings
-    assert finding.message == "policies/images/policy.yaml: the file lies outside of policies/"
+    assert finding.message == "policies/images/policy.yaml: the file is outside of policies/"
 
 
 def test_a_folder_of_the_fleet_replaces_ours_unless_it_is_the_same(tmp_path: Path) -> None:

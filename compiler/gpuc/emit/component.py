@@ -1,9 +1,8 @@
-"""A component: one chart, what Argo CD has to know of it, and what is emitted beside it.
+"""Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for it.
 
-Each module of this package that has a COMPONENT is a component; nothing lists them. Facts with a source, which the
-model reads as well, are rows of catalog/releases.json under the component's name: repository, chart, version,
-namespace, and the requests of its DaemonSets. The schema of the chart's values and those of its kinds are derived:
-`python -m gpuc.catalog.schemas.derive`.
+Each module of this package with a COMPONENT defines a component; there is no central list. The repository, chart,
+version, namespace and DaemonSet requests are in catalog/releases.json, under the name of the component.
+`python -m gpuc.catalog.schemas.derive` derives the schemas of the values and of the custom resources.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from gpuc.manifest.manifest import Artifact, Body
 from gpuc.model import Cluster
 
 Kind = tuple[str, str]
-"""API group, kind."""
+"""API group and kind."""
 
 CRD: Kind = ("apiextensions.k8s.io", "CustomResourceDefinition")
 CLUSTER_ROLES: tuple[Kind, ...] = tuple(
@@ -31,59 +30,59 @@ CONTROLLER: tuple[Kind, ...] = (
     ("rbac.authorization.k8s.io", "Role"),
     ("rbac.authorization.k8s.io", "RoleBinding"),
 )
-"""What every chart of a controller renders."""
+"""Kinds that every chart of a controller renders."""
 
 PLATFORM: Mapping[str, str] = {"admission.gatekeeper.sh/ignore": "platform"}
 PRIVILEGED: Mapping[str, str] = {
     f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")
 }
-"""For charts whose pods reach into the host, in a namespace of their own."""
+"""Namespace labels for charts whose pods need access to the host."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A synced folder of the cluster's tree."""
+    """A folder below out/<cluster>/ that Argo CD syncs."""
 
     path: str
     wave: int
     component: str = ""
-    """Whose namespace objects without one would go to; namespace default where empty."""
-    is_kept: bool = False
-    """Whether `delivery.prune` decides what happens to objects that left: capacity and tenants."""
+    """The component whose namespace is the default namespace of the objects. If empty: namespace default."""
+    is_protected: bool = False
+    """Whether `delivery.prune` controls the deletion of its objects: capacity and tenants."""
     has_folders: bool = False
     ignored: tuple[Body, ...] = ()
-    """Entries of ignoreDifferences: what controllers, and people in an incident, write into our objects."""
+    """Entries of ignoreDifferences: fields that controllers, or engineers in an incident, change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
-    """One chart that gpuc installs."""
+    """A chart that gpuc installs."""
 
     name: str
-    """Its key in catalog/releases.json, and its folder below out/<cluster>/."""
+    """The key in catalog/releases.json, and the name of the folder below out/<cluster>/."""
     wave: int
-    """The sync wave of its Application: definitions, then admission control, then controllers, then their users."""
+    """The sync wave of its Application. The order is CRDs, admission control, controllers, users of the controllers."""
     artifacts: Callable[[Cluster], Iterator[Artifact]] | None = None
-    """Its values and the objects beside its chart; None for a chart of definitions, which has no values."""
+    """Emits the values and the other objects. None for a chart that has only CRDs and no values."""
     is_needed: Callable[[Cluster], bool] = lambda cluster: True
     keeps_definitions: bool = False
-    """Whether CRDs are among its templates: pruning one would delete every object of its kind."""
+    """Whether the templates include CRDs. Argo CD must not prune CRDs: that deletes all objects of the kind."""
     cluster_kinds: tuple[Kind, ...] = ()
-    """Kinds of the cluster's scope that its chart renders with our values, hooks included, or its folders hold."""
+    """Cluster-scoped kinds that the chart (hooks included) or the folders contain."""
     kinds: tuple[Kind, ...] = ()
-    """The same with a namespace."""
+    """Namespaced kinds that the chart (hooks included) or the folders contain."""
     folders: tuple[Folder, ...] = ()
-    """Synced folders with objects of its kinds."""
+    """Synced folders with objects for this component."""
     ignored: tuple[Body, ...] = ()
-    """Entries of ignoreDifferences: what controllers write into objects of the chart."""
+    """Entries of ignoreDifferences: fields that controllers change in objects of the chart."""
     namespace_labels: Mapping[str, str] = field(default_factory=lambda: PLATFORM)
-    """Of the namespace that its Application creates."""
+    """Labels of the namespace that the Application creates."""
 
     def release(self, cluster: Cluster) -> Release:
-        """Its chart in the cluster's release set.
+        """Return the chart of the component in the release set of the cluster.
 
         Raises:
-            ValueError: when the set has no row for it.
+            ValueError: if the release set has no row for the component.
         """
         release = cluster.components.get(self.name)
         if release is None:
@@ -96,7 +95,7 @@ class Component:
 
 @cache
 def components() -> tuple[Component, ...]:
-    """Every component, in sync order."""
+    """Return all components, in sync order."""
     files = sorted(os.listdir(os.path.dirname(__file__)))
     modules = [import_module(f"{__package__}.{file[:-3]}") for file in files if file.endswith(".py")]
     found: list[Component] = [module.COMPONENT for module in modules if hasattr(module, "COMPONENT")]
@@ -104,11 +103,11 @@ def components() -> tuple[Component, ...]:
 
 
 def needed_components(cluster: Cluster) -> tuple[Component, ...]:
-    """Those that the cluster needs, in sync order."""
+    """Return the components that the cluster needs, in sync order."""
     return tuple(component for component in components() if component.is_needed(cluster))
 
 
 def webhook_certificate(kind: str) -> Body:
-    """Differences that a controller makes when it writes its certificate into its own webhooks."""
+    """Return an entry of ignoreDifferences for the CA certificate that a controller writes into its webhooks."""
     paths = [".webhooks[]?.clientConfig.caBundle"]
     return {"group": "admissionregistration.k8s.io", "kind": kind, "jqPathExpressions": paths}
