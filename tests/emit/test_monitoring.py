@@ -105,6 +105,13 @@ def test_alerts_do_not_hide_one_another(name: str) -> None:
 
 
 @each_example
+def test_an_alert_has_a_summary_and_a_first_action(name: str) -> None:
+    for rule in rules(name):
+        assert rule["annotations"].keys() == {"summary", "description"}
+        assert rule["annotations"]["description"].endswith(".")
+
+
+@each_example
 def test_monitors_and_rules_carry_the_label_that_prometheus_selects(name: str) -> None:
     observability = example(name).spec.observability
     for manifest in fleet.manifests(name, "monitoring"):
