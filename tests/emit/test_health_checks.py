@@ -87,7 +87,7 @@ def test_c5_a_version_that_was_not_compared_yet_is_not_healthy() -> None:
     stale = application()
     stale["spec"]["sources"][0]["targetRevision"] = "0.20.0"
     status, message = health("argoproj.io_Application", stale)
-    assert (status, message) == ("Progressing", "not compared with its present sources yet")
+    assert (status, message) == ("Progressing", "Argo CD has not compared the present sources yet")
     stale["spec"]["sources"].append(FOLDER)
     assert health("argoproj.io_Application", stale)[0] == "Progressing"
 

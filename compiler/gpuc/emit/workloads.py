@@ -163,12 +163,12 @@ def _objects(cluster: Cluster, template: _Template) -> Iterator[Manifest]:
 
 
 def _usage(template: _Template) -> str:
-    text = "Replace image and command, keep the rest, then kubectl apply -f this file. "
+    text = "Replace image and command, then run kubectl apply -f with this file. "
     if template.is_gang:
-        text += "Each pod is a node: for more of them raise parallelism, completions and --nnodes together. "
+        text += "Each pod uses a complete node. For more nodes, increase parallelism, completions and --nnodes together. "
     elif SHARED_GPU in template.resources:
-        text += "One share per container: a second one is no more compute. "
-    return text + "Requests fit what a node of the pool has left. Kueue adds tolerations and the pool's label."
+        text += "Request one GPU share per container: two shares do not give more compute. "
+    return text + "The requests fit on a node of the pool. Kueue adds the tolerations and the node selector of the pool."
 
 
 def _priority(cluster: Cluster) -> dict[str, str]:
