@@ -83,12 +83,12 @@ def other_images(spec: dict[str, Any]) -> None:
 def test_no_rule_refuses_and_no_default_is_added(
     schemas: dict[str, Schema], variant: Variant, change: Callable[[dict[str, Any]], None]
 ) -> None:
-    manifests = [one for one in karpenter(variant(change)) if isinstance(one, Manifest)]
-    assert {one.kind for one in manifests} == {"EC2NodeClass", "NodeOverlay", "NodePool"}
-    for one in manifests:
-        schema = schemas[one.kind]
-        assert list(refusals(schema, one.body["spec"])) == [], str(one)
-        assert list(missing_defaults(schema, one.body["spec"])) == [], str(one)
+    manifests = [manifest for manifest in karpenter(variant(change)) if isinstance(manifest, Manifest)]
+    assert {manifest.kind for manifest in manifests} == {"EC2NodeClass", "NodeOverlay", "NodePool"}
+    for manifest in manifests:
+        schema = schemas[manifest.kind]
+        assert list(refusals(schema, manifest.body["spec"])) == [], str(manifest)
+        assert list(missing_defaults(schema, manifest.body["spec"])) == [], str(manifest)
 
 
 def test_the_rules_are_evaluated(schemas: dict[str, Schema]) -> None:

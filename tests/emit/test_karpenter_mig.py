@@ -200,6 +200,6 @@ def test_the_reference_layouts_are_reached_without_overlap(
     assert node.boot() == 0
     assert [len(instances) for instances in node.cut()] == per_gpu
     for instances in node.cut():
-        placed = [each.split(":") for each in instances]
+        placed = [instance.split(":") for instance in instances]
         places = [int(start) + offset for profile, start in placed for offset in range(sizes[profile])]
         assert len(places) == len(set(places)) and all(place < 8 for place in places)

@@ -24,9 +24,9 @@ SHELL, NODE_CONFIG = "text/x-shellscript", "application/node.eks.aws"
 def user_data(cluster: Cluster) -> dict[str, str]:
     """User data by pool, of pools that have some."""
     return {
-        one.name: one.body["spec"]["userData"]
-        for one in karpenter(cluster)
-        if isinstance(one, Manifest) and one.kind == "EC2NodeClass" and "userData" in one.body["spec"]
+        manifest.name: manifest.body["spec"]["userData"]
+        for manifest in karpenter(cluster)
+        if isinstance(manifest, Manifest) and manifest.kind == "EC2NodeClass" and "userData" in manifest.body["spec"]
     }
 
 

@@ -1,4 +1,4 @@
-"""What the rehearsal tries in tenants' namespaces: each object breaks the policy that it is about, and no other."""
+"""Objects that the rehearsal creates in tenant namespaces: each object violates only its own policy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def desks(cluster: Cluster) -> Iterator[Desk]:
 
 
 def broken(desk: Desk, parameters: dict[str, Any], document: Object) -> set[str]:
-    """The policies that refuse the object's creation; not gpu-requests: a namespace's LimitRange answers before it."""
+    """Return the policies that deny the object, without gpu-requests: a LimitRange sets the requests before."""
     group = document["apiVersion"].rpartition("/")[0]
     review = Review(document, request={"operation": "CREATE"})
     found = set()
@@ -46,7 +46,7 @@ def tried(desk: Desk) -> Iterator[Attempt]:
 @every_cluster
 def test_an_object_breaks_its_own_policy_alone(name: str) -> None:
     cluster = example(name)
-    parameters = {one.name: one.body["spec"].get("parameters", {}) for one in constraints(cluster)}
+    parameters = {constraint.name: constraint.body["spec"].get("parameters", {}) for constraint in constraints(cluster)}
     wrong = {}
     for desk in desks(cluster):
         for attempt in tried(desk):

@@ -165,10 +165,14 @@ def _objects(cluster: Cluster, template: _Template) -> Iterator[Manifest]:
 def _usage(template: _Template) -> str:
     text = "Replace image and command, then run kubectl apply -f with this file. "
     if template.is_gang:
-        text += "Each pod uses a complete node. For more nodes, increase parallelism, completions and --nnodes together. "
+        text += (
+            "Each pod uses a complete node. For more nodes, increase parallelism, completions and --nnodes together. "
+        )
     elif SHARED_GPU in template.resources:
         text += "Request one GPU share per container: two shares do not give more compute. "
-    return text + "The requests fit on a node of the pool. Kueue adds the tolerations and the node selector of the pool."
+    return (
+        text + "The requests fit on a node of the pool. Kueue adds the tolerations and the node selector of the pool."
+    )
 
 
 def _priority(cluster: Cluster) -> dict[str, str]:
