@@ -271,5 +271,5 @@ def test_images_decide_about_devices(
     (root,) = (disk for disk in spec["blockDeviceMappings"] if disk["rootVolume"])
     assert root["ebs"]["volumeSize"] == "300Gi"
     assert {key: spec[key] for key in terms} == terms
-    # On Ubuntu nobody would set the local disks up, so nothing may count on them.
+    # On Ubuntu nothing configures the local disks, so pods must not use them.
     assert ("instanceStorePolicy" in spec) == (image != {"family": "Ubuntu", "id": "ami-0123456789abcdef0"})

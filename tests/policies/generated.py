@@ -1,7 +1,7 @@
-"""Objects that a policy judges, made from the words of its own clauses: tidy ones, odd ones, and updates of both.
+"""Random objects for policies, generated from the strings in the policy: valid objects, odd objects, and updates.
 
-Only fields that the policy's expressions name are made, with values from its texts and its sample; of a kind without
-a maker here, parts of the folder's examples are put together. The same seed makes the same objects.
+The objects have only fields that the expressions of the policy use, with values from its strings and its sample. For
+kinds without a generator, parts of the examples are combined. The same seed generates the same objects.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Evaluation of a policy as in Kubernetes: variables in order; a variable with an error is missing; errors deny.
 
-The conformance lane compares the verdicts with gator's.
+The conformance tests compare the verdicts with those of gator.
 """
 
 from __future__ import annotations

@@ -32,9 +32,9 @@ def test_every_policy_is_broken_for_every_tenant_that_it_can_be_broken_for(prod:
 
 def test_expectations_follow_stage_pod_security_and_quota(prod: Cluster) -> None:
     scenes = list(policy_scenes.scenes(prod))
-    denied = scene(scenes, "research-train host-access: The host's processes").expected
+    denied = scene(scenes, "research-train host-access: The process namespace of the host").expected
     assert (denied.verdict, denied.by, denied.words) == ("refused", "policy", "host-access")
-    baseline = scene(scenes, "research-lab host-access: The host's processes").expected
+    baseline = scene(scenes, "research-lab host-access: The process namespace of the host").expected
     assert (baseline.by, baseline.words) == ("API server", 'violates PodSecurity "baseline')
     warned = scene(scenes, "research-train cost-label").expected
     assert (warned.verdict, warned.words) == ("admitted", "cost-label-research")
@@ -96,8 +96,8 @@ def test_examples_are_whole_objects_that_never_run() -> None:
 
 def test_what_the_api_server_refuses_itself_is_not_laid_at_a_policys_door() -> None:
     refused = {example.shows: example.own_refusal for policy in policies().values() for example in examples(policy)}
-    assert "Exists" in refused["Every pool, with the right value for show"]
-    assert refused["A peer that names nothing"] == "must specify a peer"
+    assert "Exists" in refused["The operator Exists with a value, which is ignored"]
+    assert refused["An ingress rule with an empty peer"] == "must specify a peer"
     assert refused["A privileged container"] == ""
 
 
