@@ -1,4 +1,4 @@
-"""The reference cluster, and clusters that differ from it in one thing."""
+"""The reference cluster, and variants with one change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 FILE = "specs/prod-use1.yaml"
 
 Change = Callable[[dict[str, Any]], object]
-"""Changes the part under `spec` of a merged tree, in place."""
+"""A function that changes the value of `spec` in a merged tree, in place."""
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""What the example clusters emit, once per process."""
+"""Artifacts of the example clusters, cached per process."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ def artifacts(name: str) -> tuple[Artifact, ...]:
 
 
 def manifests(name: str, folder: str = "") -> list[Manifest]:
-    """The objects of a cluster, or of one folder of its tree."""
+    """Return the objects of a cluster, or of one folder below out/<cluster>/."""
     start = f"out/{name}/{folder}/" if folder else ""
-    return [one for one in artifacts(name) if isinstance(one, Manifest) and one.file.startswith(start)]
+    return [
+        manifest for manifest in artifacts(name) if isinstance(manifest, Manifest) and manifest.file.startswith(start)
+    ]

@@ -1,4 +1,4 @@
-"""Delivery: order, fences, and that nothing emitted stands outside of what Argo CD applies."""
+"""Argo CD: sync order, permissions of the AppProject, and an Application for all emitted objects."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ PROVIDERS = {
     "expansion.gatekeeper.sh": "gatekeeper",
     "constraints.gatekeeper.sh": "policies-templates",
 }
-"""The Application whose sync makes a group's kinds known."""
+"""The Application that installs the CRDs of an API group."""
 
 each_example = pytest.mark.parametrize("name", EXAMPLES)
 
 
 def applications(name: str) -> dict[str, Manifest]:
-    found = [one for one in fleet.manifests(name) if one.kind == "Application"]
-    return {one.name.removeprefix(f"{name}-"): one for one in found}
+    found = [manifest for manifest in fleet.manifests(name) if manifest.kind == "Application"]
+    return {manifest.name.removeprefix(f"{name}-"): manifest for manifest in found}
 
 
 def sources(application: Manifest) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ def sources(application: Manifest) -> list[dict[str, Any]]:
 
 
 def owner(name: str, manifest: Manifest) -> str:
-    """The Application whose folder a manifest lies in."""
+    """Return the Application that syncs the folder of a manifest."""
     folder = manifest.file.rsplit("/", 1)[0]
     owners = []
     for owning, application in applications(name).items():
@@ -60,14 +60,19 @@ def owner(name: str, manifest: Manifest) -> str:
 
 def synced(name: str) -> list[Manifest]:
     return [
-        one
-        for one in fleet.manifests(name)
-        if one.file.startswith("out/") and not one.file.startswith(tuple(f"out/{name}/{part}" for part in NEVER_SYNCED))
+        manifest
+        for manifest in fleet.manifests(name)
+        if manifest.file.startswith("out/")
+        and not manifest.file.startswith(tuple(f"out/{name}/{part}" for part in NEVER_SYNCED))
     ]
 
 
 def readme(name: str) -> str:
-    (text,) = (one.text for one in fleet.artifacts(name) if isinstance(one, Text) and one.file.endswith("README.md"))
+    (text,) = (
+        artifact.text
+        for artifact in fleet.artifacts(name)
+        if isinstance(artifact, Text) and artifact.file.endswith("README.md")
+    )
     return text
 
 
@@ -76,24 +81,28 @@ def wave_of(manifest: Manifest) -> int:
 
 
 def project(name: str) -> dict[str, Any]:
-    (found,) = (one for one in fleet.manifests(name) if one.kind == "AppProject")
+    (found,) = (manifest for manifest in fleet.manifests(name) if manifest.kind == "AppProject")
     return dict(found.body["spec"])
 
 
 def allows(whitelist: list[dict[str, str]], group: str, kind: str) -> bool:
-    return any(one["group"] == group and fnmatch.fnmatchcase(kind, one["kind"]) for one in whitelist)
+    return any(entry["group"] == group and fnmatch.fnmatchcase(kind, entry["kind"]) for entry in whitelist)
 
 
 @each_example
 def test_every_object_belongs_to_one_application_and_every_application_has_objects(name: str) -> None:
     owners = {owner(name, manifest) for manifest in synced(name)}
-    folders = {app for app, one in applications(name).items() if any("path" in source for source in sources(one))}
+    folders = {
+        app
+        for app, application in applications(name).items()
+        if any("path" in source for source in sources(application))
+    }
     assert owners == folders
 
 
 @each_example
 def test_values_are_read_by_the_application_of_their_chart_and_lie_in_no_synced_folder(name: str) -> None:
-    emitted = {one.file for one in fleet.artifacts(name) if isinstance(one, Values)}
+    emitted = {artifact.file for artifact in fleet.artifacts(name) if isinstance(artifact, Values)}
     read = set()
     for application in applications(name).values():
         for source in sources(application):
@@ -104,7 +113,7 @@ def test_values_are_read_by_the_application_of_their_chart_and_lie_in_no_synced_
 
 
 @each_example
-def test_who_defines_a_kind_comes_before_who_uses_it(name: str) -> None:
+def test_crds_come_before_objects_of_their_kinds(name: str) -> None:
     apps = applications(name)
     used = 0
     for manifest in synced(name):
@@ -117,7 +126,7 @@ def test_who_defines_a_kind_comes_before_who_uses_it(name: str) -> None:
 
 @each_example
 def test_nodes_come_after_what_they_need_and_tenants_last(name: str) -> None:
-    waves = {app: wave_of(one) for app, one in applications(name).items() if app != "root"}
+    waves = {app: wave_of(application) for app, application in applications(name).items() if app != "root"}
     for earlier in ("karpenter", "gpu-operator", "policies-constraints", "kueue", "monitoring"):
         assert waves[earlier] < waves["karpenter-pools"]
     assert waves["karpenter-pools"] < waves["kueue-config"] < waves["kueue-queues"] < waves["tenants"]
@@ -145,7 +154,7 @@ def test_the_project_allows_every_object_where_it_goes(name: str) -> None:
 
 @each_example
 def test_finding_5_the_project_allows_namespaces_that_come_and_go(name: str) -> None:
-    """A namespace that left a list of them takes its objects out of the sight of the Application that prunes them."""
+    """If a namespace leaves the list of destinations, the Application ignores its objects and cannot prune them."""
     server = example(name).spec.delivery.destination.server
     assert project(name)["destinations"] == [{"server": server, "namespace": "*"}]
 
@@ -157,7 +166,7 @@ def test_finding_10_no_project_warns_of_orphans(name: str) -> None:
 
 @each_example
 def test_finding_6_the_root_skips_no_application(name: str) -> None:
-    """With ApplyOutOfSyncOnly nothing waits for the health of an Application that is as Git has it."""
+    """With ApplyOutOfSyncOnly, a sync does not wait for the health of Applications that are in sync."""
     for app, application in applications(name).items():
         options = application.body["spec"]["syncPolicy"]["syncOptions"]
         assert ("ApplyOutOfSyncOnly=true" in options) == (app != "root")
@@ -165,7 +174,11 @@ def test_finding_6_the_root_skips_no_application(name: str) -> None:
 
 @each_example
 def test_finding_9_deleting_the_gpu_operator_takes_no_labels_off_nodes(name: str) -> None:
-    (values,) = (one for one in fleet.artifacts(name) if isinstance(one, Values) and one.component == "gpu-operator")
+    (values,) = (
+        artifact
+        for artifact in fleet.artifacts(name)
+        if isinstance(artifact, Values) and artifact.component == "gpu-operator"
+    )
     assert values.body["node-feature-discovery"]["postDeleteCleanup"] is False
     assert "deletes objects of kind GPUCluster" in readme(name)
 
@@ -190,11 +203,15 @@ def allowed(kinds: Iterable[Kind], component_kinds: Callable[[Component], Iterab
     return {*kinds, *(kind for component in components() for kind in component_kinds(component))}
 
 
-def test_what_the_examples_emit_is_of_allowed_kinds_and_no_kind_of_our_own_is_allowed_for_nothing() -> None:
+def test_the_examples_use_only_allowed_kinds_and_all_kinds_of_the_lists() -> None:
     emitted = {
-        (one.api.rpartition("/")[0], "Gpuc*" if one.api.startswith("constraints.") else one.kind, bool(one.namespace))
+        (
+            manifest.api.rpartition("/")[0],
+            "Gpuc*" if manifest.api.startswith("constraints.") else manifest.kind,
+            bool(manifest.namespace),
+        )
         for name in EXAMPLES
-        for one in synced(name)
+        for manifest in synced(name)
     }
     of_cluster = {(group, kind) for group, kind, namespaced in emitted if not namespaced}
     of_namespaces = {(group, kind) for group, kind, namespaced in emitted if namespaced}
@@ -203,7 +220,7 @@ def test_what_the_examples_emit_is_of_allowed_kinds_and_no_kind_of_our_own_is_al
     assert {*OWN_CLUSTER_KINDS, *OWN_KINDS} <= of_cluster | of_namespaces
 
 
-def test_kinds_stand_on_the_side_of_their_scope() -> None:
+def test_kinds_are_in_the_list_of_their_scope() -> None:
     versions = {"": "v1", "batch": "batch/v1", "policy": "policy/v1", "apps": "apps/v1"}
     checked = 0
     for component in components():
@@ -217,7 +234,7 @@ def test_kinds_stand_on_the_side_of_their_scope() -> None:
 
 
 def test_a_component_is_complete() -> None:
-    """A module with a COMPONENT, a row in every release set, and the schema of its chart's values."""
+    """A component has a module, a row in all release sets, and a schema of the values of its chart."""
     for releases in load().releases.values():
         assert {component.name for component in components()} == releases.keys()
     for component in components():
@@ -263,9 +280,9 @@ def test_crds_of_karpenter_come_from_their_own_chart_only() -> None:
 def test_a_namespace_is_created_by_one_application_and_never_one_of_a_tenant(name: str) -> None:
     cluster = example(name)
     creating = [
-        one.body["spec"]["destination"]["namespace"]
-        for one in applications(name).values()
-        if "CreateNamespace=true" in one.body["spec"]["syncPolicy"]["syncOptions"]
+        application.body["spec"]["destination"]["namespace"]
+        for application in applications(name).values()
+        if "CreateNamespace=true" in application.body["spec"]["syncPolicy"]["syncOptions"]
     ]
     assert len(creating) == len(set(creating))
     assert not set(creating) & {*cluster.tenant_namespaces, "kube-system", cluster.spec.observability.namespace}
@@ -279,7 +296,7 @@ def test_operands_that_reach_into_the_host_get_a_privileged_namespace() -> None:
 @pytest.mark.parametrize(("prune", "expected"), [("never", False), ("confirm", True), ("automatic", True)])
 def test_delivery_decides_about_capacity_and_tenants(prune: str, expected: bool, variant: Any) -> None:
     changed = variant(lambda spec: spec["delivery"].update(prune=prune))
-    emitted = {one.name: one for one in argocd(changed) if isinstance(one, Manifest)}
+    emitted = {manifest.name: manifest for manifest in argocd(changed) if isinstance(manifest, Manifest)}
     for name in ("karpenter-pools", "kueue-queues", "kueue-config", "tenants"):
         automated = emitted[f"prod-use1-{name}"].body["spec"]["syncPolicy"]["automated"]
         assert automated == {"prune": expected, "selfHeal": True}
@@ -288,13 +305,13 @@ def test_delivery_decides_about_capacity_and_tenants(prune: str, expected: bool,
 
 @each_example
 def test_what_holds_nodes_or_work_is_not_pruned(name: str) -> None:
-    """Prune is on with `confirm`, so the objects carry their protection themselves."""
+    """With `confirm` pruning is on, so annotations protect the objects."""
     if example(name).spec.delivery.prune != "confirm":
         pytest.skip("the spec prunes otherwise")
     kinds = {"NodePool", "EC2NodeClass", "ClusterQueue", "Namespace"}
-    kept = [one for one in synced(name) if one.kind in kinds]
-    assert {one.kind for one in kept} == kinds
-    assert all("Prune=false" in one.annotations[OPTIONS] for one in kept)
+    kept = [manifest for manifest in synced(name) if manifest.kind in kinds]
+    assert {manifest.kind for manifest in kept} == kinds
+    assert all("Prune=false" in manifest.annotations[OPTIONS] for manifest in kept)
 
 
 @each_example
@@ -310,7 +327,11 @@ def test_no_application_deletes_what_it_applied_and_all_retry(name: str) -> None
 
 @each_example
 def test_health_checks_are_values_of_argo_cd_by_kind(name: str) -> None:
-    (text,) = (one.text for one in fleet.artifacts(name) if isinstance(one, Text) and one.file.endswith("health.yaml"))
+    (text,) = (
+        artifact.text
+        for artifact in fleet.artifacts(name)
+        if isinstance(artifact, Text) and artifact.file.endswith("health.yaml")
+    )
     checks = {
         key.removeprefix("resource.customizations.health."): lua
         for key, lua in yaml.safe_load(text)["configs"]["cm"].items()

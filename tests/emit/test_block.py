@@ -1,4 +1,4 @@
-"""YAML inside of YAML: what is printed says what was meant, to both generations of readers."""
+"""Embedded YAML: parsers of YAML 1.1 and of YAML 1.2 read back the original data."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def test_any_data_is_read_back_as_it_was(data: Any) -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_what_texts_of_values_are_said_to_mean_is_what_they_mean(name: str) -> None:
+def test_embedded_documents_are_registered_with_their_data(name: str) -> None:
     said = {
         text: document
-        for each in emit(example(name))
-        if isinstance(each, Values)
-        for text, document in each.embedded.items()
+        for artifact in emit(example(name))
+        if isinstance(artifact, Values)
+        for text, document in artifact.embedded.items()
     }
     assert len(said) >= 2
     for text, document in said.items():

@@ -1,4 +1,4 @@
-"""Finding 1: the ClusterPolicy is an object of ours, because the chart renders one that a server-side apply refuses."""
+"""Finding 1: gpuc emits the ClusterPolicy, because server-side apply rejects the one that the chart renders."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ each_example = pytest.mark.parametrize("name", EXAMPLES)
 
 
 def policy(name: str) -> Any:
-    (found,) = (one for one in fleet.manifests(name) if one.kind == "ClusterPolicy")
+    (found,) = (manifest for manifest in fleet.manifests(name) if manifest.kind == "ClusterPolicy")
     return found.body["spec"]
 
 
 def values(name: str) -> Any:
-    (found,) = (one for one in fleet.artifacts(name) if isinstance(one, Values) and one.component == "gpu-operator")
+    (found,) = (
+        artifact
+        for artifact in fleet.artifacts(name)
+        if isinstance(artifact, Values) and artifact.component == "gpu-operator"
+    )
     return found.body
 
 
@@ -47,7 +51,7 @@ def test_operands_that_run_have_an_image_and_the_others_are_switched_off(name: s
     for operand in (*(key for key, is_on in switched.items() if is_on), "validator"):
         if operand not in ("cdi", "psa"):
             assert {"repository", "image", "version"} <= spec[operand].keys(), operand
-    # The operator takes these for switched on where nothing is said.
+    # The GPU Operator enables these operands by default.
     assert {"driver", "toolkit", "devicePlugin", "dcgm", "dcgmExporter", "gfd", "migManager", "cdi"} <= switched.keys()
     assert switched["driver"] == (example(name).gpu_pools[0].image.driver == "operator")
     assert switched["migManager"] == any(pool.mig_by_operator for pool in example(name).gpu_pools)
@@ -75,7 +79,7 @@ def test_images_of_operands_are_those_of_the_chart(shared: Path) -> None:
             default = chart
             for step in place.split("."):
                 default = default[step]
-            # The validator is the operator's own image, and its tag that of the release.
+            # The validator uses the image of the operator, with the tag of the release.
             expected = (default["repository"], default["image"], default.get("version", version))
             assert (row.repository, row.image, row.tag) == expected, place
 

@@ -1,4 +1,4 @@
-"""Where the EFA plugin runs."""
+"""EFA device plugin: tolerations and instance types."""
 
 from __future__ import annotations
 
@@ -19,15 +19,21 @@ def test_it_tolerates_each_taint_of_each_pool_with_efa(reference: Cluster) -> No
     (values,) = efa(reference)
     assert isinstance(values, Values)
     assert verify_values([values], reference.components) == []
-    tolerated = {(each["key"], each["value"], each["effect"]) for each in values.body["tolerations"]}
+    tolerated = {
+        (toleration["key"], toleration["value"], toleration["effect"]) for toleration in values.body["tolerations"]
+    }
     assert len(tolerated) == len(values.body["tolerations"])
     seen = 0
-    for one in karpenter(reference):
-        if isinstance(one, Manifest) and one.kind == "NodePool" and one.name in ("train-h100", "batch-a100"):
-            template = one.body["spec"]["template"]["spec"]
+    for manifest in karpenter(reference):
+        if (
+            isinstance(manifest, Manifest)
+            and manifest.kind == "NodePool"
+            and manifest.name in ("train-h100", "batch-a100")
+        ):
+            template = manifest.body["spec"]["template"]["spec"]
             taints = template["taints"] + template.get("startupTaints", [])
             seen += len(taints)
-            assert {(each["key"], each["value"], each["effect"]) for each in taints} <= tolerated
+            assert {(taint["key"], taint["value"], taint["effect"]) for taint in taints} <= tolerated
     assert seen
 
 

@@ -1,4 +1,4 @@
-"""Health checks in Lua, run by a Lua interpreter that has no more libraries than Argo CD's.
+"""Health checks in Lua, in an interpreter with the same libraries as in Argo CD.
 
 Source: argoproj/argo-cd v3.5.1 util/lua/lua.go (runLua): base, package, table and a part of os
 """
@@ -25,8 +25,12 @@ FOLDER: dict[str, Any] = {"repoURL": "https://git.example.com/fleet.git", "targe
 
 @cache
 def checks() -> dict[str, str]:
-    """The Lua of each kind, in the values that the example clusters have in common."""
-    texts = [one.text for one in fleet.artifacts(EXAMPLES[0]) if isinstance(one, Text) and "health" in one.file]
+    """Return the Lua scripts by kind. They are the same in all example clusters."""
+    texts = [
+        artifact.text
+        for artifact in fleet.artifacts(EXAMPLES[0])
+        if isinstance(artifact, Text) and "health" in artifact.file
+    ]
     found = {}
     for key, lua in yaml.safe_load(texts[0])["configs"]["cm"].items():
         if key.startswith("resource.customizations.health."):
@@ -35,7 +39,7 @@ def checks() -> dict[str, str]:
 
 
 def health(kind: str, obj: dict[str, Any]) -> tuple[str, str]:
-    """Status and message that the check of a kind returns for an object."""
+    """Return status and message of the health check for an object."""
     runtime = lua51.LuaRuntime(unpack_returned_tuples=True)
     for library in ("string", "math", "io", "debug"):
         runtime.globals()[library] = None
@@ -46,7 +50,7 @@ def health(kind: str, obj: dict[str, Any]) -> tuple[str, str]:
 
 
 def application(**status: Any) -> dict[str, Any]:
-    """An Application that is Synced and Healthy after a sync that has succeeded, but for what is given."""
+    """Return an Application that is Synced and Healthy, with changes to its status."""
     return {
         "spec": {"sources": [copy.deepcopy(CHART), copy.deepcopy(VALUES)]},
         "status": {
@@ -60,7 +64,7 @@ def application(**status: Any) -> dict[str, Any]:
 
 
 def out_of_sync(*resources: dict[str, Any]) -> dict[str, Any]:
-    """Parts of a status whose comparison finds these resources other than in Git."""
+    """Return the parts of a status in which these resources are OutOfSync."""
     listed = [{"kind": "NodePool", "status": "OutOfSync", **resource} for resource in resources]
     return {"sync": {"status": "OutOfSync", "comparedTo": {"sources": [CHART, VALUES]}}, "resources": listed}
 
@@ -87,13 +91,13 @@ def test_c5_a_version_that_was_not_compared_yet_is_not_healthy() -> None:
     stale = application()
     stale["spec"]["sources"][0]["targetRevision"] = "0.20.0"
     status, message = health("argoproj.io_Application", stale)
-    assert (status, message) == ("Progressing", "not compared with its present sources yet")
+    assert (status, message) == ("Progressing", "Argo CD has not compared the present sources yet")
     stale["spec"]["sources"].append(FOLDER)
     assert health("argoproj.io_Application", stale)[0] == "Progressing"
 
 
 def test_c5_a_comparison_that_found_changes_is_not_healthy() -> None:
-    """C5, second row: refreshed and OutOfSync, the automatic sync has not begun."""
+    """C5, second row: refreshed and OutOfSync, the automatic sync has not started."""
     assert verdict(**out_of_sync({"name": "general"})) == "Progressing"
 
 
@@ -105,20 +109,20 @@ def test_c5_a_running_sync_is_not_healthy() -> None:
 
 
 def test_finding_6_a_sync_that_succeeded_after_the_comparison_is_not_healthy() -> None:
-    """Finding 6, second cause: phase Succeeded, health Healthy, and the comparison is older than the sync."""
+    """Finding 6, second cause: phase Succeeded and health Healthy, but the comparison is older than the sync."""
     status, message = health("argoproj.io_Application", application(**out_of_sync({"name": "general"})))
     assert (status, message) == ("Progressing", "not in sync: NodePool general")
 
 
 def test_finding_6_between_two_operations_an_application_is_not_healthy() -> None:
-    """Finding 6, third window: a new operation was set, which takes the state of the last one away."""
+    """Finding 6, third window: a new operation replaces the state of the last one."""
     begun = application(operationState=None)
     begun["operation"] = {"sync": {"revision": "abc"}}
     assert health("argoproj.io_Application", begun)[0] == "Progressing"
 
 
 def test_finding_6_objects_that_wait_for_pruning_hold_nothing_up() -> None:
-    """A left pool is OutOfSync and requires pruning, with IgnoreExtraneous in an Application that is Synced."""
+    """A removed pool is OutOfSync and requires pruning; with IgnoreExtraneous its Application is Synced."""
     left = {"name": "old", "requiresPruning": True}
     assert verdict(**out_of_sync(left)) == "Healthy"
     assert verdict(resources=[{"kind": "NodePool", "status": "OutOfSync", **left}]) == "Healthy"
@@ -133,7 +137,7 @@ def test_what_was_not_compared_is_not_healthy() -> None:
 
 
 def test_finding_7_what_cannot_be_compared_or_fails_again_ends_the_wait_of_the_root() -> None:
-    """The root takes a new commit only after its own sync has ended; one that waits for a failed child never ends."""
+    """The root syncs a new commit only after its last sync: it must not wait forever for a failed Application."""
     broken = [{"type": "ComparisonError", "message": "chart not found"}]
     assert verdict(conditions=broken) == "Degraded"
     assert verdict(conditions=[{"type": "OrphanedResourceWarning", "message": "3 orphans"}]) == "Healthy"
@@ -142,7 +146,7 @@ def test_finding_7_what_cannot_be_compared_or_fails_again_ends_the_wait_of_the_r
     assert verdict(operationState={"phase": "Failed"}, **out_of_sync({"name": "general"})) == "Degraded"
 
 
-def test_an_operation_that_was_ended_by_hand_is_no_fault_where_all_is_applied() -> None:
+def test_a_terminated_sync_is_healthy_if_everything_is_applied() -> None:
     assert verdict(operationState={"phase": "Failed", "message": "Operation terminated"}) == "Healthy"
 
 
@@ -170,7 +174,7 @@ UNUSABLE = {"code": "create_error", "message": "template has no target"}
 def test_a_template_waits_for_a_lost_race_and_not_for_a_template_that_is_wrong(
     errors: list[dict[str, str]], expected: tuple[str, str]
 ) -> None:
-    """Progressing for ever would hold the root: it takes no commit that corrects the template."""
+    """With Progressing forever, the root would not sync the commit that corrects the template."""
     status = {"created": True, "byPod": [{"errors": [error]} for error in errors]}
     checked = {"metadata": {"name": "gpuclimits"}, "status": status}
     assert health("templates.gatekeeper.sh_ConstraintTemplate", checked) == expected

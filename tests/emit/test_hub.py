@@ -1,4 +1,4 @@
-"""Finding 13: Argo CD in a cluster of its own, which applies to others."""
+"""Finding 13: Argo CD in a hub cluster that deploys to other clusters."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ Variant = Callable[[Change], Cluster]
 
 
 def delivered(variant: Variant, **destination: str) -> tuple[dict[str, Manifest], str]:
-    """The objects of delivery by name, and the README, of a cluster with this destination."""
+    """Return the Argo CD objects by name, and the README, of a cluster with this destination."""
     changed = variant(lambda spec: spec["delivery"].update(destination={**destination, "namespace": "argocd"}))
     artifacts = list(argocd(changed))
-    (readme,) = (one.text for one in artifacts if isinstance(one, Text) and one.file.endswith("README.md"))
-    return {one.name: one for one in artifacts if isinstance(one, Manifest)}, readme
+    (readme,) = (
+        artifact.text for artifact in artifacts if isinstance(artifact, Text) and artifact.file.endswith("README.md")
+    )
+    return {manifest.name: manifest for manifest in artifacts if isinstance(manifest, Manifest)}, readme
 
 
 def spec(objects: dict[str, Manifest], name: str) -> Any:
@@ -38,7 +40,9 @@ def test_finding_13_the_root_stays_on_the_hub_and_its_children_go_to_the_other_c
 ) -> None:
     objects, _ = delivered(variant, **other)
     assert spec(objects, "prod-use1-root")["destination"] == HUB
-    children = [one for name, one in objects.items() if one.kind == "Application" and not name.endswith("-root")]
+    children = [
+        manifest for name, manifest in objects.items() if manifest.kind == "Application" and not name.endswith("-root")
+    ]
     assert len(children) > 10
     for child in children:
         destination = dict(child.body["spec"]["destination"])
@@ -77,9 +81,9 @@ def test_a_cluster_that_runs_argo_cd_needs_one_context(variant: Variant, own: di
 
 
 def test_two_clusters_of_one_hub_share_no_name(variant: Variant) -> None:
-    """All objects of delivery lie in one namespace of the hub."""
+    """All Argo CD objects are in one namespace of the hub."""
     first, _ = delivered(variant, name="prod-use1")
     from tests.emit import fleet
 
-    second = {one.name for one in fleet.manifests("train-usw2") if one.api.startswith("argoproj.io/")}
+    second = {manifest.name for manifest in fleet.manifests("train-usw2") if manifest.api.startswith("argoproj.io/")}
     assert second and not second & set(first)

@@ -1,4 +1,4 @@
-"""Pools as Karpenter would read them."""
+"""Karpenter objects of pools: values, schemas, limits, disruption and overlays."""
 
 from __future__ import annotations
 
@@ -19,36 +19,44 @@ Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
 
 def objects(cluster: Cluster, kind: str) -> dict[str, dict[str, Any]]:
-    """The spec of each object of a kind, by its name."""
-    return {one.name: one.body["spec"] for one in karpenter(cluster) if isinstance(one, Manifest) and one.kind == kind}
+    """Return the specs of all objects of a kind, by name."""
+    return {
+        manifest.name: manifest.body["spec"]
+        for manifest in karpenter(cluster)
+        if isinstance(manifest, Manifest) and manifest.kind == kind
+    }
 
 
 def values(cluster: Cluster) -> dict[str, Any]:
-    (found,) = (one for one in karpenter(cluster) if isinstance(one, Values))
+    (found,) = (artifact for artifact in karpenter(cluster) if isinstance(artifact, Values))
     return found.body
 
 
 def requirement(spec: dict[str, Any], key: str) -> list[str]:
-    (found,) = (one["values"] for one in spec["requirements"] if one["key"] == key and one["operator"] == "In")
+    (found,) = (
+        requirement["values"]
+        for requirement in spec["requirements"]
+        if requirement["key"] == key and requirement["operator"] == "In"
+    )
     return found
 
 
 def test_the_api_server_and_the_chart_would_take_it(reference: Cluster) -> None:
     artifacts = list(karpenter(reference))
-    manifests = [one for one in artifacts if isinstance(one, Manifest)]
-    assert len(manifests) == 7 + 6 + 7  # a class and a pool each; an overlay for each pool with GPUs
+    manifests = [manifest for manifest in artifacts if isinstance(manifest, Manifest)]
+    assert len(manifests) == 7 + 6 + 7  # an EC2NodeClass and a NodePool per pool, an overlay per GPU pool
     assert verify_schemas(manifests, reference.spec.kubernetes) == []
-    found = [one for one in artifacts if isinstance(one, Values)]
+    found = [artifact for artifact in artifacts if isinstance(artifact, Values)]
     assert verify_values(found, reference.components) == []
 
 
 def test_a_file_holds_one_pool_in_the_order_of_its_waves(reference: Cluster) -> None:
     files: dict[str, list[tuple[str, str]]] = {}
-    for one in karpenter(reference):
-        if isinstance(one, Manifest):
-            wave = one.annotations["argocd.argoproj.io/sync-wave"]
-            files.setdefault(one.file, []).append((one.kind, wave))
-            assert one.annotations["argocd.argoproj.io/sync-options"] == "Delete=confirm,Prune=false"
+    for manifest in karpenter(reference):
+        if isinstance(manifest, Manifest):
+            wave = manifest.annotations["argocd.argoproj.io/sync-wave"]
+            files.setdefault(manifest.file, []).append((manifest.kind, wave))
+            assert manifest.annotations["argocd.argoproj.io/sync-options"] == "Delete=confirm,Prune=false"
     assert files["out/prod-use1/karpenter/pools/lab-h100.yaml"] == [
         ("EC2NodeClass", "0"), ("NodeOverlay", "1"), ("NodePool", "2"),
     ]  # fmt: skip
@@ -61,11 +69,11 @@ def test_a_file_holds_one_pool_in_the_order_of_its_waves(reference: Cluster) -> 
         # Eight GPUs, each 3g.40gb + 2g.20gb + 2 x 1g.10gb.
         ("serve-a100-p4de-24xlarge", {"nvidia.com/gpu": 0, "nvidia.com/mig-3g.40gb": 8, "nvidia.com/mig-2g.20gb": 8,
                                       "nvidia.com/mig-1g.10gb": 16}),
-        # Four of seven slices, two of two, two whole.
+        # Four GPUs with seven slices, two GPUs with two slices, two complete GPUs.
         ("lab-h100-p5-48xlarge", {"nvidia.com/gpu": 2, "nvidia.com/mig-1g.10gb": 28, "nvidia.com/mig-3g.40gb": 4}),
         ("dev-l4-g6-12xlarge", {"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 4 * 4}),
         ("embed-l40s-g6e-12xlarge", {"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 4 * 8}),
-        # What Karpenter predicts by itself is not said again.
+        # The overlay does not repeat what Karpenter predicts itself.
         ("train-h100-p5-48xlarge", {"hugepages-2Mi": 5128 * 2 * 2**20}),
         ("batch-a100-p4d-24xlarge", {"hugepages-2Mi": 5128 * 2 * 2**20}),
     ],
@@ -113,7 +121,10 @@ def test_the_controller_reserves_memory_as_quotas_do(reference: Cluster) -> None
 def test_limits_are_multiples_of_one_instance(reference: Cluster) -> None:
     types = load().instances
     for name, spec in objects(reference, "NodePool").items():
-        instances = [types[each] for each in requirement(spec["template"]["spec"], "node.kubernetes.io/instance-type")]
+        instances = [
+            types[instance_type]
+            for instance_type in requirement(spec["template"]["spec"], "node.kubernetes.io/instance-type")
+        ]
         largest = max(instances, key=lambda instance: instance.vcpu)
         limits = spec["limits"]
         assert all(isinstance(text, str) for text in limits.values())
@@ -159,7 +170,7 @@ def test_nodes_outlive_the_longest_run(reference: Cluster, variant: Variant) -> 
 
 def test_idle_nodes_go_and_used_ones_of_gpu_pools_stay(reference: Cluster) -> None:
     found = {name: spec["disruption"] for name, spec in objects(reference, "NodePool").items()}
-    assert {name: (each["consolidationPolicy"], each["consolidateAfter"]) for name, each in found.items()} == {
+    assert {name: (block["consolidationPolicy"], block["consolidateAfter"]) for name, block in found.items()} == {
         "general": ("WhenEmptyOrUnderutilized", "10m"),
         "train-h100": ("WhenEmpty", "30m"),
         "batch-a100": ("WhenEmpty", "30m"),
@@ -179,7 +190,7 @@ def test_budgets_stop_drift_in_working_hours_only(reference: Cluster) -> None:
             for reason in budget["reasons"]
         }
         assert always["Empty"] == "100%"
-        # A "0" without a schedule would keep old images for ever.
+        # A "0" without a schedule would keep old images forever.
         assert always["Drifted"] == always["Underutilized"] == ("10%" if name == "general" else "1")
         assert all(("schedule" in budget) == ("duration" in budget) for budget in spec["disruption"]["budgets"])
 
@@ -198,14 +209,14 @@ def test_reservations_are_named_where_reserved_capacity_is_bought(reference: Clu
         ("p4d.24xlarge", {0: 1, 1: 0, 2: 0, 3: 0}),
         ("p5.48xlarge", {0: 1} | dict.fromkeys(range(1, 32), 0)),
         ("p5en.48xlarge", {0: 1} | dict.fromkeys(range(1, 16), 0)),
-        ("p6-b300.48xlarge", dict.fromkeys(range(1, 17), 0)),  # its first card carries no EFA
+        ("p6-b300.48xlarge", dict.fromkeys(range(1, 17), 0)),  # the first network card does not support EFA
     ],
 )
 def test_each_efa_is_on_a_card_of_its_own(type: str, efa_by_card: dict[int, int]) -> None:  # noqa: A002
     primary, *others = efa_interfaces(load().instances[type])
     assert primary == {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}
-    assert {each["interfaceType"] for each in others} == {"efa-only"}
-    assert {each["networkCardIndex"]: each["deviceIndex"] for each in others} == efa_by_card
+    assert {interface["interfaceType"] for interface in others} == {"efa-only"}
+    assert {interface["networkCardIndex"]: interface["deviceIndex"] for interface in others} == efa_by_card
     assert len(others) == len(efa_by_card)
 
 
@@ -260,5 +271,5 @@ def test_images_decide_about_devices(
     (root,) = (disk for disk in spec["blockDeviceMappings"] if disk["rootVolume"])
     assert root["ebs"]["volumeSize"] == "300Gi"
     assert {key: spec[key] for key in terms} == terms
-    # On Ubuntu nobody would set the local disks up, so nothing may count on them.
+    # On Ubuntu nothing configures the local disks, so pods must not use them.
     assert ("instanceStorePolicy" in spec) == (image != {"family": "Ubuntu", "id": "ami-0123456789abcdef0"})

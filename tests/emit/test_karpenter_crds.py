@@ -1,4 +1,4 @@
-"""Pools against upstream's own CRDs: the rules that the API server evaluates, and the defaults that it would add."""
+"""Karpenter objects against the upstream CRDs: CEL rules and defaults of the API server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def schemas(shared: Path) -> dict[str, Schema]:
 
 @cache
 def read_schemas(folder: Path) -> dict[str, Schema]:
-    """The schema of spec, by kind."""
+    """Return the schema of spec, by kind."""
     found = {}
     for file in sorted(folder.rglob("*.yaml")):
         document = yaml.load(file.read_text(), yaml.CSafeLoader)
@@ -36,7 +36,7 @@ def read_schemas(folder: Path) -> dict[str, Schema]:
 
 
 def refusals(schema: Schema, value: Any) -> Iterator[str]:
-    """Messages of the rules that a value breaks; rules about updates are left out."""
+    """Yield the messages of the rules that a value violates, without rules for updates."""
     for rule in schema.get("x-kubernetes-validations", []):
         if "oldSelf" not in rule["rule"]:
             program = compiled(rule["rule"], ("self",))
@@ -48,7 +48,7 @@ def refusals(schema: Schema, value: Any) -> Iterator[str]:
 
 
 def missing_defaults(schema: Schema, value: Any, path: str = "spec") -> Iterator[str]:
-    """Fields that the API server would add because their parent is there."""
+    """Yield fields that the API server would add because their parent exists."""
     if isinstance(value, dict):
         for name, part in schema.get("properties", {}).items():
             if "default" in part and name not in value:
@@ -83,12 +83,12 @@ def other_images(spec: dict[str, Any]) -> None:
 def test_no_rule_refuses_and_no_default_is_added(
     schemas: dict[str, Schema], variant: Variant, change: Callable[[dict[str, Any]], None]
 ) -> None:
-    manifests = [one for one in karpenter(variant(change)) if isinstance(one, Manifest)]
-    assert {one.kind for one in manifests} == {"EC2NodeClass", "NodeOverlay", "NodePool"}
-    for one in manifests:
-        schema = schemas[one.kind]
-        assert list(refusals(schema, one.body["spec"])) == [], str(one)
-        assert list(missing_defaults(schema, one.body["spec"])) == [], str(one)
+    manifests = [manifest for manifest in karpenter(variant(change)) if isinstance(manifest, Manifest)]
+    assert {manifest.kind for manifest in manifests} == {"EC2NodeClass", "NodeOverlay", "NodePool"}
+    for manifest in manifests:
+        schema = schemas[manifest.kind]
+        assert list(refusals(schema, manifest.body["spec"])) == [], str(manifest)
+        assert list(missing_defaults(schema, manifest.body["spec"])) == [], str(manifest)
 
 
 def test_the_rules_are_evaluated(schemas: dict[str, Schema]) -> None:

@@ -1,4 +1,4 @@
-"""The script that cuts GPUs, run against a stand-in of nvidia-smi that keeps its state in files."""
+"""The partitioning script, run with a fake nvidia-smi that stores its state in files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpuc.model import Cluster, Pool
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
 SMI = r"""#!/bin/bash
-# GPUs are the files mode-N; instances-N has lines id:start. Instances need MIG mode and are gone after a reboot.
+# Files mode-N are GPUs; instances-N has lines id:start. Instances need MIG mode and do not survive a reboot.
 cd "$NODE" || exit 9
 echo "$*" >>calls
 [[ -z ${FAIL:-} || " $* " != *" $FAIL "* ]] || { echo "refused: $*" >&2; exit 15; }
@@ -58,7 +58,7 @@ SYSTEMCTL = '#!/bin/bash\necho "$*" >>"$NODE/systemctl"\n'
 
 
 class Node:
-    """A node with GPUs, and the script of a pool on its disk."""
+    """A node with GPUs and with the script of a pool."""
 
     def __init__(self, folder: Path, pool: Pool, cluster: Cluster) -> None:
         self.folder = folder
@@ -75,21 +75,21 @@ class Node:
             (folder / f"mode-{gpu}").write_text("Disabled\n")
 
     def boot(self, **environment: str) -> int:
-        """Runs the script as its unit would; what it returned."""
+        """Run the script as its systemd unit does, and return the exit code."""
         (self.folder / "calls").unlink(missing_ok=True)
         command = [str(self.folder / "bin" / "partition-gpus")]
         done = subprocess.run(command, env=self.environment | environment, capture_output=True, check=False)
         return done.returncode
 
     def reboot(self) -> None:
-        """What a reboot does: instances are gone, a pending mode holds."""
+        """Reboot: remove all instances and apply the pending MIG mode."""
         for file in self.folder.glob("instances-*"):
             file.unlink()
         for file in self.folder.glob("pending-*"):
             file.rename(self.folder / file.name.replace("pending", "mode"))
 
     def cut(self) -> list[list[str]]:
-        """Instances of each GPU, sorted."""
+        """Return the instances of all GPUs, sorted."""
         found = []
         for gpu in range(len(list(self.folder.glob("mode-*")))):
             file = self.folder / f"instances-{gpu}"
@@ -106,7 +106,7 @@ class Node:
 
 
 def small(spec: dict[str, Any]) -> None:
-    """MIG on a node with two GPUs: one cut, one whole."""
+    """MIG on a node with two GPUs: one is partitioned, the other is not."""
     pool = spec["pools"]["lab-h100"]
     pool["instances"] = ["g7e.12xlarge"]
     layouts = [{"index": [0], "layout": {"2g.48gb": 1, "1g.24gb": 2}}, {"index": [1], "whole": True}]
@@ -165,7 +165,7 @@ def test_a_mode_that_waits_for_a_reset_gets_one(node: Node, wanted: list[list[st
 
 
 def test_a_mode_that_waits_for_a_reboot_gets_one(node: Node, wanted: list[list[str]]) -> None:
-    assert node.boot(PENDING="until-reboot") != 0  # the kubelet stays down until the node is back
+    assert node.boot(PENDING="until-reboot") != 0  # the kubelet does not start before the reboot
     assert node.reboots() == 1
     node.reboot()
     assert node.boot(PENDING="until-reboot") == 0
@@ -200,6 +200,6 @@ def test_the_reference_layouts_are_reached_without_overlap(
     assert node.boot() == 0
     assert [len(instances) for instances in node.cut()] == per_gpu
     for instances in node.cut():
-        placed = [each.split(":") for each in instances]
+        placed = [instance.split(":") for instance in instances]
         places = [int(start) + offset for profile, start in placed for offset in range(sizes[profile])]
         assert len(places) == len(set(places)) and all(place < 8 for place in places)

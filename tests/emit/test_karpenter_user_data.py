@@ -1,4 +1,4 @@
-"""User data as cloud-init, nodeadm and a shell would read it."""
+"""User data, parsed as by cloud-init, nodeadm and a shell."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ SHELL, NODE_CONFIG = "text/x-shellscript", "application/node.eks.aws"
 
 
 def user_data(cluster: Cluster) -> dict[str, str]:
-    """User data by pool, of pools that have some."""
+    """Return the user data by pool, without pools that have none."""
     return {
-        one.name: one.body["spec"]["userData"]
-        for one in karpenter(cluster)
-        if isinstance(one, Manifest) and one.kind == "EC2NodeClass" and "userData" in one.body["spec"]
+        manifest.name: manifest.body["spec"]["userData"]
+        for manifest in karpenter(cluster)
+        if isinstance(manifest, Manifest) and manifest.kind == "EC2NodeClass" and "userData" in manifest.body["spec"]
     }
 
 
 def parts(text: str) -> dict[str, str]:
-    """The parts of a MIME archive by content type."""
+    """Return the parts of a MIME archive, by content type."""
     archive = message_from_string(text)
     assert archive.is_multipart() and not archive.defects
     found = {}
@@ -42,7 +42,7 @@ def parts(text: str) -> dict[str, str]:
 
 
 def files_written(shell: str) -> dict[str, str]:
-    """Files that a script writes from here-documents, by path."""
+    """Return the files that a script writes from here-documents, by path."""
     found = {}
     path = ""
     for line in shell.splitlines():
@@ -67,7 +67,7 @@ def test_every_gpu_pool_has_an_archive_that_parses(reference: Cluster) -> None:
         shell = parts(text)[SHELL]
         assert shell.startswith("#!/bin/bash\n")
         assert bash_accepts(shell)
-        assert len(text) < 12 * 1024  # EC2 takes 16 KiB, of which Karpenter needs a part
+        assert len(text) < 12 * 1024  # the limit of EC2 is 16 KiB, and Karpenter needs a part of it
 
 
 def test_the_kubelet_waits_for_the_gpus_whatever_else_fails(reference: Cluster) -> None:
@@ -146,7 +146,7 @@ def test_bottlerocket_shares_gpus_by_its_settings(variant: Variant) -> None:
 
 @pytest.mark.parametrize("hostile", ["a\nb", "a\rb", "a\u2028b", "a\x00b", "a\x1bb"])
 def test_a_value_cannot_end_its_line(hostile: str) -> None:
-    with pytest.raises(ValueError, match="may not stand in user data"):
+    with pytest.raises(ValueError, match="not allowed in user data"):
         shell_quoted(hostile)
 
 

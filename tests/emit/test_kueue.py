@@ -21,17 +21,21 @@ Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
 
 def objects(cluster: Cluster, kind: str) -> dict[str, Manifest]:
-    return {one.name: one for one in kueue(cluster) if isinstance(one, Manifest) and one.kind == kind}
+    return {
+        manifest.name: manifest
+        for manifest in kueue(cluster)
+        if isinstance(manifest, Manifest) and manifest.kind == kind
+    }
 
 
 def configuration(cluster: Cluster) -> tuple[dict[str, Any], str]:
-    (values,) = (one for one in kueue(cluster) if isinstance(one, Values))
+    (values,) = (artifact for artifact in kueue(cluster) if isinstance(artifact, Values))
     text = values.body["managerConfig"]["controllerManagerConfigYaml"]
     return yaml.safe_load(text), text
 
 
 def groups(cluster: Cluster) -> dict[str, dict[str, Any]]:
-    """The one resource group of each ClusterQueue, by its name."""
+    """Return the resource group of all ClusterQueues, by name of the queue."""
     found = {}
     for name, queue in objects(cluster, "ClusterQueue").items():
         (found[name],) = queue.body["spec"]["resourceGroups"]
@@ -56,8 +60,11 @@ def without_cohort(spec: dict[str, Any]) -> None:
 def test_everything_fits_the_schemas(variant: Variant, change: Callable[[dict[str, Any]], None]) -> None:
     cluster = variant(change)
     emitted = list(kueue(cluster))
-    assert verify_schemas([one for one in emitted if isinstance(one, Manifest)], cluster.spec.kubernetes) == []
-    assert verify_values([one for one in emitted if isinstance(one, Values)], cluster.components) == []
+    assert (
+        verify_schemas([manifest for manifest in emitted if isinstance(manifest, Manifest)], cluster.spec.kubernetes)
+        == []
+    )
+    assert verify_values([artifact for artifact in emitted if isinstance(artifact, Values)], cluster.components) == []
 
 
 def test_the_configuration_means_the_same_to_two_yaml_readers(reference: Cluster) -> None:
@@ -82,16 +89,16 @@ def test_fair_sharing_is_one_switch(reference: Cluster, variant: Variant) -> Non
     for cluster, is_on in ((reference, True), (off, False)):
         shared = [*objects(cluster, "ClusterQueue").values(), *objects(cluster, "Cohort").values()]
         assert len(shared) == 6
-        assert {"fairSharing" in one.body.get("spec", {}) for one in shared} == {is_on}
+        assert {"fairSharing" in manifest.body.get("spec", {}) for manifest in shared} == {is_on}
         assert ("fairSharing" in configuration(cluster)[0]) is is_on
     assert objects(reference, "ClusterQueue")["research"].body["spec"]["fairSharing"] == {"weight": "2"}
 
 
-def test_flavors_stand_for_the_queued_pools_and_no_others(variant: Variant) -> None:
+def test_only_queued_pools_have_a_flavor(variant: Variant) -> None:
     cluster = variant(lambda spec: spec["queues"].pop("platform-ml"))
     flavors = objects(cluster, "ResourceFlavor")
     assert set(flavors) == {pool.name for pool in cluster.pools} - {"embed-l40s"}
-    labels = [one.body["spec"]["nodeLabels"] for one in flavors.values()]
+    labels = [flavor.body["spec"]["nodeLabels"] for flavor in flavors.values()]
     assert labels == [{POOL_LABEL: name} for name in flavors]
 
 
@@ -102,16 +109,16 @@ def test_a_flavor_tolerates_its_pools_taints_but_not_those_of_the_start(variant:
     assert startup
     for pool in cluster.pools:
         tolerations = flavors[pool.name].body["spec"].get("tolerations", [])
-        tolerated = {(one["key"], one["value"], one["effect"]) for one in tolerations}
+        tolerated = {(toleration["key"], toleration["value"], toleration["effect"]) for toleration in tolerations}
         assert tolerated == {(taint.key, taint.value, taint.effect) for taint in pool.taints}
-        assert not startup & {one["key"] for one in tolerations}
+        assert not startup & {toleration["key"] for toleration in tolerations}
     assert "tolerations" not in flavors["general"].body["spec"]
 
 
 def test_each_flavor_lists_what_its_queue_covers_in_the_same_order(reference: Cluster) -> None:
     for group in groups(reference).values():
         for flavor in group["flavors"]:
-            assert [one["name"] for one in flavor["resources"]] == group["coveredResources"]
+            assert [resource["name"] for resource in flavor["resources"]] == group["coveredResources"]
 
 
 def test_a_queue_covers_all_that_its_pools_advertise(reference: Cluster) -> None:
@@ -125,9 +132,9 @@ def test_queues_promise_no_more_than_their_pools_have(reference: Cluster) -> Non
     promised: dict[tuple[str, str], Any] = {}
     for group in groups(reference).values():
         for flavor in group["flavors"]:
-            for one in flavor["resources"]:
-                key = (flavor["name"], one["name"])
-                promised[key] = promised.get(key, 0) + parse_quantity(one["nominalQuota"])
+            for resource in flavor["resources"]:
+                key = (flavor["name"], resource["name"])
+                promised[key] = promised.get(key, 0) + parse_quantity(resource["nominalQuota"])
     assert promised["train-h100", "nvidia.com/gpu"] == 16 * 8
     for pool in reference.pools:
         for name, amount in pool.capacity.items():
@@ -135,38 +142,47 @@ def test_queues_promise_no_more_than_their_pools_have(reference: Cluster) -> Non
             assert promised[pool.name, name] * scale <= amount, (pool.name, name)
 
 
-def test_limits_stand_only_in_cohorts_and_lending_within_the_quota(reference: Cluster) -> None:
+def test_limits_exist_only_in_cohorts_and_lending_is_within_the_quota(reference: Cluster) -> None:
     queues = objects(reference, "ClusterQueue")
     for name, group in groups(reference).items():
         for flavor in group["flavors"]:
-            for one in flavor["resources"]:
+            for resource in flavor["resources"]:
                 if "cohortName" not in queues[name].body["spec"]:
-                    assert set(one) == {"name", "nominalQuota"}
-                elif "lendingLimit" in one:
-                    assert parse_quantity(one["lendingLimit"]) <= parse_quantity(one["nominalQuota"])
+                    assert set(resource) == {"name", "nominalQuota"}
+                elif "lendingLimit" in resource:
+                    assert parse_quantity(resource["lendingLimit"]) <= parse_quantity(resource["nominalQuota"])
     train = groups(reference)["research"]["flavors"][0]
-    gpus = next(one for one in train["resources"] if one["name"] == "nvidia.com/gpu")
+    gpus = next(resource for resource in train["resources"] if resource["name"] == "nvidia.com/gpu")
     assert gpus == {"name": "nvidia.com/gpu", "nominalQuota": "80", "borrowingLimit": "48", "lendingLimit": "32"}
     batch = groups(reference)["research"]["flavors"][1]
-    assert all("borrowingLimit" not in one and "lendingLimit" not in one for one in batch["resources"])
+    assert all("borrowingLimit" not in resource and "lendingLimit" not in resource for resource in batch["resources"])
 
 
 def test_cpu_work_has_a_queue_of_its_own(reference: Cluster) -> None:
     found = groups(reference)
-    assert [one["name"] for one in found["research-cpu"]["flavors"]] == ["general"]
+    assert [flavor["name"] for flavor in found["research-cpu"]["flavors"]] == ["general"]
     assert found["research-cpu"]["coveredResources"] == ["cpu", "memory", "ephemeral-storage"]
-    assert "general" not in {one["name"] for one in found["research"]["flavors"]}
+    assert "general" not in {flavor["name"] for flavor in found["research"]["flavors"]}
 
 
 def test_a_queue_selects_the_namespaces_of_its_tenants(reference: Cluster) -> None:
-    namespaces = {one.name: one for one in tenants(reference) if isinstance(one, Manifest) and one.kind == "Namespace"}
+    namespaces = {
+        manifest.name: manifest
+        for manifest in tenants(reference)
+        if isinstance(manifest, Manifest) and manifest.kind == "Namespace"
+    }
     for queue in reference.queues:
         for part in queue.cluster_queues:
             spec = objects(reference, "ClusterQueue")[part.name].body["spec"]
             (term,) = spec["namespaceSelector"]["matchExpressions"]
-            selected = {name for name, one in namespaces.items() if one.labels[term["key"]] in term["values"]}
+            selected = {
+                name for name, namespace in namespaces.items() if namespace.labels[term["key"]] in term["values"]
+            }
             own = {
-                space.name for one in reference.tenants if one.name in queue.tenant_names for space in one.namespaces
+                space.name
+                for tenant in reference.tenants
+                if tenant.name in queue.tenant_names
+                for space in tenant.namespaces
             }
             assert term["operator"] == "In"
             assert selected == own
@@ -203,21 +219,21 @@ def test_topology_goes_from_the_zone_to_the_host(variant: Variant, reference: Cl
         "kubernetes.io/hostname",
     ]
     flavors = objects(cluster, "ResourceFlavor")
-    named = {name: one.body["spec"].get("topologyName") for name, one in flavors.items()}
+    named = {name: flavor.body["spec"].get("topologyName") for name, flavor in flavors.items()}
     assert {name: value for name, value in named.items() if value} == {"train-h100": topology.name}
     assert not objects(reference, "Topology")
 
 
 def test_what_is_referred_to_syncs_first(reference: Cluster) -> None:
     waves: dict[str, set[int]] = {}
-    for one in kueue(reference):
-        if isinstance(one, Manifest):
-            waves.setdefault(one.kind, set()).add(int(one.annotations["argocd.argoproj.io/sync-wave"]))
+    for manifest in kueue(reference):
+        if isinstance(manifest, Manifest):
+            waves.setdefault(manifest.kind, set()).add(int(manifest.annotations["argocd.argoproj.io/sync-wave"]))
     referred = waves["ResourceFlavor"] | waves["Cohort"] | waves["WorkloadPriorityClass"]
     assert max(referred) < min(waves["ClusterQueue"])
 
 
-def test_cohorts_stand_below_their_parents(variant: Variant) -> None:
+def test_cohorts_name_their_parents(variant: Variant) -> None:
     def change(spec: dict[str, Any]) -> None:
         spec["cohorts"] = {"company": {"weight": 1}, "labs": {"weight": 3, "parent": "company"}}
 

@@ -1,4 +1,4 @@
-"""The gate of nodes whose MIG layout comes after they joined: what its account may do."""
+"""Layout gate: permissions of its service account."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def test_the_account_of_the_gate_may_read_and_patch_nodes_and_nothing_else() -> 
     assert objects["DaemonSet"].body["spec"]["template"]["spec"]["serviceAccountName"] == account.name
 
 
-def test_a_cluster_whose_nodes_cut_themselves_has_no_gate() -> None:
+def test_a_cluster_with_layouts_in_user_data_has_no_gate() -> None:
     assert list(layout_gate(example("prod-use1"))) == []

@@ -1,4 +1,4 @@
-"""What an element that leaves becomes: no new nodes, no new work, and objects that go without holding up a sync."""
+"""Elements with `leaving: true`: no new nodes, no new work, and objects that do not block a sync."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ BY_HAND = {
     "NodePool", "NodeOverlay", "EC2NodeClass", "ClusterQueue", "ResourceFlavor", "Namespace", "ResourceQuota",
     "NetworkPolicy",
 }  # fmt: skip
-"""Kinds that people delete; of NetworkPolicies only the denial."""
+"""Kinds that engineers delete by hand. Of the NetworkPolicies only default-deny is protected."""
 
 
 def objects(cluster: Cluster, kind: str = "") -> list[Manifest]:
-    """The objects that Argo CD applies."""
+    """Return the objects that Argo CD applies."""
     return [
-        one
-        for one in emit(cluster)
-        if isinstance(one, Manifest) and "/workloads/" not in one.file and kind in ("", one.kind)
+        manifest
+        for manifest in emit(cluster)
+        if isinstance(manifest, Manifest) and "/workloads/" not in manifest.file and kind in ("", manifest.kind)
     ]
 
 
 def named(cluster: Cluster, kind: str, name: str) -> Manifest:
-    (found,) = [one for one in objects(cluster, kind) if one.name == name]
+    (found,) = [manifest for manifest in objects(cluster, kind) if manifest.name == name]
     return found
 
 
 def changed_files(before: Cluster, after: Cluster) -> set[str]:
-    """The files of which anything is different, without those that list what there is for people."""
+    """Return the files that differ, without the files that only list objects for users."""
 
     def contents(cluster: Cluster) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -57,21 +57,23 @@ def changed_files(before: Cluster, after: Cluster) -> set[str]:
 def test_what_people_delete_is_neither_pruned_nor_a_difference(prune: str, variant: Variant) -> None:
     cluster = variant(lambda spec: spec["delivery"].update(prune=prune))
     noted = [
-        one for one in objects(cluster) if "Prune" in one.annotations.get(OPTIONS, "") or COMPARE in one.annotations
+        manifest
+        for manifest in objects(cluster)
+        if "Prune" in manifest.annotations.get(OPTIONS, "") or COMPARE in manifest.annotations
     ]
-    assert {one.kind for one in noted} == (set() if prune == "automatic" else BY_HAND)
-    assert {one.name for one in noted if one.kind == "NetworkPolicy"} <= {"default-deny"}
-    for one in noted:
-        assert (one.annotations[OPTIONS], one.annotations[COMPARE]) == (KEPT[prune], "IgnoreExtraneous")
+    assert {manifest.kind for manifest in noted} == (set() if prune == "automatic" else BY_HAND)
+    assert {manifest.name for manifest in noted if manifest.kind == "NetworkPolicy"} <= {"default-deny"}
+    for manifest in noted:
+        assert (manifest.annotations[OPTIONS], manifest.annotations[COMPARE]) == (KEPT[prune], "IgnoreExtraneous")
     if noted:
         for kind in BY_HAND - {"NetworkPolicy"}:
-            assert all(one in noted for one in objects(cluster, kind)), kind
+            assert all(manifest in noted for manifest in objects(cluster, kind)), kind
 
 
 def test_a_topology_is_kept_because_its_finalizer_waits_for_flavors() -> None:
     topologies = objects(example("train-usw2"), "Topology")
     assert topologies
-    assert all(one.annotations[OPTIONS] == KEPT["confirm"] for one in topologies)
+    assert all(topology.annotations[OPTIONS] == KEPT["confirm"] for topology in topologies)
 
 
 def test_a_pool_that_leaves_starts_no_node_and_may_be_pruned(variant: Variant, reference: Cluster) -> None:
@@ -81,8 +83,8 @@ def test_a_pool_that_leaves_starts_no_node_and_may_be_pruned(variant: Variant, r
     assert pool.body["spec"]["template"] == before.body["spec"]["template"], "nodes that exist do not drift"
     assert pool.body["spec"]["disruption"] == before.body["spec"]["disruption"]
     overlay = named(cluster, "NodeOverlay", "dev-l4-g6-12xlarge")
-    for one in (pool, overlay):
-        assert list(one.annotations) == ["argocd.argoproj.io/sync-wave"]
+    for manifest in (pool, overlay):
+        assert list(manifest.annotations) == ["argocd.argoproj.io/sync-wave"]
     node_class = named(cluster, "EC2NodeClass", "dev-l4")
     assert node_class.annotations[OPTIONS] == KEPT["confirm"], "its finalizer waits for the last node"
     assert changed_files(reference, cluster) == {
@@ -107,7 +109,7 @@ def test_a_static_pool_that_leaves_keeps_its_replicas(variant: Variant) -> None:
 
 
 def test_no_queue_has_quota_of_a_pool_that_leaves(variant: Variant, reference: Cluster) -> None:
-    """A queue that kept its quota could take it back from running work of another queue."""
+    """A queue with quota could reclaim it from running work of another queue."""
     cluster = variant(lambda spec: spec["pools"]["train-h100"].update(leaving=True))
     rows: dict[str, list[dict[str, str]]] = {}
     for queue in objects(cluster, "ClusterQueue"):
@@ -117,15 +119,18 @@ def test_no_queue_has_quota_of_a_pool_that_leaves(variant: Variant, reference: C
     assert all(row["nominalQuota"] == "0" for row in rows["train-h100"])
     assert not any("borrowingLimit" in row or "lendingLimit" in row for row in rows["train-h100"])
     assert any(row["nominalQuota"] != "0" for row in rows["batch-a100"])
-    for kind in ("ResourceFlavor", "ResourceQuota"):  # running work still has its flavor, and pods that are made anew
+    for kind in (
+        "ResourceFlavor",
+        "ResourceQuota",
+    ):  # running work still needs its flavor, and quota for recreated pods
         assert objects(cluster, kind) == objects(reference, kind)
 
 
 def held(cluster: Cluster) -> set[tuple[str, str]]:
-    """Namespace and name of the LocalQueues that admit nothing more."""
+    """Return namespace and name of the LocalQueues that admit no new work."""
     queues = objects(cluster, "LocalQueue")
-    assert {one.body["spec"]["stopPolicy"] for one in queues} <= {"None", "Hold"}
-    return {(one.namespace, one.name) for one in queues if one.body["spec"]["stopPolicy"] == "Hold"}
+    assert {queue.body["spec"]["stopPolicy"] for queue in queues} <= {"None", "Hold"}
+    return {(queue.namespace, queue.name) for queue in queues if queue.body["spec"]["stopPolicy"] == "Hold"}
 
 
 @pytest.mark.parametrize(
@@ -148,15 +153,15 @@ def test_new_work_is_held_where_its_tenant_namespace_or_queue_leaves(
 ) -> None:
     cluster = variant(change)
     assert held(cluster) == expected
-    # ClusterQueues are held by people only, and keep their quota: without it others could reclaim it from running work.
+    # Only engineers hold ClusterQueues. They keep their quota: without it other queues could preempt running work.
     assert objects(cluster, "ClusterQueue") == objects(reference, "ClusterQueue")
     assert objects(cluster, "RoleBinding") == objects(reference, "RoleBinding")
 
 
 def templates(cluster: Cluster) -> dict[str, tuple[str, str]]:
-    """Namespace and queue of each workload template."""
-    jobs = [one for one in emit(cluster) if isinstance(one, Manifest) and "/workloads/" in one.file]
-    return {one.name: (one.namespace, one.labels["kueue.x-k8s.io/queue-name"]) for one in jobs if one.kind == "Job"}
+    """Return namespace and queue of all workload templates."""
+    jobs = [manifest for manifest in emit(cluster) if isinstance(manifest, Manifest) and "/workloads/" in manifest.file]
+    return {job.name: (job.namespace, job.labels["kueue.x-k8s.io/queue-name"]) for job in jobs if job.kind == "Job"}
 
 
 def test_templates_are_for_work_that_is_admitted(variant: Variant, reference: Cluster) -> None:
@@ -171,7 +176,7 @@ def test_templates_are_for_work_that_is_admitted(variant: Variant, reference: Cl
 
 
 def test_folders_that_are_kept_delete_in_the_background() -> None:
-    """In the foreground the operation of an Application lasts until the last node of a pool is gone."""
+    """With foreground deletion, the sync would last until the last node of a pool is gone."""
     kept = set()
     for application in objects(example("prod-use1"), "Application"):
         if "PrunePropagationPolicy=background" in application.body["spec"]["syncPolicy"]["syncOptions"]:

@@ -1,4 +1,4 @@
-"""Monitoring: alerts that can fire, over series that are collected, and nothing scraped twice."""
+"""Monitoring: alerts can fire, their metrics are collected, and nothing is scraped twice."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ OPENING = {"(": ")", "{": "}", "[": "]"}
 
 
 def rules(name: str) -> list[dict[str, Any]]:
-    groups = [one.body["spec"]["groups"] for one in fleet.manifests(name, "monitoring") if one.kind == "PrometheusRule"]
-    return [rule for group in groups for each in group for rule in each["rules"]]
+    groups = [
+        manifest.body["spec"]["groups"]
+        for manifest in fleet.manifests(name, "monitoring")
+        if manifest.kind == "PrometheusRule"
+    ]
+    return [rule for manifest_groups in groups for group in manifest_groups for rule in group["rules"]]
 
 
 def expressions(name: str, alert: str) -> list[str]:
@@ -29,7 +33,7 @@ def expressions(name: str, alert: str) -> list[str]:
 
 
 def closes(expression: str) -> bool:
-    """Whether brackets close in order, outside of strings."""
+    """Return whether all brackets outside of strings are closed in order."""
     waiting: list[str] = []
     for character in re.sub(r'"(\\.|[^"\\])*"', '""', expression):
         if character in OPENING:
@@ -85,7 +89,11 @@ def test_resources_are_spelled_as_kube_state_metrics_does() -> None:
 
 @each_example
 def test_labels_that_alerts_join_on_are_asked_for_in_the_readme(name: str) -> None:
-    (readme,) = (one.text for one in fleet.artifacts(name) if isinstance(one, Text) and one.file.endswith("README.md"))
+    (readme,) = (
+        artifact.text
+        for artifact in fleet.artifacts(name)
+        if isinstance(artifact, Text) and artifact.file.endswith("README.md")
+    )
     allowed = set(re.findall(r"allowlist=nodes=\[(.*?)\]", readme)[0].split(","))
     used = {label for rule in rules(name) for label in re.findall(r"\blabel_(?!replace)(\w+)", rule["expr"])}
     assert used == {metric_resource(label) for label in allowed}
@@ -93,15 +101,22 @@ def test_labels_that_alerts_join_on_are_asked_for_in_the_readme(name: str) -> No
 
 @each_example
 def test_alerts_do_not_hide_one_another(name: str) -> None:
-    """Alerts of one name and the same labels become one; only a bracket of XIDs is told apart by the series' value."""
-    seen = set()
+    """Prometheus merges alerts with the same name and labels. Only rules for XIDs differ by the metric value."""
+    keys = set()
     for rule in rules(name):
         if rule["alert"] != "GpucXid":
             key = (rule["alert"], rule["labels"].get("resource"), rule["expr"])
-            assert key not in seen
-            seen.add(key)
+            assert key not in keys
+            keys.add(key)
         assert {"cluster", "severity", "team"} <= rule["labels"].keys()
         assert rule["labels"]["cluster"] == name
+
+
+@each_example
+def test_an_alert_has_a_summary_and_a_first_action(name: str) -> None:
+    for rule in rules(name):
+        assert rule["annotations"].keys() == {"summary", "description"}
+        assert rule["annotations"]["description"].endswith(".")
 
 
 @each_example
@@ -116,20 +131,20 @@ def test_monitors_and_rules_carry_the_label_that_prometheus_selects(name: str) -
 def test_nothing_is_scraped_twice_and_what_alerts_use_is_scraped(name: str) -> None:
     monitored = {
         namespace
-        for one in fleet.manifests(name, "monitoring")
-        if one.kind in ("ServiceMonitor", "PodMonitor")
-        for namespace in one.body["spec"]["namespaceSelector"]["matchNames"]
+        for manifest in fleet.manifests(name, "monitoring")
+        if manifest.kind in ("ServiceMonitor", "PodMonitor")
+        for namespace in manifest.body["spec"]["namespaceSelector"]["matchNames"]
     }
-    values = {one.component: one.body for one in fleet.artifacts(name) if isinstance(one, Values)}
+    values = {artifact.component: artifact.body for artifact in fleet.artifacts(name) if isinstance(artifact, Values)}
     components = example(name).components
     assert monitored == {components["kueue"].namespace, components["gatekeeper"].namespace}
     assert values["kueue"]["enablePrometheus"] is False
     assert values["karpenter"]["serviceMonitor"]["enabled"] is True
-    (policy,) = (one for one in fleet.manifests(name) if one.kind == "ClusterPolicy")
+    (policy,) = (manifest for manifest in fleet.manifests(name) if manifest.kind == "ClusterPolicy")
     assert policy.body["spec"]["dcgmExporter"]["serviceMonitor"]["enabled"] is True
 
 
-def test_the_layout_alert_stands_only_where_the_operator_cuts_gpus() -> None:
+def test_the_layout_alert_exists_only_where_the_operator_cuts_gpus() -> None:
     for name in EXAMPLES:
         by_operator = any(pool.mig_by_operator for pool in example(name).gpu_pools)
         assert bool(expressions(name, "GpucMigLayoutNotReached")) == by_operator
@@ -147,12 +162,16 @@ def test_spot_interruptions_are_measured_against_checkpoints() -> None:
 
 def test_a_slow_pool_is_given_its_time(variant: Any) -> None:
     changed = variant(lambda spec: None)
-    emitted = [one for one in monitoring(changed) if isinstance(one, Manifest) and one.kind == "PrometheusRule"]
+    emitted = [
+        manifest
+        for manifest in monitoring(changed)
+        if isinstance(manifest, Manifest) and manifest.kind == "PrometheusRule"
+    ]
     slowest = max(pool.boot_minutes for pool in changed.pools)
     (text,) = (
         rule["expr"]
-        for one in emitted
-        for rule in one.body["spec"]["groups"][0]["rules"]
+        for manifest in emitted
+        for rule in manifest.body["spec"]["groups"][0]["rules"]
         if rule["alert"] == "GpucNodeNotInitialized"
     )
     assert slowest > 20 and text.endswith(f"> {slowest * 60}")

@@ -1,4 +1,4 @@
-"""NetworkPolicies of tenants: what is denied, and that what is allowed is meant."""
+"""NetworkPolicies of tenants: default deny, and exceptions that are as narrow as intended."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ RULES = {"ingress": "from", "egress": "to"}
 
 
 def policies(cluster: Cluster, namespace: str = "") -> dict[tuple[str, str], Manifest]:
-    """By namespace and name."""
-    found = (one for one in tenants(cluster) if isinstance(one, Manifest) and one.kind == "NetworkPolicy")
-    return {(one.namespace, one.name): one for one in found if namespace in ("", one.namespace)}
+    """Return the NetworkPolicies by namespace and name."""
+    found = (
+        manifest for manifest in tenants(cluster) if isinstance(manifest, Manifest) and manifest.kind == "NetworkPolicy"
+    )
+    return {
+        (manifest.namespace, manifest.name): manifest for manifest in found if namespace in ("", manifest.namespace)
+    }
 
 
 def rules(policy: Manifest) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
-    """Peers and ports of each rule."""
+    """Yield peers and ports of all rules."""
     for direction, peers in RULES.items():
         for rule in policy.body["spec"].get(direction, []):
             yield rule[peers], rule.get("ports", [])
@@ -75,7 +79,11 @@ def test_nothing_opens_the_instance_metadata_or_pods_by_address(reference: Clust
 
 
 def test_selected_namespaces_exist(reference: Cluster) -> None:
-    labels = [one.labels for one in tenants(reference) if isinstance(one, Manifest) and one.kind == "Namespace"]
+    labels = [
+        manifest.labels
+        for manifest in tenants(reference)
+        if isinstance(manifest, Manifest) and manifest.kind == "Namespace"
+    ]
     platform = {*reference.platform_namespaces, "ingress-nginx"}
     for policy, peer in peers(reference):
         if "ipBlock" in peer:
@@ -84,7 +92,7 @@ def test_selected_namespaces_exist(reference: Cluster) -> None:
         if key == "kubernetes.io/metadata.name":
             assert value in platform, policy
         else:
-            assert any(one.get(key) == value for one in labels), policy
+            assert any(namespace_labels.get(key) == value for namespace_labels in labels), policy
 
 
 def test_a_tenant_selects_no_other_tenant(reference: Cluster) -> None:
@@ -101,7 +109,7 @@ def test_a_tenant_selects_no_other_tenant(reference: Cluster) -> None:
 def test_dns_is_asked_of_the_resolver_only_over_both_protocols(reference: Cluster) -> None:
     for namespace in reference.tenant_namespaces:
         ((some, ports),) = rules(policies(reference)[namespace, "allow-dns"])
-        assert {(one["port"], one["protocol"]) for one in ports} == {(53, "UDP"), (53, "TCP")}
+        assert {(port["port"], port["protocol"]) for port in ports} == {(53, "UDP"), (53, "TCP")}
         assert [set(peer) for peer in some] == [{"namespaceSelector", "podSelector"}, {"ipBlock"}]
 
 
@@ -112,7 +120,7 @@ def test_namespaces_of_a_tenant_reach_each_other_on_every_port(reference: Cluste
     assert spec["egress"] == [{"to": [peer]}]
 
 
-def test_declared_exceptions_say_why_and_stand_in_all_namespaces(reference: Cluster) -> None:
+def test_declared_exceptions_have_a_reason_and_are_in_all_namespaces(reference: Cluster) -> None:
     wanted = {
         "allow-egress-10-20-0-0-16": "feature store",
         "allow-egress-10-30-0-0-24": "object store endpoint",
@@ -145,10 +153,10 @@ def test_without_metric_ports_nothing_is_opened_to_prometheus(variant: Variant, 
             "podSelector": {"matchLabels": {"app.kubernetes.io/name": "prometheus"}},
         }
     ]
-    assert [one["port"] for one in ports] == [8080]
+    assert [port["port"] for port in ports] == [8080]
 
 
-def test_only_the_denial_outlives_its_tenant_until_somebody_confirms(reference: Cluster) -> None:
+def test_only_default_deny_stays_until_an_engineer_deletes_it(reference: Cluster) -> None:
     options = "argocd.argoproj.io/sync-options"
     protected = {name for (_, name), policy in policies(reference).items() if options in policy.annotations}
     assert protected == {"default-deny"}

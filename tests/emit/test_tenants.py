@@ -1,4 +1,4 @@
-"""Tenants: what a member may do, use and see, object by object."""
+"""Tenants: quotas, roles, namespaces and queues."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ BEYOND_ADMIN = {"*", "bind", "escalate", "impersonate"}
 
 
 def objects(cluster: Cluster, kind: str, namespace: str = "") -> list[Manifest]:
-    found = [one for one in tenants(cluster) if isinstance(one, Manifest) and one.kind == kind]
-    return [one for one in found if namespace in ("", one.namespace)]
+    found = [manifest for manifest in tenants(cluster) if isinstance(manifest, Manifest) and manifest.kind == kind]
+    return [manifest for manifest in found if namespace in ("", manifest.namespace)]
 
 
 def role_of(variant: Variant, role: str) -> list[dict[str, Any]]:
@@ -43,14 +43,16 @@ def verbs_on(rules: list[dict[str, Any]], resource: str) -> set[str]:
 @pytest.mark.parametrize("role", ["view", "edit", "admin"])
 def test_everything_fits_the_schemas(variant: Variant, role: str) -> None:
     cluster = variant(lambda spec: spec["tenants"]["search"]["members"].update(role=role))
-    emitted = [one for one in tenants(cluster) if isinstance(one, Manifest)]
+    emitted = [manifest for manifest in tenants(cluster) if isinstance(manifest, Manifest)]
     assert verify_schemas(emitted, cluster.spec.kubernetes) == []
 
 
 def test_a_quota_counts_each_extended_resource_of_the_cluster_once(reference: Cluster) -> None:
     advertised = {name for pool in reference.pools for name in pool.advertised_names}
     quotas = objects(reference, "ResourceQuota")
-    assert [one.namespace for one in quotas] == [space.name for one in reference.tenants for space in one.namespaces]
+    assert [quota.namespace for quota in quotas] == [
+        space.name for tenant in reference.tenants for space in tenant.namespaces
+    ]
     for quota in quotas:
         extended = [key for key in quota.body["spec"]["hard"] if "/" in key or "hugepages" in key]
         assert set(extended) - {"count/jobs.batch"} == {f"requests.{name}" for name in advertised}
@@ -65,13 +67,17 @@ def test_a_tenant_gets_none_of_what_its_queues_have_no_pool_for(reference: Clust
 
 
 def test_no_quota_refuses_what_kueue_admits(reference: Cluster) -> None:
-    queues = {one.name: one for one in kueue(reference) if isinstance(one, Manifest) and one.kind == "ClusterQueue"}
+    queues = {
+        manifest.name: manifest
+        for manifest in kueue(reference)
+        if isinstance(manifest, Manifest) and manifest.kind == "ClusterQueue"
+    }
     for tenant in reference.tenants:
         owed: dict[str, Any] = {}
         for name in tenant.local_queues:
             for flavor in queues[name].body["spec"]["resourceGroups"][0]["flavors"]:
-                for one in flavor["resources"]:
-                    owed[one["name"]] = owed.get(one["name"], 0) + parse_quantity(one["nominalQuota"])
+                for resource in flavor["resources"]:
+                    owed[resource["name"]] = owed.get(resource["name"], 0) + parse_quantity(resource["nominalQuota"])
         for namespace in tenant.namespaces:
             (quota,) = objects(reference, "ResourceQuota", namespace.name)
             hard = quota.body["spec"]["hard"]
@@ -82,15 +88,15 @@ def test_no_quota_refuses_what_kueue_admits(reference: Cluster) -> None:
 
 def test_borrowed_quota_fits_as_well(reference: Cluster) -> None:
     hard = objects(reference, "ResourceQuota", "research-train")[0].body["spec"]["hard"]
-    own_and_borrowed = (10 + 6) * 8 + (4 + 4) * 8 + 4  # train-h100, batch-a100, whole GPUs of lab-h100
+    own_and_borrowed = (10 + 6) * 8 + (4 + 4) * 8 + 4  # train-h100, batch-a100, complete GPUs of lab-h100
     assert hard["requests.nvidia.com/gpu"] == str(own_and_borrowed)
 
 
 def test_pods_without_requests_pass_the_quota_and_no_gpu_is_given_away(reference: Cluster) -> None:
     covered = [
-        set(one.body["spec"]["resourceGroups"][0]["coveredResources"])
-        for one in kueue(reference)
-        if isinstance(one, Manifest) and one.kind == "ClusterQueue"
+        set(manifest.body["spec"]["resourceGroups"][0]["coveredResources"])
+        for manifest in kueue(reference)
+        if isinstance(manifest, Manifest) and manifest.kind == "ClusterQueue"
     ]
     limit_ranges = objects(reference, "LimitRange")
     assert {limit_range.namespace for limit_range in limit_ranges} == set(reference.tenant_namespaces)
@@ -104,7 +110,7 @@ def test_pods_without_requests_pass_the_quota_and_no_gpu_is_given_away(reference
 
 
 @pytest.mark.parametrize("role", ["view", "edit", "admin"])
-def test_no_role_reaches_its_own_fence(variant: Variant, role: str) -> None:
+def test_no_role_can_change_its_restrictions(variant: Variant, role: str) -> None:
     rules = role_of(variant, role)
     for rule in rules:
         assert not BEYOND_ADMIN & {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
@@ -113,13 +119,13 @@ def test_no_role_reaches_its_own_fence(variant: Variant, role: str) -> None:
     assert verbs_on(rules, "localqueues") == verbs_on(rules, "workloads") == READING
 
 
-def test_who_views_changes_and_enters_nothing(variant: Variant) -> None:
+def test_the_role_view_cannot_write_or_exec(variant: Variant) -> None:
     rules = role_of(variant, "view")
     assert {verb for rule in rules for verb in rule["verbs"]} == READING
     assert not verbs_on(rules, "pods/exec") | verbs_on(rules, "secrets")
 
 
-def test_who_edits_runs_work_and_only_admins_manage_accounts(variant: Variant) -> None:
+def test_the_role_edit_runs_work_and_only_admin_manages_accounts(variant: Variant) -> None:
     edit, admin = role_of(variant, "edit"), role_of(variant, "admin")
     for kind in ("jobs", "jobsets", "trainjobs", "pods", "configmaps", "secrets"):
         assert {"create", "delete"} <= verbs_on(edit, kind)
@@ -143,13 +149,13 @@ def test_groups_are_bound_to_the_role_of_their_namespace(reference: Cluster) -> 
             (binding,) = objects(reference, "RoleBinding", namespace.name)
             assert (binding.body["roleRef"]["kind"], binding.body["roleRef"]["name"]) == ("Role", role.name)
             assert role.name == f"gpuc-{tenant.spec.members.role}"
-            assert [one["name"] for one in binding.body["subjects"]] == tenant.spec.members.groups
+            assert [subject["name"] for subject in binding.body["subjects"]] == tenant.spec.members.groups
 
 
 def test_namespaces_carry_who_they_belong_to_and_a_pinned_security_level(reference: Cluster) -> None:
     for tenant in reference.tenants:
         for namespace in tenant.namespaces:
-            (found,) = (one for one in objects(reference, "Namespace") if one.name == namespace.name)
+            (found,) = (manifest for manifest in objects(reference, "Namespace") if manifest.name == namespace.name)
             assert found.labels["gpuc.dev/tenant"] == tenant.name
             assert found.labels["gpuc.dev/cost-centre"] == tenant.spec.cost_centre
             assert found.labels["gpuc.dev/environment"] == "prod"
@@ -162,33 +168,35 @@ def test_local_queues_reach_every_cluster_queue_of_the_tenant(reference: Cluster
     for tenant in reference.tenants:
         for namespace in tenant.namespaces:
             found = objects(reference, "LocalQueue", namespace.name)
-            assert [one.name for one in found] == list(tenant.local_queues)
-            assert [one.body["spec"]["clusterQueue"] for one in found] == list(tenant.local_queues)
+            assert [manifest.name for manifest in found] == list(tenant.local_queues)
+            assert [manifest.body["spec"]["clusterQueue"] for manifest in found] == list(tenant.local_queues)
 
 
 def test_a_namespace_comes_first_and_its_queues_last(reference: Cluster) -> None:
     for tenant in reference.tenants:
         file = [
-            one for one in tenants(reference) if isinstance(one, Manifest) and one.file.endswith(f"/{tenant.name}.yaml")
+            manifest
+            for manifest in tenants(reference)
+            if isinstance(manifest, Manifest) and manifest.file.endswith(f"/{tenant.name}.yaml")
         ]
-        waves = {one.kind: int(one.annotations["argocd.argoproj.io/sync-wave"]) for one in file}
+        waves = {manifest.kind: int(manifest.annotations["argocd.argoproj.io/sync-wave"]) for manifest in file}
         others = set(waves) - {"Namespace", "LocalQueue"}
         assert waves["Namespace"] < min(waves[kind] for kind in others)
         assert waves["LocalQueue"] > max(waves[kind] for kind in others)
         assert file[0].kind == "Namespace"
 
 
-def test_what_fences_in_is_not_pruned(reference: Cluster, variant: Variant) -> None:
+def test_objects_that_restrict_a_tenant_are_not_pruned(reference: Cluster, variant: Variant) -> None:
     def protected(cluster: Cluster) -> set[str]:
-        emitted = [one for one in tenants(cluster) if isinstance(one, Manifest)]
-        return {one.kind for one in emitted if "argocd.argoproj.io/sync-options" in one.annotations}
+        emitted = [manifest for manifest in tenants(cluster) if isinstance(manifest, Manifest)]
+        return {manifest.kind for manifest in emitted if "argocd.argoproj.io/sync-options" in manifest.annotations}
 
     assert protected(reference) == {"Namespace", "ResourceQuota", "NetworkPolicy"}
     assert not protected(variant(lambda spec: spec["delivery"].update(prune="automatic")))
 
 
-def test_nccl_environment_stands_where_it_is_named(reference: Cluster) -> None:
-    found = {one.namespace: one for one in objects(reference, "ConfigMap")}
+def test_nccl_environment_is_in_the_namespaces_that_name_it(reference: Cluster) -> None:
+    found = {manifest.namespace: manifest for manifest in objects(reference, "ConfigMap")}
     assert set(found) == {"research-train", "search-train"}
     assert found["research-train"].name == "nccl-efa-large"
     assert found["research-train"].body["data"] == {
@@ -203,12 +211,12 @@ def test_huge_pages_are_turned_off_only_where_nodes_have_none(variant: Variant) 
 
     cluster = variant(change)
     assert not any(pool.hugepages_bytes for pool in cluster.efa_pools)
-    assert {one.body["data"]["FI_EFA_USE_HUGE_PAGE"] for one in objects(cluster, "ConfigMap")} == {"0"}
+    assert {manifest.body["data"]["FI_EFA_USE_HUGE_PAGE"] for manifest in objects(cluster, "ConfigMap")} == {"0"}
 
 
 def test_nothing_in_the_default_environment_is_known_to_be_useless(reference: Cluster) -> None:
     good = {"recommended", "situational"}
-    for one in objects(reference, "ConfigMap"):
-        for name, value in one.body["data"].items():
+    for manifest in objects(reference, "ConfigMap"):
+        for name, value in manifest.body["data"].items():
             verdicts = {row.verdict for row in reference.catalog.nccl.verdicts if row.matches(name, value)}
             assert verdicts <= good, name

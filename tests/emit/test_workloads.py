@@ -1,4 +1,4 @@
-"""Workload templates: they are admitted, fit a node and pass what the cluster refuses."""
+"""Workload templates: Kueue admits them, they fit on a node, and they pass all policies."""
 
 from __future__ import annotations
 
@@ -18,8 +18,13 @@ from tests.emit import fleet
 
 
 def jobs() -> list[Any]:
-    found = [(name, one) for name in EXAMPLES for one in fleet.manifests(name, "workloads") if one.kind == "Job"]
-    return [pytest.param(name, one, id=f"{name}-{one.name}") for name, one in found]
+    found = [
+        (name, manifest)
+        for name in EXAMPLES
+        for manifest in fleet.manifests(name, "workloads")
+        if manifest.kind == "Job"
+    ]
+    return [pytest.param(name, manifest, id=f"{name}-{manifest.name}") for name, manifest in found]
 
 
 each_job = pytest.mark.parametrize(("name", "job"), jobs())
@@ -55,7 +60,7 @@ def requests_of(job: Manifest) -> dict[str, Fraction]:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_pool_that_a_queue_names_has_one(name: str) -> None:
     cluster = example(name)
-    files = {one.file.rsplit("/", 1)[1] for one in fleet.manifests(name, "workloads")}
+    files = {manifest.file.rsplit("/", 1)[1] for manifest in fleet.manifests(name, "workloads")}
     assert files == {f"{pool.name}.yaml" for pool in cluster.pools if cluster.queues_of(pool)}
 
 
@@ -75,11 +80,15 @@ def test_a_full_set_of_slices_fits_the_node(name: str, job: Manifest) -> None:
     for resource in pieces:
         times = pool.node[resource] // int(wanted[resource])
         assert times >= 1
-        assert all(amount * times <= pool.node[each] for each, amount in wanted.items() if each not in (EFA, HUGEPAGES))
+        assert all(
+            amount * times <= pool.node[resource]
+            for resource, amount in wanted.items()
+            if resource not in (EFA, HUGEPAGES)
+        )
 
 
 @each_job
-def test_the_whole_job_fits_the_quota_of_its_queue(name: str, job: Manifest) -> None:
+def test_all_pods_of_a_job_fit_the_quota_of_its_queue(name: str, job: Manifest) -> None:
     pool, pods = pool_of(name, job), job.body["spec"]["parallelism"]
     queues = [part for queue in example(name).queues for part in queue.cluster_queues]
     (queue,) = (part for part in queues if part.name == job.labels[QUEUE_LABEL])
@@ -89,10 +98,12 @@ def test_the_whole_job_fits_the_quota_of_its_queue(name: str, job: Manifest) -> 
 
 
 @each_job
-def test_its_local_queue_stands_in_its_namespace(name: str, job: Manifest) -> None:
-    queues = [one for one in fleet.manifests(name, "tenants") if one.kind == "LocalQueue"]
-    assert (job.labels[QUEUE_LABEL], job.namespace) in {(one.name, one.namespace) for one in queues}
-    classes = {one.name for one in fleet.manifests(name, "kueue/config") if one.kind == "WorkloadPriorityClass"}
+def test_its_local_queue_is_in_its_namespace(name: str, job: Manifest) -> None:
+    queues = [manifest for manifest in fleet.manifests(name, "tenants") if manifest.kind == "LocalQueue"]
+    assert (job.labels[QUEUE_LABEL], job.namespace) in {(queue.name, queue.namespace) for queue in queues}
+    classes = {
+        manifest.name for manifest in fleet.manifests(name, "kueue/config") if manifest.kind == "WorkloadPriorityClass"
+    }
     assert job.labels["kueue.x-k8s.io/priority-class"] in classes
 
 
@@ -142,10 +153,18 @@ def test_a_gang_takes_full_nodes_and_reads_the_nccl_profile(name: str, job: Mani
     wanted = requests_of(job)
     assert wanted[GPU] == pool.node[GPU] and wanted[EFA] == pool.node[EFA]
     assert job.body["spec"]["parallelism"] == 2
-    (service,) = (one for one in fleet.manifests(name, "workloads") if one.kind == "Service" and one.file == job.file)
+    (service,) = (
+        manifest
+        for manifest in fleet.manifests(name, "workloads")
+        if manifest.kind == "Service" and manifest.file == job.file
+    )
     assert pod_of(job)["subdomain"] == service.name and service.body["spec"]["clusterIP"] == "None"
     assert any(f"{job.name}-0.{service.name}:" in word for word in container["command"])
-    maps = {(one.name, one.namespace) for one in fleet.manifests(name, "tenants") if one.kind == "ConfigMap"}
+    maps = {
+        (manifest.name, manifest.namespace)
+        for manifest in fleet.manifests(name, "tenants")
+        if manifest.kind == "ConfigMap"
+    }
     (reference,) = container["envFrom"]
     assert (reference["configMapRef"]["name"], job.namespace) in maps
 

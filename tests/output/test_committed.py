@@ -1,4 +1,4 @@
-"""The committed output: what the specs compile to, readable by other parsers, valid against upstream's own CRDs."""
+"""Committed output: it is up to date, other parsers can read it, and it is valid against the upstream CRDs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def documents(file: Path) -> list[dict[str, Any]]:
 
 
 def test_a_second_parser_reads_the_same_objects() -> None:
-    """PyYAML reads YAML 1.1, as kubectl's parser nearly does; ruamel reads 1.2."""
+    """PyYAML reads YAML 1.1, which is close to the parser of kubectl; ruamel reads YAML 1.2."""
     from ruamel.yaml import YAML
 
     for file in FILES:
@@ -40,7 +40,7 @@ def test_a_second_parser_reads_the_same_objects() -> None:
         assert modern == documents(file), file
 
 
-def test_one_object_stands_once() -> None:
+def test_every_object_exists_once() -> None:
     for cluster in EXAMPLES:
         seen: dict[tuple[str, ...], Path] = {}
         for file in OBJECTS:
@@ -61,13 +61,13 @@ def test_nothing_in_the_output_is_a_secret_or_a_place_of_a_machine() -> None:
 
 
 def _is_left_out(key: str, value: Any) -> bool:
-    """Whether a key is a default or a rule in CEL, and no field that is called default."""
+    """Return whether a key is a default or a CEL rule, and not a field with the name default."""
     is_field = isinstance(value, dict) and "type" in value
     return key == "x-kubernetes-validations" or (key == "default" and not is_field)
 
 
 def closed(schema: Any) -> Any:
-    """An OpenAPI v3 schema in which an unknown field is an error."""
+    """Return an OpenAPI v3 schema in which an unknown field is an error."""
     if isinstance(schema, list):
         return [closed(item) for item in schema]
     if not isinstance(schema, dict):
@@ -83,13 +83,13 @@ def closed(schema: Any) -> Any:
 
 
 def upstream_schemas(shared: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """The schema of each kind that some CRD file of the reference data defines, by apiVersion and kind."""
+    """Return the schemas of all kinds in the CRD files of the reference data, by apiVersion and kind."""
     index = defaultdict(dict)
     wanted = {(document["apiVersion"], document["kind"]) for file in OBJECTS for document in documents(file)}
     for file in sorted((shared / "upstream/crds").glob("*/*/*.yaml")):
         text = file.read_text(encoding="utf-8")
         if file.parts[-3] == "karpenter" or not any(f"    kind: {kind}\n" in text for _, kind in wanted):
-            continue  # the provider's copies of Karpenter's CRDs are the ones that are installed on AWS
+            continue  # on AWS, the CRDs in the repository of the AWS provider are installed
         for crd in yaml.load_all(text, Loader=yaml.CSafeLoader):
             for version in crd["spec"]["versions"] if crd else ():
                 key = (f"{crd['spec']['group']}/{version['name']}", crd["spec"]["names"]["kind"])
@@ -103,7 +103,7 @@ def test_every_object_validates_against_the_crds_of_upstream(shared: Path) -> No
     validators = {key: jsonschema_rs.Draft202012Validator(schema) for key, schema in schemas.items()}
     judged = 0
     core = {"v1", "batch/v1", "apps/v1", "networking.k8s.io/v1", "rbac.authorization.k8s.io/v1"}
-    generated = {"constraints.gatekeeper.sh/v1beta1"}  # their CRDs are made from our own templates
+    generated = {"constraints.gatekeeper.sh/v1beta1"}  # their CRDs come from the emitted ConstraintTemplates
     for file in OBJECTS:
         for document in documents(file):
             key = (document["apiVersion"], document["kind"])

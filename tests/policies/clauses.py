@@ -1,4 +1,4 @@
-"""A CEL expression with one operand or one word of a list taken away, to see whether anything depends on it."""
+"""Mutations of CEL expressions: remove one operand or one list element."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 
 OPERATOR = re.compile(r"&&|\|\|")
-# Operands that only keep others from failing; without them the others fail, and a failure refuses or is absorbed.
+# Guards: operands that only prevent an error in another operand. Their removal changes no result.
 GUARD = re.compile(r"!?has\([\w.]+\)|oldObject != null|!variables\.created")
 LOOKUP = re.compile(r'("[\w./-]+"|[\w.]+) in ([\w.]+)')
 OPENING, CLOSING = "([{", ")]}"
 
 
 def without_a_clause(expression: str) -> Iterator[str]:
-    """The expression without each operand that is no guard, one after the other."""
+    """Yield the expression without one of its operands, for all operands except guards."""
     for operator in OPERATOR.finditer(expression):
         neutral = " true " if operator.group() == "&&" else " false "
         left, right = _left(expression, operator.start()), _right(expression, operator.end())
@@ -23,7 +23,7 @@ def without_a_clause(expression: str) -> Iterator[str]:
 
 
 def without_a_part(expression: str) -> Iterator[str]:
-    """The expression without each operand of a sum of lists, and without each text of a list of texts."""
+    """Yield the expression without one list of a sum of lists, and without one string of a list of strings."""
     for sign in re.finditer(r"\+", expression):
         left, right = _left(expression, sign.start()), _right(expression, sign.end())
         following = _sign(expression[sign.end() : right])
@@ -31,13 +31,13 @@ def without_a_part(expression: str) -> Iterator[str]:
         if _sign(expression[left : sign.start()]) < 0:
             yield expression[:left] + expression[sign.end() :]
     for texts in re.finditer(r'(?<!\w)\["[^\]]*\]', expression):
-        for each in re.finditer(r'"[^"]*"(?:,\s*)?', texts.group()):
-            start, end = texts.start() + each.start(), texts.start() + each.end()
+        for word in re.finditer(r'"[^"]*"(?:,\s*)?', texts.group()):
+            start, end = texts.start() + word.start(), texts.start() + word.end()
             yield re.sub(r",\s*\]", "]", expression[:start] + expression[end:])
 
 
 def _sign(operands: str) -> int:
-    """Where the first plus stands that is in no brackets; -1 where none does."""
+    """Return the position of the first plus outside of brackets, or -1."""
     depth = 0
     for at, letter in enumerate(operands):
         depth += (letter in OPENING) - (letter in CLOSING)
@@ -52,7 +52,7 @@ def _is_guard(operand: str, expression: str) -> bool:
 
 
 def _right(text: str, at: int) -> int:
-    """Where the operand that begins at a place ends: before an operator, a comma, a ternary's sign or a bracket."""
+    """Return the end of the operand that starts here: before an operator, a comma, a ternary or a bracket."""
     depth, quoted = 0, False
     while at < len(text):
         letter = text[at]
@@ -66,7 +66,7 @@ def _right(text: str, at: int) -> int:
 
 
 def _left(text: str, at: int) -> int:
-    """Where the operand that ends at a place begins."""
+    """Return the start of the operand that ends here."""
     depth, quoted = 0, False
     while at > 0:
         letter = text[at - 1]

@@ -1,7 +1,7 @@
-"""Objects that a policy judges, made from the words of its own clauses: tidy ones, odd ones, and updates of both.
+"""Random objects for policies, generated from the strings in the policy: valid objects, odd objects, and updates.
 
-Only fields that the policy's expressions name are made, with values from its texts and its sample; of a kind without
-a maker here, parts of the folder's examples are put together. The same seed makes the same objects.
+The objects have only fields that the expressions of the policy use, with values from its strings and its sample. For
+kinds without a generator, parts of the examples are combined. The same seed generates the same objects.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ _QUANTITIES = (
 
 
 def objects(policy: Policy, count: int = COUNT, seed: int = SEED) -> list[Object]:
-    """Objects and AdmissionReviews for a policy, each with a name of its own."""
+    """Return objects and AdmissionReviews for a policy, with unique names."""
     maker = _Maker(policy, random.Random(f"{seed} {policy.name}"))
     return [maker.one(number) for number in range(count)]
 
 
 def spellings(count: int) -> list[Any]:
-    """The ways in which a count can be written that Kubernetes reads as that integer."""
-    return [count, *(each.format(n=count) for each in ("{n}", "+{n}", "0{n}", "{n}.", "{n}e0", "{n}E0"))]
+    """Return spellings of a quantity that Kubernetes reads as this integer."""
+    return [count, *(spelling.format(n=count) for spelling in ("{n}", "+{n}", "0{n}", "{n}.", "{n}e0", "{n}E0"))]
 
 
 def literals(policy: Policy) -> list[str]:
-    """Every text in the policy's expressions and in its sample, in order."""
-    texts = [*policy.variables.values(), *(each for row in policy.validations for each in row.values())]
+    """Return all strings in the expressions and the sample of a policy, in order."""
+    texts = [*policy.variables.values(), *(text for row in policy.validations for text in row.values())]
     found = [text for expression in texts for text in re.findall(r'"([^"]*)"', expression) if "\n" not in text]
-    return list(dict.fromkeys([*(each for each in found if len(each) < 60), *_texts(policy.sample)]))
+    return list(dict.fromkeys([*(text for text in found if len(text) < 60), *_texts(policy.sample)]))
 
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, (dict, list)):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from _texts(child)
 
 
 def _examples(policy: str) -> Iterator[Object]:
-    """The objects of a policy's examples, those before an update among them."""
+    """Yield the objects of the examples of a policy, old objects of updates included."""
     for verdict in VERDICTS:
         for document in yaml.safe_load_all(example_text(policy, verdict)):
             request = document.get("request", {"object": document})
@@ -73,7 +73,7 @@ def _without_name(document: Object) -> Object:
 
 
 class _Maker:
-    """Random parts of objects; each is made only if the policy names it."""
+    """Random parts of objects. It makes only parts that the policy uses."""
 
     def __init__(self, policy: Policy, chance: random.Random) -> None:
         self._chance = chance
@@ -111,7 +111,7 @@ class _Maker:
         return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
 
     def _before(self, made: Object, name: str) -> Object:
-        """The object as it was: the same, somewhat different, or another altogether."""
+        """Return the old object of an update: the same, a changed, or a different object."""
         draw = self._chance.random()
         if draw < 0.2:
             other = self._object(name)
@@ -141,7 +141,7 @@ class _Maker:
         return made | self._put_together(bodies)
 
     def _put_together(self, bodies: list[Object]) -> Object:
-        """Each field from one of the bodies, or from none; fields that are objects are put together in turn."""
+        """Merge bodies: take each field from one of them or leave it out; merge fields that are objects recursively."""
         made: Object = {}
         for key in dict.fromkeys(key for body in bodies for key in body):
             values = [body.get(key) for body in bodies]
@@ -152,7 +152,7 @@ class _Maker:
         return made
 
     def _spoil(self, made: Object) -> None:
-        """Takes away or replaces one value somewhere; what says which object it is stays."""
+        """Remove or replace a random value. The identity of the object does not change."""
         places = list(_places(made))
         if places:
             holder, key = self._chance.choice(places)
@@ -317,7 +317,7 @@ class _Maker:
 
 
 def _places(made: Object) -> Iterator[tuple[Any, Any]]:
-    """(map or list, key or index) of every value that may change: not names, nor what says which object it is."""
+    """Yield (map or list, key or index) of all values that may change: not the names and the identity of the object."""
     fixed = {"apiVersion", "kind"}
     waiting: list[Any] = [(made, [key for key in made if key not in {*fixed, "metadata"}])]
     waiting.append((made["metadata"], [key for key in made["metadata"] if key not in ("name", "namespace")]))
@@ -333,5 +333,5 @@ def _places(made: Object) -> Iterator[tuple[Any, Any]]:
 
 
 def text(made: Object) -> str:
-    """An object on one line, for messages and comparisons."""
+    """Format an object on one line, for messages and comparisons."""
     return json.dumps(made, sort_keys=True)

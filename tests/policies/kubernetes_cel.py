@@ -1,6 +1,6 @@
-"""An admission policy as Kubernetes evaluates it: variables in order, one that fails is missing, errors refuse.
+"""Evaluation of a policy as in Kubernetes: variables in order; a variable with an error is missing; errors deny.
 
-The conformance lane compares the verdicts with gator's.
+The conformance tests compare the verdicts with those of gator.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Object = dict[str, Any]
 
 @dataclass
 class Review:
-    """One object under review, as the API server or a report hands it in."""
+    """An object to check, as the API server or the audit submits it."""
 
     object: Object
     old_object: Object | None = None
@@ -23,7 +23,7 @@ class Review:
 
     @classmethod
     def of(cls, document: Object) -> Review:
-        """The review that an example stands for: an AdmissionReview, or an object as it lies in the cluster."""
+        """Return the review of an example: an AdmissionReview, or an object that exists in the cluster."""
         if document["kind"] != "AdmissionReview":
             return cls(document)
         request = document["request"]
@@ -33,7 +33,7 @@ class Review:
 def denials(
     variables: dict[str, str], validations: tuple[dict[str, str], ...], parameters: Object, review: Review
 ) -> dict[int, str]:
-    """Message by index of the validations that refuse."""
+    """Return the messages of the validations that deny, by index."""
     known: Object = {"params": parameters, "anyObject": review.object}
     data = {"object": review.object, "oldObject": review.old_object, "request": review.request, "variables": known}
     for name, expression in variables.items():
@@ -51,7 +51,7 @@ def denials(
 
 
 def answer(expression: str, data: Object) -> Value | Failed:
-    """What an expression comes to; a policy of ours has none that is not evaluated."""
+    """Evaluate an expression."""
     program = compiled(expression, tuple(data))
     assert isinstance(program, Program), program
     found = program.evaluate(data)
@@ -60,7 +60,7 @@ def answer(expression: str, data: Object) -> Value | Failed:
 
 
 def _message(validation: dict[str, str], data: Object) -> str:
-    """The message; empty where its expression fails, which Kubernetes replaces by the validation's text."""
+    """Return the message. Empty if its expression fails; Kubernetes then uses the text of the validation."""
     if "message" in validation:
         return validation["message"]
     value = answer(validation["messageExpression"], data)

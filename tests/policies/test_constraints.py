@@ -1,4 +1,4 @@
-"""The emitted templates and constraints: they touch tenants only, hold true parameters, and pass our own objects."""
+"""Emitted constraints: they match tenants only, have valid parameters, and allow the emitted objects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ from .kubernetes_cel import Object, Review, denials
 
 
 def emitted(cluster: Cluster, api: str) -> list[Manifest]:
-    return [one for one in gatekeeper(cluster) if isinstance(one, Manifest) and one.api.startswith(api)]
+    return [
+        manifest for manifest in gatekeeper(cluster) if isinstance(manifest, Manifest) and manifest.api.startswith(api)
+    ]
 
 
 def constraints(cluster: Cluster) -> list[Manifest]:
@@ -34,7 +36,7 @@ def constraints(cluster: Cluster) -> list[Manifest]:
 
 
 def parameters(cluster: Cluster, name: str) -> Object:
-    (found,) = (one for one in constraints(cluster) if one.name == name)
+    (found,) = (constraint for constraint in constraints(cluster) if constraint.name == name)
     result: Object = found.body["spec"].get("parameters", {})
     return result
 
@@ -47,25 +49,33 @@ def refused(cluster: Cluster, policy: str, constraint: str, document: Object) ->
 def selects(constraint: Manifest, labels: dict[str, str]) -> bool:
     selector = constraint.body["spec"]["match"]["namespaceSelector"]
     wanted = selector.get("matchLabels", {})
-    needed = [one["key"] for one in selector.get("matchExpressions", []) if one["operator"] == "Exists"]
+    needed = [
+        expression["key"] for expression in selector.get("matchExpressions", []) if expression["operator"] == "Exists"
+    ]
     assert wanted or needed, "an empty selector selects every namespace"
     return all(labels.get(key) == value for key, value in wanted.items()) and all(key in labels for key in needed)
 
 
 def test_constraints_reach_every_tenant_namespace_and_no_other(prod: Cluster) -> None:
-    namespaces = [one for one in tenants(prod) if isinstance(one, Manifest) and one.kind == "Namespace"]
-    for one in constraints(prod):
-        assert one.body["spec"]["match"]["scope"] == "Namespaced"
-        assert not selects(one, {"kubernetes.io/metadata.name": "kube-system"})
-    for kind in {one.kind for one in constraints(prod)}:
+    namespaces = [
+        manifest for manifest in tenants(prod) if isinstance(manifest, Manifest) and manifest.kind == "Namespace"
+    ]
+    for constraint in constraints(prod):
+        assert constraint.body["spec"]["match"]["scope"] == "Namespaced"
+        assert not selects(constraint, {"kubernetes.io/metadata.name": "kube-system"})
+    for kind in {constraint.kind for constraint in constraints(prod)}:
         for namespace in namespaces:
-            found = [one for one in constraints(prod) if one.kind == kind and selects(one, namespace.labels)]
+            found = [
+                constraint
+                for constraint in constraints(prod)
+                if constraint.kind == kind and selects(constraint, namespace.labels)
+            ]
             assert len(found) == 1, f"{kind} in {namespace.name}"
 
 
 def test_no_tenant_is_exempt(prod: Cluster) -> None:
     (config,) = emitted(prod, "config.gatekeeper.sh/")
-    (values,) = (one for one in gatekeeper(prod) if isinstance(one, Values))
+    (values,) = (artifact for artifact in gatekeeper(prod) if isinstance(artifact, Values))
     audit, webhook = config.body["spec"]["match"]
     exempt = set(audit["excludedNamespaces"])
     assert set(webhook["excludedNamespaces"]) < exempt
@@ -74,7 +84,7 @@ def test_no_tenant_is_exempt(prod: Cluster) -> None:
     assert {"kube-system", "gatekeeper-system", "karpenter", "argocd"} <= exempt
 
 
-def test_nothing_that_gatekeeper_writes_down_in_an_order_of_chance_has_two_entries(prod: Cluster) -> None:
+def test_lists_that_gatekeeper_writes_in_random_order_have_one_entry(prod: Cluster) -> None:
     (config,) = emitted(prod, "config.gatekeeper.sh/")
     excluded = [
         entry["excludedNamespaces"] for entry in config.body["spec"]["match"] if "audit" not in entry["processes"]
@@ -85,14 +95,14 @@ def test_nothing_that_gatekeeper_writes_down_in_an_order_of_chance_has_two_entri
 
 
 def test_kinds_are_named(prod: Cluster) -> None:
-    for one in constraints(prod):
-        for entry in one.body["spec"]["match"]["kinds"]:
+    for constraint in constraints(prod):
+        for entry in constraint.body["spec"]["match"]["kinds"]:
             assert entry["apiGroups"] and entry["kinds"]
             assert "*" not in entry["apiGroups"] + entry["kinds"]
 
 
 def strict(schema: Any) -> Any:
-    """The schema, with every property demanded and no other allowed."""
+    """Return the schema with all properties required and no additional properties."""
     if not isinstance(schema, dict):
         return schema
     made = {key: strict(value) for key, value in schema.items()}
@@ -107,20 +117,20 @@ def test_constraints_state_every_parameter_that_their_template_declares(prod: Cl
         template.body["spec"]["crd"]["spec"]["names"]["kind"]: template.body["spec"]["crd"]["spec"]["validation"]
         for template in emitted(prod, "templates.gatekeeper.sh/")
     }
-    for one in constraints(prod):
-        schema = strict(schemas[one.kind]["openAPIV3Schema"])
-        assert list(jsonschema_rs.iter_errors(schema, one.body["spec"].get("parameters", {}))) == []
+    for constraint in constraints(prod):
+        schema = strict(schemas[constraint.kind]["openAPIV3Schema"])
+        assert list(jsonschema_rs.iter_errors(schema, constraint.body["spec"].get("parameters", {}))) == []
 
 
 def test_templates_are_named_after_their_kind(prod: Cluster) -> None:
     templates = emitted(prod, "templates.gatekeeper.sh/")
-    kinds = [one.body["spec"]["crd"]["spec"]["names"]["kind"] for one in templates]
-    assert [kind.lower() for kind in kinds] == [one.name for one in templates]
+    kinds = [template.body["spec"]["crd"]["spec"]["names"]["kind"] for template in templates]
+    assert [kind.lower() for kind in kinds] == [template.name for template in templates]
     assert len(templates) == len(policies())
 
 
 def test_the_stage_is_the_policys_own_or_the_default(prod: Cluster) -> None:
-    stages = {one.name: one.body["spec"]["enforcementAction"] for one in constraints(prod)}
+    stages = {constraint.name: constraint.body["spec"]["enforcementAction"] for constraint in constraints(prod)}
     assert stages["gpu-limits-research"] == "deny"
     assert stages["images"] == "warn"
     assert stages["gpu-requests"] == "warn", "not named in the spec: the default"
@@ -128,32 +138,34 @@ def test_the_stage_is_the_policys_own_or_the_default(prod: Cluster) -> None:
 
 def test_the_schemas_of_gatekeeper_and_its_chart_hold(prod: Cluster) -> None:
     artifacts = list(gatekeeper(prod))
-    manifests = [one for one in artifacts if isinstance(one, Manifest)]
+    manifests = [manifest for manifest in artifacts if isinstance(manifest, Manifest)]
     assert verify_schemas(manifests, prod.spec.kubernetes) == []
     versions = {name: component.version for name, component in prod.components.items()}
-    assert verify_values([one for one in artifacts if isinstance(one, Values)], versions) == []
+    assert verify_values([artifact for artifact in artifacts if isinstance(artifact, Values)], versions) == []
 
 
 def test_the_fence_lets_our_own_network_policies_through(prod: Cluster) -> None:
     owner = {namespace.name: tenant.name for tenant in prod.tenants for namespace in tenant.namespaces}
-    found = [one for one in tenants(prod) if isinstance(one, Manifest) and one.kind == "NetworkPolicy"]
-    assert {owner[one.namespace] for one in found} == {tenant.name for tenant in prod.tenants}
-    for one in found:
-        constraint = f"network-policy-fence-{owner[one.namespace]}"
-        assert refused(prod, "network-policy-fence", constraint, one.document()) == {}, str(one)
+    found = [
+        manifest for manifest in tenants(prod) if isinstance(manifest, Manifest) and manifest.kind == "NetworkPolicy"
+    ]
+    assert {owner[manifest.namespace] for manifest in found} == {tenant.name for tenant in prod.tenants}
+    for manifest in found:
+        constraint = f"network-policy-fence-{owner[manifest.namespace]}"
+        assert refused(prod, "network-policy-fence", constraint, manifest.document()) == {}, str(manifest)
 
 
 def test_our_own_config_maps_choose_no_gpus(prod: Cluster) -> None:
-    found = [one for one in tenants(prod) if isinstance(one, Manifest) and one.kind == "ConfigMap"]
+    found = [manifest for manifest in tenants(prod) if isinstance(manifest, Manifest) and manifest.kind == "ConfigMap"]
     assert found
-    for one in found:
-        assert refused(prod, "visible-devices", "visible-devices", one.document()) == {}, str(one)
+    for manifest in found:
+        assert refused(prod, "visible-devices", "visible-devices", manifest.document()) == {}, str(manifest)
 
 
 def flavored_pods(cluster: Cluster) -> Iterator[tuple[str, Object]]:
-    """(tenant, a pod as Kueue leaves it) for each flavor that a tenant's queues name."""
-    manifests = [one for one in kueue(cluster) if isinstance(one, Manifest)]
-    flavors = {one.name: one.body["spec"] for one in manifests if one.kind == "ResourceFlavor"}
+    """Yield (tenant, a pod that Kueue has changed) for all flavors of the queues of tenants."""
+    manifests = [manifest for manifest in kueue(cluster) if isinstance(manifest, Manifest)]
+    flavors = {manifest.name: manifest.body["spec"] for manifest in manifests if manifest.kind == "ResourceFlavor"}
     for tenant in cluster.tenants:
         for pool in tenant.pools:
             flavor = flavors[pool.name]
@@ -182,14 +194,14 @@ def test_what_kueue_writes_for_another_tenants_own_pool_does_not_pass(prod: Clus
 
 def test_a_pod_is_bounded_by_the_nodes_of_its_pool(prod: Cluster) -> None:
     limits = parameters(prod, "gpu-limits-research")["limits"]
-    most = {(one["resource"], one["pool"]): one["most"] for one in limits}
+    most = {(limit["resource"], limit["pool"]): limit["most"] for limit in limits}
     assert most["nvidia.com/gpu", ""] == 8
     assert most["nvidia.com/gpu", "lab-h100"] == 2, "six of its eight GPUs are sliced"
     assert most["nvidia.com/mig-1g.10gb", ""] == 28
     assert most["nvidia.com/gpu.shared", ""] == 1
 
 
-def test_queues_with_and_without_gpus_are_told_apart(prod: Cluster) -> None:
+def test_queues_with_and_without_gpus_are_distinguished(prod: Cluster) -> None:
     found = parameters(prod, "gpu-queue-research")
     assert found == {"gpuQueues": ["research"], "cpuQueues": ["research-cpu"]}
 
@@ -201,7 +213,7 @@ def test_every_fact_that_a_policy_names_exists() -> None:
             assert parameter.fact in FACTS or (source == "settings" and key in policy.settings), policy.name
 
 
-def test_the_table_holds_what_the_folders_say() -> None:
+def test_the_table_is_up_to_date_with_the_folders() -> None:
     assert TABLE.read_text(encoding="utf-8") == table_text(), "run make generate"
     assert EXAMPLES.read_text(encoding="utf-8") == examples_text(), "run make generate"
 
@@ -223,7 +235,7 @@ validations: [{expression: variables.created, message: m}]
         (GOOD.replace("subject: pod\n", ""), "kinds"),
     ],
 )
-def test_a_folder_that_cannot_be_understood_is_named(tmp_path: Path, text: str, complaint: str) -> None:
+def test_an_invalid_folder_is_named(tmp_path: Path, text: str, complaint: str) -> None:
     (tmp_path / "policies/mine").mkdir(parents=True)
     (tmp_path / "policies/mine/policy.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(StageError) as stop:
@@ -233,16 +245,16 @@ def test_a_folder_that_cannot_be_understood_is_named(tmp_path: Path, text: str, 
     assert finding.mark is not None and finding.mark.file == "policies/mine/policy.yaml"
 
 
-def test_a_policy_folder_of_ours_that_is_a_link_elsewhere_is_refused_unread(tmp_path: Path) -> None:
+def test_a_policy_folder_that_links_elsewhere_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies/images").symlink_to(SOURCES / "images")
     with pytest.raises(StageError) as stop:
         own_policies(tmp_path)
     (finding,) = stop.value.findings
-    assert finding.message == "policies/images/policy.yaml: the file lies outside of policies/"
+    assert finding.message == "policies/images/policy.yaml: the file is outside of policies/"
 
 
-def test_a_folder_of_the_fleet_replaces_ours_unless_it_is_the_same(tmp_path: Path) -> None:
+def test_a_folder_of_the_fleet_replaces_a_library_policy_unless_it_is_the_same(tmp_path: Path) -> None:
     shutil.copytree(SOURCES / "images", tmp_path / "policies/images")
     assert own_policies(tmp_path) == {}
     file = tmp_path / "policies/images/policy.yaml"
@@ -251,7 +263,7 @@ def test_a_folder_of_the_fleet_replaces_ours_unless_it_is_the_same(tmp_path: Pat
 
 
 @pytest.mark.parametrize("text", ["", "a: [", "- 1", "title: yes", "kinds: {Pod: 1}\ntitle: t\nwhy: w\nvalidations: 3"])
-def test_a_policy_file_of_the_fleet_that_is_none_is_a_finding(tmp_path: Path, text: str) -> None:
+def test_an_invalid_policy_file_of_the_fleet_is_a_finding(tmp_path: Path, text: str) -> None:
     (tmp_path / "policies/mine").mkdir(parents=True)
     (tmp_path / "policies/mine/policy.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(StageError) as stop:

@@ -1,4 +1,4 @@
-"""Every policy lets its allowed examples through and refuses its denied ones, and nothing of it is idle."""
+"""Every policy allows its allowed examples and denies its denied examples, and all of its clauses have an effect."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .kubernetes_cel import Object, Review, denials
 POLICIES = policies()
 SHARED = yaml.safe_load((SOURCES / "subjects.yaml").read_text(encoding="utf-8"))["pod"]["variables"]
 LISTS = ("containers", "initContainers", "ephemeralContainers")
-# The others count devices, which ephemeral containers cannot have.
+# The other policies count devices, which ephemeral containers cannot have.
 LOOKING_AT_CONTAINERS = [policy for policy in POLICIES.values() if "containers" in policy.variables]
 
 every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 
 
 def examples(policy: Policy, verdict: str) -> list[tuple[str, Object]]:
-    """(what the comment says, the object) of allowed.yaml or denied.yaml."""
+    """Return the pairs (comment, object) of allowed.yaml or denied.yaml."""
     text = (SOURCES / policy.name / f"{verdict}.yaml").read_text(encoding="utf-8")
     found = []
     for part in re.split(r"^---\n", text, flags=re.MULTILINE):
         comment, _, _ = part.partition("\n")
-        assert comment.startswith("# "), f"{policy.name}/{verdict}.yaml: an example says what it shows"
+        assert comment.startswith("# "), f"{policy.name}/{verdict}.yaml: an example needs a comment that describes it"
         found.append((comment[2:], yaml.safe_load(part)))
     return found
 
@@ -54,7 +54,7 @@ def matches(policy: Policy, document: Object) -> bool:
 
 
 def verdicts(policy: Policy) -> list[bool]:
-    """Whether each example is refused."""
+    """Return whether the policy denies the examples, in order."""
     documents = [document for side in ("allowed", "denied") for _, document in examples(policy, side)]
     return [bool(refusals(policy, document)) for document in documents]
 
@@ -81,7 +81,7 @@ def test_each_validation_alone_refuses_some_example(policy: Policy) -> None:
 
 @every_policy
 def test_no_clause_is_idle(policy: Policy) -> None:
-    """Each clause of the policy's own, taken away, changes the verdict on some example."""
+    """The removal of any own clause of the policy changes the verdict on an example."""
     before = verdicts(policy)
     own = {name: text for name, text in policy.variables.items() if name not in SHARED}
     changed = [with_variable(policy, name, less) for name, text in own.items() for less in without_a_clause(text)]
@@ -95,7 +95,7 @@ def test_no_clause_is_idle(policy: Policy) -> None:
 
 @pytest.mark.parametrize("name", SHARED)
 def test_no_clause_of_a_shared_variable_is_idle(name: str) -> None:
-    """Each clause of the subject's variables, taken away, changes the verdict on some example of some policy."""
+    """The removal of any clause of the variables of the subject changes the verdict on an example of a policy."""
     users = [(policy, verdicts(policy)) for policy in POLICIES.values() if name in policy.variables]
     assert users
     for less in without_a_clause(SHARED[name]):
@@ -115,7 +115,7 @@ def pods_with_one_container() -> Iterator[tuple[Policy, str, Object]]:
 
 
 def moved_containers() -> Iterator[Any]:
-    """Denied pods, their only container moved to each list that containers stand in."""
+    """Return denied pods whose container is moved to the other container lists."""
     for policy, comment, document in pods_with_one_container():
         for name in LISTS:
             moved = copy.deepcopy(document)
@@ -126,7 +126,7 @@ def moved_containers() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("policy", "document"), list(moved_containers()))
-def test_a_container_is_refused_in_whichever_list_it_stands(policy: Policy, document: Object) -> None:
+def test_a_container_is_denied_in_all_container_lists(policy: Policy, document: Object) -> None:
     assert refusals(policy, document)
 
 

@@ -1,4 +1,4 @@
-"""Policies over objects that are made from their own clauses; the conformance lane has gator judge the same objects."""
+"""Policies with generated objects. The conformance tests check the same objects with gator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .kubernetes_cel import Review, denials
 
 SHARED = yaml.safe_load((SOURCES / "subjects.yaml").read_text(encoding="utf-8"))["pod"]["variables"]
 MANY = 1200
-"""So many objects have a case for every word of every list."""
+"""With this number of objects, every element of every list occurs in a test case."""
 
 every_policy = pytest.mark.parametrize("name", policies())
 
@@ -46,12 +46,12 @@ def test_many_objects_pass_many_are_refused_and_each_validation_refuses_some_alo
     found = [verdict(policies()[name], document) for document in made(name)]
     share = sum(map(bool, found)) / len(found)
     assert 0.08 <= share <= 0.8
-    alone = {index for each in found if len(each) == 1 for index in each}
+    alone = {index for indexes in found if len(indexes) == 1 for index in indexes}
     assert alone == set(range(len(policies()[name].validations)))
 
 
 @every_policy
-def test_a_verdict_does_not_depend_on_what_was_judged_before(name: str) -> None:
+def test_a_verdict_does_not_depend_on_earlier_objects(name: str) -> None:
     policy = policies()[name]
     forwards = [verdict(policy, document) for document in made(name)[:100]]
     copied = [verdict(policy, copy.deepcopy(document)) for document in reversed(made(name)[:100])]
@@ -59,13 +59,13 @@ def test_a_verdict_does_not_depend_on_what_was_judged_before(name: str) -> None:
 
 
 def lesser(expression: str) -> Iterator[str]:
-    """The expression without one clause, one list of a sum of lists, or one word of a list."""
+    """Yield the expression without one clause, one list of a sum of lists, or one element of a list."""
     yield from without_a_clause(expression)
     yield from without_a_part(expression)
 
 
 def changed(policy: Policy) -> Iterator[tuple[str, Policy]]:
-    """The policy with less of one expression of its own."""
+    """Yield the policy with a mutation of one of its own expressions."""
     for name, expression in policy.variables.items():
         for less in lesser(expression) if name not in SHARED else ():
             yield f"{name}: {less}", with_variable(policy, name, less)
@@ -86,7 +86,7 @@ def verdicts(name: str) -> list[list[int]]:
 
 
 def is_idle(policy: Policy) -> bool:
-    """Whether a changed policy refuses the same objects for the same reasons."""
+    """Return whether a mutated policy denies the same objects for the same reasons."""
     rows = zip(made(policy.name, MANY), verdicts(policy.name), strict=True)
     return all(sorted(verdict(policy, document)) == refused for document, refused in rows)
 
@@ -147,8 +147,8 @@ def test_what_is_no_quantity(written: str) -> None:
 @every_policy
 def test_objects_of_all_sorts_are_made(name: str) -> None:
     documents = made(name)
-    reviews = [each["request"] for each in documents if each["kind"] == "AdmissionReview"]
-    assert {each["operation"] for each in reviews} == {"CREATE", "UPDATE"}
+    reviews = [document["request"] for document in documents if document["kind"] == "AdmissionReview"]
+    assert {review["operation"] for review in reviews} == {"CREATE", "UPDATE"}
     whole = "\n".join(map(text, documents))
     assert "null" in whole
     kinds = {kind for row in policies()[name].kinds for kind in row["kinds"]}

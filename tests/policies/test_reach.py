@@ -1,4 +1,4 @@
-"""What constraints reach: every tenant's namespace and none of the platform's; templates to copy break none."""
+"""Constraints match all tenant namespaces and no platform namespaces, and the workload templates pass them."""
 
 from __future__ import annotations
 
@@ -26,17 +26,21 @@ def spec(name: str) -> CompiledSpec:
 
 
 def constraints(name: str) -> list[Manifest]:
-    return [each for each in spec(name).synced if each.api.startswith("constraints.gatekeeper.sh/")]
+    return [manifest for manifest in spec(name).synced if manifest.api.startswith("constraints.gatekeeper.sh/")]
 
 
 def labels(name: str) -> dict[str, dict[str, str]]:
-    """Labels by namespace: of those that are emitted, and of those that Applications or charts make."""
-    made = {each.name: {NAME: each.name, **each.labels} for each in spec(name).synced if each.kind == "Namespace"}
-    for each in spec(name).synced:
-        if each.kind == "Application":
-            made.setdefault(each.namespace, {NAME: each.namespace})
-            managed = each.body["spec"].get("syncPolicy", {}).get("managedNamespaceMetadata", {})
-            namespace = each.body["spec"]["destination"].get("namespace", "")
+    """Return the labels of namespaces that gpuc emits, or that Applications or charts create."""
+    made = {
+        manifest.name: {NAME: manifest.name, **manifest.labels}
+        for manifest in spec(name).synced
+        if manifest.kind == "Namespace"
+    }
+    for manifest in spec(name).synced:
+        if manifest.kind == "Application":
+            made.setdefault(manifest.namespace, {NAME: manifest.namespace})
+            managed = manifest.body["spec"].get("syncPolicy", {}).get("managedNamespaceMetadata", {})
+            namespace = manifest.body["spec"]["destination"].get("namespace", "")
             if namespace:
                 made.setdefault(namespace, {NAME: namespace, **managed.get("labels", {})})
     return made
@@ -59,23 +63,23 @@ def test_the_platforms_namespaces_are_reached_by_no_constraint(name: str) -> Non
     platform = {namespace: of for namespace, of in labels(name).items() if namespace not in tenants}
     assert {"argocd", "gatekeeper-system", "gpu-operator", "karpenter", "kueue-system", "monitoring"} <= set(platform)
     platform |= {namespace: {NAME: namespace} for namespace in ("kube-system", "kube-public", "default")}
-    for one in constraints(name):
-        assert [namespace for namespace, of in platform.items() if selects(one, of)] == [], one.name
+    for constraint in constraints(name):
+        assert [namespace for namespace, of in platform.items() if selects(constraint, of)] == [], constraint.name
 
 
 @every_cluster
 def test_every_tenant_namespace_is_reached_by_each_policy_once(name: str) -> None:
     known = labels(name)
     for namespace in spec(name).cluster.tenant_namespaces:
-        reached = [one.kind for one in constraints(name) if selects(one, known[namespace])]
+        reached = [constraint.kind for constraint in constraints(name) if selects(constraint, known[namespace])]
         assert len(reached) == len(set(reached)), namespace
-        assert {one.kind for one in constraints(name)} == set(reached), namespace
+        assert {constraint.kind for constraint in constraints(name)} == set(reached), namespace
 
 
 @every_cluster
 def test_a_constraint_matches_the_kinds_of_its_policy(name: str) -> None:
-    for one in constraints(name):
-        assert one.body["spec"]["match"]["kinds"] == list(BY_KIND[one.kind].kinds), one.name
+    for constraint in constraints(name):
+        assert constraint.body["spec"]["match"]["kinds"] == list(BY_KIND[constraint.kind].kinds), constraint.name
 
 
 def matches(policy: Policy, document: Object) -> bool:
@@ -84,7 +88,7 @@ def matches(policy: Policy, document: Object) -> bool:
 
 
 def pods(document: Object) -> Iterator[Object]:
-    """The pods that controllers make from a workload, in every form in which templates are emitted."""
+    """Yield the pods that controllers create from a workload, for all kinds of templates."""
     waiting: list[Any] = [document.get("spec", {})]
     while waiting:
         part = waiting.pop()
@@ -103,23 +107,27 @@ def pods(document: Object) -> Iterator[Object]:
 @every_cluster
 def test_templates_that_users_copy_and_their_pods_break_no_constraint(name: str) -> None:
     known, judged, found = labels(name), 0, []
-    for each in spec(name).workloads:
-        document = each.document()
-        for one in constraints(name):
-            if not selects(one, known[each.namespace]):
+    for workload in spec(name).workloads:
+        document = workload.document()
+        for constraint in constraints(name):
+            if not selects(constraint, known[workload.namespace]):
                 continue
-            policy, parameters = BY_KIND[one.kind], one.body["spec"].get("parameters", {})
+            policy, parameters = BY_KIND[constraint.kind], constraint.body["spec"].get("parameters", {})
             for candidate in (document, *pods(document)):
                 if matches(policy, candidate):
                     judged += 1
                     refused = denials(policy.variables, policy.validations, parameters, Review(candidate))
-                    found += [f"{each}: {one.name}: {text}" for text in refused.values()]
+                    found += [f"{workload}: {constraint.name}: {text}" for text in refused.values()]
     assert found == []
     assert judged > 20
 
 
 @every_cluster
-def test_every_template_has_a_pod_that_was_judged(name: str) -> None:
-    makers = [each for each in spec(name).workloads if each.kind in ("Job", "JobSet", "TrainJob", "Deployment")]
+def test_every_template_has_a_pod(name: str) -> None:
+    makers = [
+        workload for workload in spec(name).workloads if workload.kind in ("Job", "JobSet", "TrainJob", "Deployment")
+    ]
     assert makers
-    assert [str(each) for each in makers if each.kind != "TrainJob" and not list(pods(each.document()))] == []
+    assert [
+        str(workload) for workload in makers if workload.kind != "TrainJob" and not list(pods(workload.document()))
+    ] == []

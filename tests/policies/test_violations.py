@@ -1,4 +1,4 @@
-"""What the rehearsal tries in tenants' namespaces: each object breaks the policy that it is about, and no other."""
+"""Objects that the rehearsal creates in tenant namespaces: each object violates only its own policy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def tried(factory: WorkloadFactory) -> Iterator[SampleObject]:
 @every_cluster
 def test_an_object_breaks_its_own_policy_alone(name: str) -> None:
     cluster = example(name)
-    parameters = {one.name: one.body["spec"].get("parameters", {}) for one in constraints(cluster)}
+    parameters = {constraint.name: constraint.body["spec"].get("parameters", {}) for constraint in constraints(cluster)}
     wrong = {}
     for factory in factories(cluster):
         for sample in tried(factory):

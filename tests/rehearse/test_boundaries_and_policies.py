@@ -32,9 +32,9 @@ def test_every_policy_has_violations(prod: Cluster) -> None:
 
 def test_expectations_follow_stage_pod_security_and_quota(prod: Cluster) -> None:
     cases = list(policy_suite.cases(prod))
-    denied = case(cases, "research-train host-access: The host's processes").expected
+    denied = case(cases, "research-train host-access: The process namespace of the host").expected
     assert (denied.verdict, denied.by, denied.message) == ("refused", "policy", "host-access")
-    baseline = case(cases, "research-lab host-access: The host's processes").expected
+    baseline = case(cases, "research-lab host-access: The process namespace of the host").expected
     assert (baseline.by, baseline.message) == ("API server", 'violates PodSecurity "baseline')
     warned = case(cases, "research-train cost-label").expected
     assert (warned.verdict, warned.message) == ("admitted", "cost-label-research")
@@ -103,8 +103,8 @@ def test_examples_are_complete_objects_that_never_run() -> None:
 def test_invalid_examples_are_refused_by_the_api_server_and_not_by_a_policy() -> None:
     found = [example for policy in policies().values() for example in examples(policy)]
     refused = {example.title: example.api_server_refusal for example in found}
-    assert "Exists" in refused["Every pool, with the right value for show"]
-    assert refused["A peer that names nothing"] == "must specify a peer"
+    assert "Exists" in refused["The operator Exists with a value, which is ignored"]
+    assert refused["An ingress rule with an empty peer"] == "must specify a peer"
     assert refused["A privileged container"] == ""
 
 

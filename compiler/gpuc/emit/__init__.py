@@ -1,4 +1,4 @@
-"""Emitters: the resolved cluster in, plain data out, one module per component."""
+"""Emitters: functions that turn the resolved cluster into Kubernetes objects and files, one module per component."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gpuc.model import Cluster
 
 
 def emit_by_component(cluster: Cluster) -> Iterator[list[Artifact]]:
-    """What each emitter makes of a cluster, components first; a file's artifacts all come from one of them."""
+    """Yield one list of artifacts per emitter, components first. All artifacts of a file come from the same emitter."""
     emitters = [component.artifacts for component in needed_components(cluster) if component.artifacts]
     return (list(emitter(cluster)) for emitter in (*emitters, tenants, monitoring, workloads, argocd))
 
 
 def emit(cluster: Cluster) -> list[Artifact]:
-    """All that is written for a cluster, in the order of the emitters."""
+    """Return all artifacts of a cluster, in the order of the emitters."""
     return [artifact for artifacts in emit_by_component(cluster) for artifact in artifacts]

@@ -1,13 +1,13 @@
-"""Argo CD: one Application per chart and per synced folder, in waves, and the root that applies them."""
+"""Argo CD Applications: one per chart and per synced folder, ordered by sync waves, and a root that applies them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.bootstrap import entry
+from gpuc.emit.bootstrap import bootstrap
 from gpuc.emit.component import Component, Folder, needed_components
-from gpuc.emit.project import cluster_of, own_cluster, project
+from gpuc.emit.project import argocd_cluster, project, target_cluster
 from gpuc.emit.sync import wave
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster
@@ -22,22 +22,22 @@ _RETRY: Body = {
     "refresh": True,
     "backoff": {"duration": "10s", "factor": 2, "maxDuration": "1m"},
 }
-"""A failed sync is tried again after 20 s, 40 s, and then every minute, each time with the newest commit.
+"""Argo CD retries a failed sync after 20 s, after 40 s, and then every minute, with the newest commit.
 
-A limit would end it for good: Argo CD never begins a commit a second time that has failed.
+There is no limit: after the last retry Argo CD would never sync the failed commit again.
 
 Source: argoproj/argo-cd v3.5.1 controller/appcontroller.go (processRequestedAppOperation, autoSync),
 pkg/apis/application/v1alpha1/types.go (NextRetryAt)
 """
 FOLDERS = (
     Folder("monitoring", 5, has_folders=True),
-    Folder("tenants", 30, is_kept=True),
+    Folder("tenants", 30, is_protected=True),
 )
-"""Synced folders that belong to no component."""
+"""Synced folders that do not belong to a component."""
 
 
 def argocd(cluster: Cluster) -> Iterator[Artifact]:
-    """The AppProject, the Applications, and the cluster's entry: the root and what has to exist around it."""
+    """Yield the AppProject, the Applications, the root Application and the other bootstrap files."""
     components = needed_components(cluster)
     yield project(cluster, components)
     for component in components:
@@ -45,33 +45,33 @@ def argocd(cluster: Cluster) -> Iterator[Artifact]:
     for folder in shipped_folders(cluster):
         yield _folder(cluster, folder)
     yield _root(cluster)
-    yield from entry(cluster, tuple(component.release(cluster) for component in components))
+    yield from bootstrap(cluster, tuple(component.release(cluster) for component in components))
 
 
 def shipped_folders(cluster: Cluster) -> tuple[Folder, ...]:
-    """The synced folders that the cluster's tree has, apps excepted, in sync order."""
+    """Return the synced folders of the cluster except apps/, in sync order."""
     folders = [*FOLDERS, *(folder for component in needed_components(cluster) for folder in component.folders)]
     return tuple(sorted(folders, key=lambda folder: (folder.wave, folder.path)))
 
 
 def _root(cluster: Cluster) -> Manifest:
-    """Applied once by hand, and in nobody's folder: it owns the folder of the others."""
+    """Return the root Application. An engineer applies it once; it then applies all Applications in apps/."""
     source = {
         "repoURL": cluster.spec.delivery.repo,
         "targetRevision": cluster.spec.delivery.revision,
         "path": f"{cluster.spec.delivery.path}/{cluster.name}/apps",
     }
-    # Applications live beside Argo CD, wherever their objects go. An Application that is pruned leaves its objects
-    # alone: none has the finalizer that would delete them.
-    destination = own_cluster(cluster.spec.delivery.destination.namespace)
+    # Applications are in the cluster of Argo CD, also when they deploy to another cluster. Pruning an Application
+    # does not delete its objects, because no Application has the finalizer for that.
+    destination = argocd_cluster(cluster.spec.delivery.destination.namespace)
     body = _spec(cluster, {"source": source}, destination, prune=True)
-    # A sync that skips Applications which are as Git has them does not wait for their health either.
+    # With this option a sync skips Applications that are in sync, and does not wait until they are healthy.
     body["spec"]["syncPolicy"]["syncOptions"].remove(_ONLY_CHANGES)
     return _application(cluster, cluster.entry("root.yaml"), "root", body)
 
 
 def _chart(cluster: Cluster, component: Component) -> Manifest:
-    """The chart, and from our repository the values that it is rendered with."""
+    """Return the Application of a chart. The values come from the delivery repository."""
     name, release = component.name, component.release(cluster)
     delivery = cluster.spec.delivery
     helm: Body = {"releaseName": release.chart}
@@ -89,7 +89,7 @@ def _chart(cluster: Cluster, component: Component) -> Manifest:
         values = {"repoURL": delivery.repo, "targetRevision": delivery.revision, "ref": "values"}
         sources = {"sources": [chart, values]}
     creates = release.namespace not in ALWAYS_PLATFORM and component.artifacts is not None
-    destination = cluster_of(cluster, release.namespace)
+    destination = target_cluster(cluster, release.namespace)
     prune = not component.keeps_definitions
     body = _spec(cluster, sources, destination, prune=prune, ignored=component.ignored, creates=creates)
     if creates and component.namespace_labels:
@@ -110,12 +110,12 @@ def _folder(cluster: Cluster, folder: Folder) -> Manifest:
     namespace = cluster.components[folder.component].namespace if folder.component else "default"
     if folder.path == "monitoring":
         namespace = cluster.spec.observability.namespace
-    # With "confirm" the objects that people delete carry that themselves.
-    prune = not folder.is_kept or cluster.spec.delivery.prune != "never"
-    destination = cluster_of(cluster, namespace)
+    # With "confirm" the protected objects have an annotation that prevents pruning.
+    prune = not folder.is_protected or cluster.spec.delivery.prune != "never"
+    destination = target_cluster(cluster, namespace)
     body = _spec(cluster, {"source": source}, destination, prune=prune, ignored=folder.ignored)
-    if folder.is_kept:
-        # Foreground deletion would hold the operation, and with it every other change, until the last node is gone.
+    if folder.is_protected:
+        # Foreground deletion would block the sync operation, and all other changes, until the last node is gone.
         body["spec"]["syncPolicy"]["syncOptions"].append("PrunePropagationPolicy=background")
     return _application(cluster, cluster.out(f"apps/{name}.yaml"), name, body, folder.wave)
 

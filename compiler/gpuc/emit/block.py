@@ -1,4 +1,4 @@
-"""YAML inside of YAML: the text of a configuration file that a ConfigMap or a values file carries."""
+"""YAML text of configuration files that are embedded in a ConfigMap or in Helm values."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-# What every YAML reader takes as text without quotes; all else is written as JSON, which is YAML as well.
+# Strings that every YAML parser reads as a string without quotes. All others are written as JSON, which is valid YAML.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
 def block_yaml(data: Any) -> str:
-    """The data in YAML block style, maps in their own order, with a line break at its end."""
+    """Return the data as YAML in block style. Maps keep their order; the text ends with a line break."""
     return "".join(f"{line}\n" for line in _lines(data))
 
 

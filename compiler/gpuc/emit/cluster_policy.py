@@ -1,7 +1,8 @@
-"""The ClusterPolicy: which operands the GPU Operator runs, from which images, and with which settings.
+"""ClusterPolicy of the GPU Operator: operands, their images and their settings.
 
-The operator's chart would render it, with a null at `spec.mig` unless its values name one MIG strategy for the whole
-cluster. A server-side apply refuses the null, and a strategy there overrules the configuration of every pool.
+gpuc emits the ClusterPolicy instead of the chart. The chart renders `spec.mig: null` unless its values set one MIG
+strategy for the cluster. Server-side apply rejects the null, and a MIG strategy overrides the configuration of each
+pool.
 
 Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates/clusterpolicy.yaml,
 controllers/object_controls.go; NVIDIA/k8s-device-plugin v0.20.0 cmd/config-manager
@@ -20,20 +21,20 @@ MIG_CONFIG = "gpuc-mig-layouts"
 METRIC_CONFIG = "gpuc-dcgm-metrics"
 DEFAULT_PLUGIN_CONFIG = Sharing("exclusive").plugin_config
 _DRIVER_STARTUP: Body = {"initialDelaySeconds": 60, "periodSeconds": 10, "timeoutSeconds": 60, "failureThreshold": 120}
-"""How long a driver may take to build and load: two minutes short of 22 (deployments/gpu-operator/values.yaml)."""
+"""Startup probe of the driver: 60 s delay and 120 failures at 10 s, as in deployments/gpu-operator/values.yaml."""
 
 
 def cluster_policy(cluster: Cluster) -> Manifest:
-    """The policy of a cluster with GPU pools, which agree on who installs what.
+    """Return the ClusterPolicy. All GPU pools of a cluster agree on driver, toolkit and device plugin.
 
-    Operands of virtual machines are left out: `sandboxWorkloads` switches all of them off.
+    Operands for virtual machines are left out, because `sandboxWorkloads` disables them.
     """
     pools = cluster.gpu_pools
     spec: Body = {
         "hostPaths": {"rootFS": "/", "driverInstallDir": "/run/nvidia/driver"},
         "operator": {"runtimeClass": "nvidia"},
         "daemonsets": _daemonsets(cluster),
-        # A workload of its own would need a GPU on each node, which sliced and shared nodes do not have.
+        # The validation workload needs a complete GPU, which nodes with MIG or shared GPUs do not have.
         "validator": {
             **_image(cluster, "validator"),
             "plugin": {"env": [{"name": "WITH_WORKLOAD", "value": "false"}]},
@@ -62,13 +63,13 @@ def cluster_policy(cluster: Cluster) -> Manifest:
 
 
 def agent_tolerations(cluster: Cluster) -> list[Body]:
-    """Of node agents: every key that any GPU pool is tainted with, and that of layouts that are not there yet."""
+    """Return tolerations for node agents: all taint keys of GPU pools, and the startup taint of pending MIG layouts."""
     taints = {(taint.key, taint.effect) for pool in cluster.gpu_pools for taint in pool.agent_taints}
     return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
 
 
 def _image(cluster: Cluster, operand: str) -> Body:
-    """Repository, image and version of an operand; nothing where the operator's version has no rows (VER103)."""
+    """Return repository, image and version of an operand. Empty if the catalog does not know the version (VER103)."""
     row = cluster.catalog.operands.get(cluster.components["gpu-operator"].version, {}).get(operand)
     if row is None:
         return {}
@@ -82,7 +83,7 @@ def _daemonsets(cluster: Cluster) -> Body:
         "helm.sh/chart": f"{component.chart}-{component.version}",
     }
     return {
-        # A change of labels restarts every operand; these are the chart's own.
+        # The same labels as in the chart: a change would restart all operands.
         "labels": labels,
         "tolerations": agent_tolerations(cluster),
         "priorityClassName": "system-node-critical",
@@ -103,7 +104,7 @@ def _driver(cluster: Cluster, pool: Pool) -> Body:
         "startupProbe": _DRIVER_STARTUP,
         "rdma": {"enabled": False},
         "manager": _image(cluster, "driver.manager"),
-        # A new driver comes with a new node: nothing drains nodes under running work.
+        # New nodes get a new driver. The operator must not drain nodes with running work.
         "upgradePolicy": {"autoUpgrade": False},
     }
 
@@ -111,8 +112,8 @@ def _driver(cluster: Cluster, pool: Pool) -> Body:
 def _toolkit(cluster: Cluster, pool: Pool) -> Body:
     if pool.image.toolkit != "operator":
         return {"enabled": False}
-    # One half of the isolation pair; the other is the device plugin's list strategy. On images with a toolkit
-    # of their own, user data writes the same two switches into the host's runtime configuration.
+    # GPU isolation needs these two settings and the list strategy of the device plugin. If the image brings its own
+    # toolkit, user data writes the same settings into the runtime configuration of the host.
     switches = [
         {"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "value": "false"},
         {"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_AS_VOLUME_MOUNTS", "value": "true"},
@@ -123,7 +124,7 @@ def _toolkit(cluster: Cluster, pool: Pool) -> Body:
 def _device_plugin(cluster: Cluster, pool: Pool) -> Body:
     if pool.image.device_plugin == "image":
         return {"enabled": False}
-    # The operator's toolkit injects by CDI; the nvidia runtime of an image with a toolkit reads the mounts.
+    # The toolkit of the operator injects devices by CDI. The toolkit of an image reads the volume mounts.
     strategy = "cdi-cri,cdi-annotations,volume-mounts" if pool.image.toolkit == "operator" else "volume-mounts"
     return {
         "enabled": True,
@@ -134,16 +135,16 @@ def _device_plugin(cluster: Cluster, pool: Pool) -> Body:
 
 
 def _mig_manager(cluster: Cluster) -> Body:
-    cut = [pool for pool in cluster.gpu_pools if pool.mig_by_operator]
-    if not cut:
+    mig_pools = [pool for pool in cluster.gpu_pools if pool.mig_by_operator]
+    if not mig_pools:
         return {"enabled": False}
     body: Body = {
         "enabled": True,
         **_image(cluster, "migManager"),
         "config": {"name": MIG_CONFIG, "default": "all-disabled"},
     }
-    if any(pool.gpu is not None and pool.gpu.architecture == "ampere" for pool in cut):
-        # On Ampere the mode waits for a GPU reset, which a virtual machine may not be able to make.
+    if any(pool.gpu is not None and pool.gpu.architecture == "ampere" for pool in mig_pools):
+        # On Ampere, a change of the MIG mode needs a GPU reset, which may be impossible in a virtual machine.
         body["env"] = [{"name": "WITH_REBOOT", "value": "true"}]
     return body
 
@@ -160,12 +161,12 @@ def _dcgm_exporter(cluster: Cluster) -> Body:
             "enabled": True,
             "interval": "15s",
             "scrapeTimeout": "10s",
-            # The namespace and pod of a series are those of the work, not those of the exporter.
+            # The labels namespace and pod name the pod that uses the GPU, not the exporter.
             "honorLabels": True,
             "additionalLabels": {"release": cluster.spec.observability.prometheus.release},
         },
     }
     if any(pool.sharing and pool.sharing.mode == "shared" for pool in cluster.gpu_pools):
-        # Else a shared GPU's series name one of its pods, or none.
+        # Otherwise the metrics of a shared GPU name only one of its pods, or none.
         body["env"] = [{"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}]
     return body

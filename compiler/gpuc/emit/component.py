@@ -1,9 +1,8 @@
-"""A component: one chart, what Argo CD has to know of it, and what is emitted beside it.
+"""Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for it.
 
-Each module of this package that has a COMPONENT is a component; nothing lists them. Facts with a source, which the
-model reads as well, are rows of catalog/releases.json under the component's name: repository, chart, version,
-namespace, and the requests of its DaemonSets. The schema of the chart's values and those of its kinds are derived:
-`python -m gpuc.catalog.schemas.derive`.
+Each module of this package with a COMPONENT defines a component; there is no central list. The repository, chart,
+version, namespace and DaemonSet requests are in catalog/releases.json, under the name of the component.
+`python -m gpuc.catalog.schemas.derive` derives the schemas of the values and of the custom resources.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from gpuc.manifest.manifest import Artifact, Body
 from gpuc.model import Cluster
 
 Kind = tuple[str, str]
-"""API group, kind."""
+"""API group and kind."""
 
 CRD: Kind = ("apiextensions.k8s.io", "CustomResourceDefinition")
 CLUSTER_ROLES: tuple[Kind, ...] = tuple(
@@ -31,13 +30,13 @@ CONTROLLER: tuple[Kind, ...] = (
     ("rbac.authorization.k8s.io", "Role"),
     ("rbac.authorization.k8s.io", "RoleBinding"),
 )
-"""What every chart of a controller renders."""
+"""Kinds that every chart of a controller renders."""
 
 PLATFORM: Mapping[str, str] = {"admission.gatekeeper.sh/ignore": "platform"}
 PRIVILEGED: Mapping[str, str] = {
     f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")
 }
-"""For charts whose pods reach into the host, in a namespace of their own."""
+"""Namespace labels for charts whose pods need access to the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Folder:
     """The sync wave of the folder's Application, after the wave of the component whose kinds the folder has."""
     component: str = ""
     """The component whose namespace objects without a namespace go to; namespace default where empty."""
-    is_kept: bool = False
+    is_protected: bool = False
     """Whether `delivery.prune` decides about objects that left the output: true for capacity, queues and tenants."""
     has_folders: bool = False
     """Whether the folder has folders, which Argo CD then reads too."""
@@ -101,10 +100,10 @@ class Component:
     """Labels of the namespace that the Application creates; PRIVILEGED is added for pods that use the host."""
 
     def release(self, cluster: Cluster) -> Release:
-        """Its chart in the cluster's release set.
+        """Return the chart of the component in the release set of the cluster.
 
         Raises:
-            ValueError: when the set has no row for it.
+            ValueError: if the release set has no row for the component.
         """
         release = cluster.components.get(self.name)
         if release is None:
@@ -117,7 +116,7 @@ class Component:
 
 @cache
 def components() -> tuple[Component, ...]:
-    """Every component, in sync order."""
+    """Return all components, in sync order."""
     files = sorted(os.listdir(os.path.dirname(__file__)))
     modules = [import_module(f"{__package__}.{file[:-3]}") for file in files if file.endswith(".py")]
     found: list[Component] = [module.COMPONENT for module in modules if hasattr(module, "COMPONENT")]
@@ -125,11 +124,11 @@ def components() -> tuple[Component, ...]:
 
 
 def needed_components(cluster: Cluster) -> tuple[Component, ...]:
-    """Those that the cluster needs, in sync order."""
+    """Return the components that the cluster needs, in sync order."""
     return tuple(component for component in components() if component.is_needed(cluster))
 
 
 def webhook_certificate(kind: str) -> Body:
-    """Differences that a controller makes when it writes its certificate into its own webhooks."""
+    """Return an entry of ignoreDifferences for the CA certificate that a controller writes into its webhooks."""
     paths = [".webhooks[]?.clientConfig.caBundle"]
     return {"group": "admissionregistration.k8s.io", "kind": kind, "jqPathExpressions": paths}

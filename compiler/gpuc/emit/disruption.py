@@ -1,4 +1,4 @@
-"""When Karpenter may take a node away: how long it lives, how long it drains, and how many go at once."""
+"""Karpenter disruption settings: node expiry, termination grace period, consolidation and budgets."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from gpuc.model import Pool
 
 HOUR_SECONDS = 3600
 WORKING_HOURS = {"schedule": "0 6 * * mon-fri", "duration": "12h"}
-"""In UTC: nobody's interactive session or run is drained for a new image."""
+"""In UTC. In this time Karpenter does not drain interactive sessions or runs for a new image."""
 
 _IDLE_SECONDS = {"training": 30 * 60}
-"""How long an empty node stays, by purpose: training nodes are dear to get, and the next run may be near."""
-_IDLE_SECONDS_ELSE = 10 * 60
+"""How long an empty node stays, by purpose. Training nodes are hard to get again, and the next run may start soon."""
+_DEFAULT_IDLE_SECONDS = 10 * 60
 
 
 def expire_after(pool: Pool) -> str:
-    """How long a node lives. Expiry is forceful: it heeds neither budgets nor pods that must not be disrupted."""
+    """Return the lifetime of a node. Expiry ignores budgets and the do-not-disrupt annotation of pods."""
     reservations = pool.spec.reservations
-    bought = pool.is_static or (reservations is not None and reservations.block is not None)
-    return "Never" if pool.spec.runs or bought else "720h"
+    is_prepaid = pool.is_static or (reservations is not None and reservations.block is not None)
+    return "Never" if pool.spec.runs or is_prepaid else "720h"
 
 
 def termination_grace(pool: Pool) -> str:
-    """How long a node drains: the longest run and one checkpoint after it, else an hour.
+    """Return the time to drain a node: the longest run plus one checkpoint, or one hour for pools without runs.
 
-    Without a bound, a pod that must not be disrupted keeps a node that drains, and its bill, for ever.
+    Without this limit, a pod with the do-not-disrupt annotation keeps a draining node, and its costs, forever.
     """
     runs = pool.spec.runs
     return format_duration(runs.longest + (runs.checkpoint_every or 0) if runs else HOUR_SECONDS)
 
 
 def disruption(pool: Pool) -> Body:
-    """The disruption block of a NodePool."""
+    """Return the disruption block of a NodePool."""
     idle_seconds = pool.spec.idle_after
     if idle_seconds is None:
-        idle_seconds = _IDLE_SECONDS.get(pool.spec.purpose, _IDLE_SECONDS_ELSE)
+        idle_seconds = _IDLE_SECONDS.get(pool.spec.purpose, _DEFAULT_IDLE_SECONDS)
     return {
         "consolidationPolicy": "WhenEmpty" if pool.is_gpu else "WhenEmptyOrUnderutilized",
         "consolidateAfter": format_duration(idle_seconds),
@@ -44,7 +44,10 @@ def disruption(pool: Pool) -> Body:
 
 
 def _gpu_budgets() -> list[Body]:
-    """Empty nodes go at once; others one at a time and outside of working hours. The strictest budget counts."""
+    """Return budgets for GPU nodes. Empty nodes go at once, other nodes one at a time and outside of working hours.
+
+    If several budgets match, Karpenter applies the strictest one.
+    """
     return [
         {"nodes": "100%", "reasons": ["Empty"]},
         {"nodes": "0", "reasons": ["Drifted", "Underutilized"], **WORKING_HOURS},

@@ -1,4 +1,4 @@
-"""EFA device plugin: that it runs on the nodes with EFA, and on no others."""
+"""EFA device plugin. It runs on nodes with EFA only."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from gpuc.model import Cluster
 
 
 def efa(cluster: Cluster) -> Iterator[Artifact]:
-    """The chart's values.
+    """Yield the values of the chart.
 
-    Without the plugin a node offers no EFA, Karpenter never counts it as ready, and NCCL falls back to TCP.
+    Without the plugin, a node does not advertise EFA, Karpenter never marks it as initialized, and NCCL uses TCP.
     """
     pools = cluster.efa_pools
     taints = {taint for pool in pools for taint in (*pool.taints, *pool.startup_taints)}
-    tolerations = sorted((taint.toleration() for taint in taints), key=lambda each: (each["key"], each["value"]))
-    # The list replaces the chart's, which names every type that EC2 has, also those of pools without EFA.
+    tolerations = sorted(
+        (taint.toleration() for taint in taints), key=lambda toleration: (toleration["key"], toleration["value"])
+    )
+    # This list replaces the list of the chart, which has all instance types of EC2, also types of pools without EFA.
     types = sorted({instance.type for pool in pools for instance in pool.instances})
     body: Body = {"supportedInstanceLabels": {"values": types}, "tolerations": tolerations}
     yield Values(cluster.out("efa/values.yaml"), ("spec", "pools"), "efa", body)

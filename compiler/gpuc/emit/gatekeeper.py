@@ -1,4 +1,4 @@
-"""Gatekeeper: its values, what it leaves alone, and the policies as templates and staged constraints."""
+"""Gatekeeper: Helm values, excluded namespaces, and the policies as ConstraintTemplates and constraints."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from gpuc.policy.library import Policy
 TEMPLATE_WAVE = 0
 CONSTRAINT_WAVE = 5
 
-# Where the pod template lies in what tenants write. Gatekeeper follows maps only: with a path into a list, as a JobSet
-# would need, it refuses every object of the kind. The Jobs that a JobSet makes are judged instead.
-_GENERATORS = (("apps", "Deployment"), ("apps", "StatefulSet"), ("batch", "Job"), ("batch", "CronJob"))
+# Kinds with a pod template that Gatekeeper can expand. The path to the pod template must not contain a list: Gatekeeper
+# would deny every object of the kind. JobSets need such a path, so the policies check the Jobs of a JobSet instead.
+_EXPANDED_KINDS = (("apps", "Deployment"), ("apps", "StatefulSet"), ("batch", "Job"), ("batch", "CronJob"))
 
 
 def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
-    """The policy engine's values and Config, and per policy a template and constraints that match tenants only."""
+    """Yield the Helm values, the Config, and per policy a ConstraintTemplate and constraints for tenant namespaces."""
     yield _values(cluster)
     yield _config(cluster)
     yield from _expansions(cluster)
@@ -36,8 +36,8 @@ def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def _values(cluster: Cluster) -> Values:
-    # Nodes of Karpenter come and go, and could not be made while the webhook that judges them waits for one.
-    lasting = {
+    # Not on Karpenter nodes: Karpenter cannot create a node while the webhook that checks nodes waits for one.
+    permanent_nodes = {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
                 "nodeSelectorTerms": [
@@ -52,20 +52,21 @@ def _values(cluster: Cluster) -> Values:
         "validatingWebhookTimeoutSeconds": 3,
         "enableK8sNativeValidation": True,
         "enableGeneratorResourceExpansion": True,
-        # No policy changes objects.
+        # No policy mutates objects.
         "disableMutation": True,
-        # Its hook would run as PreSync at every sync; the chart's CRDs come with the chart's own folder.
+        # The hook would run at every sync (PreSync). Argo CD applies the CRDs from the chart's crds/ folder instead.
         "upgradeCRDs": {"enabled": False},
         "postInstall": {"labelNamespace": {"enabled": True}},
-        "controllerManager": {"exemptNamespaces": list(cluster.platform_namespaces), "affinity": lasting},
-        "audit": {"affinity": lasting},
+        "controllerManager": {"exemptNamespaces": list(cluster.platform_namespaces), "affinity": permanent_nodes},
+        "audit": {"affinity": permanent_nodes},
     }
     return Values(cluster.out("gatekeeper/values.yaml"), _origin(cluster), "gatekeeper", body)
 
 
 def _config(cluster: Cluster) -> Manifest:
-    # Gatekeeper writes what its webhook excludes into every ValidatingAdmissionPolicy, in an order of chance: with more
-    # than one entry it rewrites them all, again and again. The platform's other namespaces carry its label instead.
+    # Gatekeeper copies the excluded namespaces of the webhook into every ValidatingAdmissionPolicy, in random order.
+    # With more than one entry it rewrites these objects forever. The other platform namespaces have the ignore label
+    # instead.
     # Source: gatekeeper v3.23.0 pkg/controller/config/process/excluder.go, GetExcludedNamespaces
     match = [
         {"processes": ["audit"], "excludedNamespaces": list(cluster.platform_namespaces)},
@@ -84,8 +85,8 @@ def _config(cluster: Cluster) -> Manifest:
 
 
 def _expansions(cluster: Cluster) -> Iterator[Manifest]:
-    """What makes the author of a workload, not only the log of its controller, see that its pods are refused."""
-    for group, kind in _GENERATORS:
+    """Yield ExpansionTemplates: the author of a Deployment or Job gets the error when a policy denies its pods."""
+    for group, kind in _EXPANDED_KINDS:
         body = {
             "applyTo": [{"groups": [group], "versions": ["v1"], "kinds": [kind]}],
             "templateSource": TEMPLATES[f"{group}/{kind}"][0],
@@ -125,8 +126,8 @@ def _template(cluster: Cluster, policy: Policy) -> Manifest:
                         "validation": {"openAPIV3Schema": {"type": "object", "properties": parameters}},
                     }
                 },
-                # Without operations they are the webhook's, CREATE and UPDATE. Two that a template names itself come in
-                # an order of chance, and Gatekeeper rewrites its ValidatingAdmissionPolicy for as long as they do.
+                # No `operations`: the default is that of the webhook, CREATE and UPDATE. Gatekeeper writes operations
+                # of a template in random order and would rewrite its ValidatingAdmissionPolicy forever.
                 # Source: gatekeeper v3.23.0 pkg/drivers/k8scel/transform/make_vap_objects.go, UnsortedList
                 "targets": [
                     {
@@ -151,8 +152,8 @@ def _constraints(cluster: Cluster, policy: Policy) -> Iterator[Manifest]:
 
 
 def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, parameters: Body) -> Manifest:
-    # The kind exists only once Gatekeeper has read the template.
-    skip = {OPTIONS: "SkipDryRunOnMissingResource=true"}
+    # Gatekeeper creates the kind after it has processed the ConstraintTemplate.
+    skip_dry_run = {OPTIONS: "SkipDryRunOnMissingResource=true"}
     spec: Body = {"enforcementAction": cluster.policy_stage(policy.name), "match": policy.match(selector)}
     if parameters:
         spec["parameters"] = parameters
@@ -162,13 +163,13 @@ def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, par
         api="constraints.gatekeeper.sh/v1beta1",
         kind=policy.kind,
         name=name,
-        annotations=wave(CONSTRAINT_WAVE) | skip | {WHY: policy.why},
+        annotations=wave(CONSTRAINT_WAVE) | skip_dry_run | {WHY: policy.why},
         body={"spec": spec},
     )
 
 
 def _parameters(cluster: Cluster, policy: Policy, tenant: Tenant) -> Body:
-    """Every parameter, also empty ones: without them `params` is null, on which CEL engines disagree."""
+    """Return all parameters, also empty ones. Without any, `params` is null, which CEL engines treat differently."""
     settings = cluster.policy_settings(policy.name)
     return {parameter.name: _value(parameter.fact, cluster, tenant, settings) for parameter in policy.parameters}
 
@@ -179,7 +180,7 @@ def _value(fact: str, cluster: Cluster, tenant: Tenant, settings: dict[str, Any]
 
 
 def _origin(cluster: Cluster, policy: Policy | None = None) -> Path:
-    """Where the spec speaks of the policy, or of policies at all."""
+    """Return the path in the spec that configures the policy, or all policies."""
     if policy and policy.name in cluster.spec.policies:
         return ("spec", "policies", policy.name)
     return ("spec", "policies", "default") if "default" in cluster.spec.policies else ("spec", "policies")
@@ -203,6 +204,6 @@ COMPONENT = Component(
         Folder("policies/constraints", 16, "gatekeeper"),
     ),
     ignored=(webhook_certificate("ValidatingWebhookConfiguration"),),
-    # Its chart labels its namespace itself.
+    # The chart labels the namespace.
     namespace_labels={},
 )  # fmt: skip

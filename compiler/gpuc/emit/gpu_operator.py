@@ -1,4 +1,4 @@
-"""GPU Operator: how GPUs are shared and cut on each pool, what is measured, and the policy that names all of it."""
+"""GPU Operator: configuration of GPU sharing, MIG layouts and metrics, and the ClusterPolicy that refers to them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from gpuc.model.sharing import Sharing
 
 
 def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
-    """The operator's values, its policy, and the gate of pools whose MIG layout is applied after their nodes joined."""
+    """Yield the Helm values, the ClusterPolicy, and the layout gate of pools whose MIG layout the operator applies."""
     embedded: dict[str, Body] = {}
     body: Body = {
         "nfd": {"enabled": True},
-        # The ClusterPolicy is an object of ours: the chart's own is refused by a server-side apply.
+        # gpuc emits the ClusterPolicy. Server-side apply rejects the one that the chart renders.
         "clusterPolicy": {"deployCR": False},
-        # Its hook would run as PreSync at every sync; the chart's CRDs come with the chart's own folder.
+        # The hook would run at every sync (PreSync). Argo CD applies the CRDs from the chart's crds/ folder instead.
         "operator": {"upgradeCRD": False},
         **_config_maps(cluster, embedded),
-        # Its hook would take the labels of all nodes away when the Application is deleted, and the operands with them.
+        # The hook would remove the labels of all nodes, and so all operands, when the Application is deleted.
         "node-feature-discovery": {"worker": {"tolerations": agent_tolerations(cluster)}, "postDeleteCleanup": False},
     }
     yield Values(cluster.out("gpu-operator/values.yaml"), ("spec", "pools"), "gpu-operator", body, embedded)
@@ -41,7 +41,7 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def _config_maps(cluster: Cluster, embedded: dict[str, Body]) -> Body:
-    """The values that the chart makes ConfigMaps of, by the operand that reads each."""
+    """Return the values from which the chart creates ConfigMaps, by operand."""
     data = {
         "devicePlugin": (PLUGIN_CONFIG, _plugin_configs(cluster.gpu_pools, embedded)),
         "migManager": (MIG_CONFIG, _mig_layouts(cluster.gpu_pools, embedded)),
@@ -55,29 +55,29 @@ def _config_maps(cluster: Cluster, embedded: dict[str, Body]) -> Body:
 
 
 def _plugin_configs(pools: tuple[GpuPool, ...], embedded: dict[str, Body]) -> Body:
-    """Configurations of the device plugin by name; none where the image has a device plugin of its own."""
+    """Return the configurations of the device plugin by name. Empty if the node image has its own device plugin."""
     if pools[0].image.device_plugin == "image":
         return {}
     sharings = {pool.sharing.plugin_config: pool.sharing for pool in pools}
     sharings.setdefault(DEFAULT_PLUGIN_CONFIG, Sharing("exclusive"))
-    return {name: _text(_plugin_config(sharings[name]), embedded) for name in sorted(sharings)}
+    return {name: _embed(_plugin_config(sharings[name]), embedded) for name in sorted(sharings)}
 
 
-def _text(document: Body, embedded: dict[str, Body]) -> str:
-    """A document as a text of the values; what it says is kept for those who read it."""
+def _embed(document: Body, embedded: dict[str, Body]) -> str:
+    """Return the YAML text of a document, and register the document under its text."""
     text = block_yaml(document)
     embedded[text] = document
     return text
 
 
 def _plugin_config(sharing: Sharing) -> Body:
-    """One configuration of the device plugin.
+    """Return the configuration of the device plugin for one kind of sharing.
 
     Source: NVIDIA/k8s-device-plugin v0.20.0, api/config/v1
     """
     config: Body = {"version": "v1", "flags": {"migStrategy": sharing.strategy}}
     if sharing.mode == "shared":
-        # Renamed, so that a share is never mistaken for a GPU; more than one share is no more compute.
+        # The new resource name keeps a share apart from a complete GPU. Two shares do not give more compute than one.
         config["sharing"] = {
             sharing.kind: {
                 "renameByDefault": True,
@@ -89,18 +89,18 @@ def _plugin_config(sharing: Sharing) -> Body:
 
 
 def _mig_layouts(pools: tuple[GpuPool, ...], embedded: dict[str, Body]) -> Body:
-    """The file of the MIG manager with the layout of each pool that it cuts; none where it cuts none."""
-    cut = [pool for pool in pools if pool.mig_by_operator]
-    if not cut:
+    """Return the configuration file of the MIG manager. Empty if the operator partitions no pool."""
+    mig_pools = [pool for pool in pools if pool.mig_by_operator]
+    if not mig_pools:
         return {}
     layouts: Body = {"all-disabled": [{"devices": "all", "mig-enabled": False}]}
-    for pool in cut:
+    for pool in mig_pools:
         layouts[pool.layout_name] = _mig_layout(pool)
-    return {"config.yaml": _text({"version": "v1", "mig-configs": layouts}, embedded)}
+    return {"config.yaml": _embed({"version": "v1", "mig-configs": layouts}, embedded)}
 
 
 def _mig_layout(pool: GpuPool) -> list[Body]:
-    """The entry of one pool in the MIG manager's configuration: GPUs of the same layout together."""
+    """Return the MIG layout of a pool. GPUs with the same layout share an entry."""
     gpus = pool.sharing.gpus_by_layout
     if len(gpus) == 1:
         return [{"devices": "all", "mig-enabled": True, "mig-devices": dict(pool.sharing.layouts[0])}]

@@ -1,4 +1,4 @@
-"""Karpenter: per pool what nodes it may start, how they are made, and what they advertise once they run."""
+"""Karpenter: controller values, and an EC2NodeClass, NodeOverlays and a NodePool per pool."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpuc.catalog.records import InstanceType
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, Component, Folder
 from gpuc.emit.disruption import disruption, expire_after, termination_grace
 from gpuc.emit.nodes import node_class
-from gpuc.emit.sync import kept, kept_until_leaving
+from gpuc.emit.sync import protected, protected_until_leaving
 from gpuc.kubernetes.amounts import CPU, quantity_text, texts
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
 from gpuc.model import Cluster, Pool
@@ -16,11 +16,11 @@ from gpuc.model.names import EFA, GPU
 
 OVERLAY_WEIGHT = 10
 NODES = "nodes"
-"""The limit that counts nodes."""
+"""The name of the limit on the number of nodes."""
 
 
 def karpenter(cluster: Cluster) -> Iterator[Artifact]:
-    """The controller's values, and a file per pool: EC2NodeClass, NodeOverlays, NodePool."""
+    """Yield the Helm values of the controller, and the objects of each pool."""
     yield Values(cluster.out("karpenter/values.yaml"), ("spec", "cloud", "aws"), "karpenter", _values(cluster))
     for pool in cluster.pools:
         yield from _pool(cluster, pool)
@@ -29,7 +29,7 @@ def karpenter(cluster: Cluster) -> Iterator[Artifact]:
 def _values(cluster: Cluster) -> Body:
     settings: Body = {
         "clusterName": cluster.aws.eks_cluster,
-        # Written although it is the chart's default: the quotas are computed with it.
+        # The same value as in the chart. It is explicit because the quotas depend on it.
         "vmMemoryOverheadPercent": cluster.catalog.kubelet.vm_memory_overhead_permille / 1000,
     }
     if cluster.aws.interruption_queue:
@@ -38,7 +38,7 @@ def _values(cluster: Cluster) -> Body:
         settings["featureGates"] = gates
     release = cluster.spec.observability.prometheus.release
     return {
-        # Two, which the chart keeps on different hosts and off the nodes that Karpenter itself starts.
+        # The chart keeps the two replicas on different hosts, and off the nodes that Karpenter starts.
         "replicas": 2,
         "serviceMonitor": {"enabled": True, "additionalLabels": {"release": release}},
         "settings": settings,
@@ -46,9 +46,9 @@ def _values(cluster: Cluster) -> Body:
 
 
 def _feature_gates(cluster: Cluster) -> dict[str, bool]:
-    """The gates without which something of what is emitted would be accepted and ignored."""
+    """Return the feature gates that the emitted objects need. Without the gate, Karpenter ignores the object."""
     needed = {
-        "nodeOverlay": any(overlay_capacity(pool, each) for pool in cluster.pools for each in pool.instances),
+        "nodeOverlay": any(overlay_capacity(pool, instance) for pool in cluster.pools for instance in pool.instances),
         "reservedCapacity": any("reserved" in pool.spec.purchase for pool in cluster.pools),
         "staticCapacity": any(pool.is_static for pool in cluster.pools),
     }
@@ -58,26 +58,29 @@ def _feature_gates(cluster: Cluster) -> dict[str, bool]:
 def _pool(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
     file = cluster.out(f"karpenter/pools/{pool.name}.yaml")
 
-    def manifest(api: str, kind: str, name: str, body: Body, notes: dict[str, str]) -> Manifest:
-        return Manifest(file, pool.path, api, kind, name, body, annotations=notes)
+    def manifest(api: str, kind: str, name: str, body: Body, annotations: dict[str, str]) -> Manifest:
+        return Manifest(file, pool.path, api, kind, name, body, annotations=annotations)
 
-    # Kept also while its pool leaves: Karpenter's finalizer holds it until the last node is gone.
-    notes = kept(cluster, 0)
-    yield manifest("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, node_class(cluster, pool), notes)
+    # Protected also while the pool is leaving: the finalizer of Karpenter keeps it until the last node is gone.
+    annotations = protected(cluster, 0)
+    yield manifest("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, node_class(cluster, pool), annotations)
     for instance in pool.instances:
         if capacity := overlay_capacity(pool, instance):
             name = f"{pool.name}-{instance.type.replace('.', '-')}"
-            notes = kept_until_leaving(cluster, 1, leaving=pool.spec.leaving)
-            yield manifest("karpenter.sh/v1alpha1", "NodeOverlay", name, _overlay(pool, instance, capacity), notes)
-    notes = kept_until_leaving(cluster, 2, leaving=pool.spec.leaving)
-    yield manifest("karpenter.sh/v1", "NodePool", pool.name, _node_pool(pool), notes)
+            annotations = protected_until_leaving(cluster, 1, leaving=pool.spec.leaving)
+            yield manifest(
+                "karpenter.sh/v1alpha1", "NodeOverlay", name, _overlay(pool, instance, capacity), annotations
+            )
+    annotations = protected_until_leaving(cluster, 2, leaving=pool.spec.leaving)
+    yield manifest("karpenter.sh/v1", "NodePool", pool.name, _node_pool(pool), annotations)
 
 
 def overlay_capacity(pool: Pool, instance: InstanceType) -> dict[str, str]:
-    """What Karpenter has to be told of a type's nodes in a pool: what it predicts is whole GPUs and EFA.
+    """Return the resources of a node for which Karpenter's own prediction is missing or wrong.
 
-    Slices, shares and huge pages it does not know; without them no node is ever started for a pod that asks for one.
-    Whole GPUs are lowered to those that stay whole: a pod that asks for one would start a node that it cannot use.
+    Karpenter predicts complete GPUs and EFA. It does not know MIG slices, GPU shares and huge pages: without a
+    NodeOverlay it never starts a node for a pod that requests them. The number of complete GPUs excludes GPUs that are
+    partitioned or shared, because a pod that requests a complete GPU would start a node that it cannot use.
 
     Source: run against karpenter-provider-aws v1.14.1
     """
@@ -92,8 +95,8 @@ def overlay_capacity(pool: Pool, instance: InstanceType) -> dict[str, str]:
 
 def _overlay(pool: Pool, instance: InstanceType, capacity: dict[str, str]) -> Body:
     requirements = [
-        _one_of("karpenter.sh/nodepool", pool.name),
-        _one_of("node.kubernetes.io/instance-type", instance.type),
+        _requirement("karpenter.sh/nodepool", pool.name),
+        _requirement("node.kubernetes.io/instance-type", instance.type),
     ]
     return {"spec": {"weight": OVERLAY_WEIGHT, "requirements": requirements, "capacity": capacity}}
 
@@ -121,23 +124,24 @@ def _template(pool: Pool) -> Body:
 
 def _requirements(pool: Pool) -> list[Body]:
     return [
-        _one_of("node.kubernetes.io/instance-type", *(instance.type for instance in pool.instances)),
-        _one_of("karpenter.sh/capacity-type", *pool.spec.purchase),
-        _one_of("kubernetes.io/arch", pool.instances[0].arch),
-        _one_of("kubernetes.io/os", "linux"),
-        _one_of("topology.kubernetes.io/zone", *pool.zones),
+        _requirement("node.kubernetes.io/instance-type", *(instance.type for instance in pool.instances)),
+        _requirement("karpenter.sh/capacity-type", *pool.spec.purchase),
+        _requirement("kubernetes.io/arch", pool.instances[0].arch),
+        _requirement("kubernetes.io/os", "linux"),
+        _requirement("topology.kubernetes.io/zone", *pool.zones),
     ]
 
 
 def _limits(pool: Pool) -> dict[str, str]:
-    """How far a pool grows: its nodes times the largest of its types.
+    """Return the limits of a NodePool: the maximal number of nodes times the largest of its instance types.
 
-    Nodes are counted only once they exist, cores already while a batch of pods is placed. GPUs bound nothing where
-    the overlay lowers them. A static pool takes nodes alone; one more than it keeps, because Karpenter starts the
-    successor of a drifted node before that node goes.
+    Karpenter applies the node limit only to existing nodes, but the CPU limit already while it schedules a batch of
+    pods. A GPU limit has no effect if the NodeOverlay lowers the number of GPUs. A static pool supports the node limit
+    only. It is one higher than `replicas`, because Karpenter starts the replacement of a drifted node before it removes
+    that node.
 
-    A pool that leaves may start no node. A static one keeps its replicas: fewer would drain nodes at once, those with
-    running work among them.
+    A leaving pool must not start nodes. A leaving static pool keeps its `replicas`: a lower number would drain nodes
+    with running work at once.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static, pkg/controllers/disruption/staticdrift.go
     """
@@ -153,12 +157,12 @@ def _limits(pool: Pool) -> dict[str, str]:
     return limits
 
 
-def _one_of(key: str, *values: str) -> Body:
+def _requirement(key: str, *values: str) -> Body:
     return {"key": key, "operator": "In", "values": list(values)}
 
 
-def _hash(group: str, kind: str, name: str) -> Body:
-    """Annotations in which the controller keeps the hash of an object."""
+def _ignored_hash(group: str, kind: str, name: str) -> Body:
+    """Return an entry of ignoreDifferences for the annotations in which Karpenter stores the hash of an object."""
     pointers = [f"/metadata/annotations/{group}~1{name}{suffix}" for suffix in ("", "-version")]
     return {"group": group, "kind": kind, "jsonPointers": pointers}
 
@@ -176,10 +180,10 @@ COMPONENT = Component(
     ),
     folders=(
         Folder(
-            "karpenter/pools", 20, "karpenter", is_kept=True,
+            "karpenter/pools", 20, "karpenter", is_protected=True,
             ignored=(
-                _hash("karpenter.sh", "NodePool", "nodepool-hash"),
-                _hash("karpenter.k8s.aws", "EC2NodeClass", "ec2nodeclass-hash"),
+                _ignored_hash("karpenter.sh", "NodePool", "nodepool-hash"),
+                _ignored_hash("karpenter.k8s.aws", "EC2NodeClass", "ec2nodeclass-hash"),
             ),
         ),
     ),

@@ -1,4 +1,4 @@
-"""Karpenter's definitions, in a chart of their own so that they come before the controller and outlive it."""
+"""CRDs of Karpenter. They have their own chart, so that they are installed before the controller and stay after it."""
 
 from __future__ import annotations
 

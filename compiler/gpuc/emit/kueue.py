@@ -1,4 +1,4 @@
-"""Kueue: its Helm values, and what its queues refer to: flavors, topologies, cohorts and priorities."""
+"""Kueue: Helm values, and the objects that queues refer to: flavors, topologies, cohorts and priorities."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from gpuc.emit.block import block_yaml
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, Component, Folder, webhook_certificate
 from gpuc.emit.queues import fair_share, queue_objects
-from gpuc.emit.sync import kept, wave
+from gpuc.emit.sync import protected, wave
 from gpuc.kubernetes.kueue import KUEUE_API, LEVEL_LABELS
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
 from gpuc.model import Cluster, Cohort, Pool
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
 
 RETENTION = "168h"
-"""How long Kueue keeps finished Workloads; without a limit they fill etcd."""
+"""How long Kueue keeps finished Workloads. Without a limit they fill etcd."""
 
 
 def kueue(cluster: Cluster) -> Iterator[Artifact]:
-    """Kueue's values and all cluster-wide objects that it admits work by."""
+    """Yield the Helm values and all cluster-scoped objects of Kueue."""
     pools = queued_pools(cluster)
     yield _values(cluster, pools)
     yield from _topologies(cluster, pools)
@@ -30,12 +30,12 @@ def kueue(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
-    """The pools that a queue names; the others are not Kueue's business and have no flavor."""
+    """Return the pools that a queue uses. Only these have a flavor."""
     return tuple(pool for pool in cluster.pools if cluster.queues_of(pool))
 
 
 def pods_ready_minutes(pools: tuple[Pool, ...]) -> int:
-    """How long admitted work may take to start: half as long again as the slowest pool's node takes, rounded up.
+    """Return the time limit for the start of admitted work: 1.5 times the boot time of the slowest pool, rounded up.
 
     Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/configuration_types.go
     """
@@ -53,10 +53,10 @@ def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Values:
     configuration = _configuration(cluster, pools)
     text = block_yaml(configuration)
     body: Body = {
-        # Its ServiceMonitor takes no labels, so Prometheus would not select it: the monitoring folder has ours.
+        # Prometheus does not select the ServiceMonitor of the chart, which has no labels. monitoring/ has another one.
         "enablePrometheus": False,
-        # The visibility server reads the API server's CA through this binding, which lies in kube-system, and does
-        # not start without.
+        # A RoleBinding in kube-system. The visibility server needs it to read the CA of the API server, and does not
+        # start without it.
         "enableVisibilityAuthReaderRoleBinding": True,
         "controllerManager": {
             "replicas": 2,
@@ -70,7 +70,7 @@ def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Values:
 
 
 def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
-    """The controller's whole configuration: the chart's own is replaced by it, so its defaults are repeated."""
+    """Return the complete configuration of the controller. It repeats the defaults of the chart, which it replaces."""
     fair: Body = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
     return {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
@@ -91,7 +91,7 @@ def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
         },
         "clientConnection": {"qps": 300, "burst": 500},
         "waitForPodsReady": _wait_for_pods_ready(pools),
-        # Work of tenants cannot go around its queue; without the selector Kueue would suspend the platform itself.
+        # Kueue suspends all jobs in tenant namespaces until they have a queue. The selector exempts the platform.
         "manageJobsWithoutQueueName": True,
         "managedJobsNamespaceSelector": {"matchExpressions": [{"key": TENANT_KEY, "operator": "Exists"}]},
         "integrations": {"frameworks": list(dict.fromkeys(cluster.spec.kueue.frameworks))},
@@ -101,11 +101,11 @@ def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
 
 
 def _wait_for_pods_ready(pools: tuple[Pool, ...]) -> Body:
-    """Without backoffLimitCount: work that waits for nodes is put back in the queue, never deactivated."""
+    """Return the waitForPodsReady block. Without backoffLimitCount, Kueue requeues slow work and does not stop it."""
     minutes = f"{pods_ready_minutes(pools)}m"
     return {
         "timeout": minutes,
-        # A pod that lost its node needs a new one, which boots as long as the first.
+        # A pod that lost its node waits for a new node, which boots as long as the first.
         "recoveryTimeout": minutes,
         "blockAdmission": False,
         "requeuingStrategy": {"timestamp": "Eviction", "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800},
@@ -113,21 +113,23 @@ def _wait_for_pods_ready(pools: tuple[Pool, ...]) -> Body:
 
 
 def _topologies(cluster: Cluster, pools: tuple[Pool, ...]) -> Iterator[Manifest]:
-    """One per combination of levels, whichever pools use it.
+    """Yield one Topology per combination of levels.
 
-    Kept, because Kueue's finalizer holds it until no flavor names it.
+    It is protected, because the finalizer of Kueue keeps it until no flavor refers to it.
     """
     for name, pool in sorted({pool.topology_name: pool for pool in reversed(pools) if pool.spec.topology}.items()):
         file = cluster.out(f"kueue/config/topologies/{name}.yaml")
         levels = [{"nodeLabel": LEVEL_LABELS[level]} for level in pool.topology_levels]
         body: Body = {"spec": {"levels": levels}}
-        yield Manifest(file, (*pool.path, "topology"), KUEUE_API, "Topology", name, body, annotations=kept(cluster, 0))
+        yield Manifest(
+            file, (*pool.path, "topology"), KUEUE_API, "Topology", name, body, annotations=protected(cluster, 0)
+        )
 
 
 def _flavor(cluster: Cluster, pool: Pool) -> Manifest:
-    """Binds admitted pods to the pool's nodes and lets them onto these: its taints, but never its startup taints.
+    """Return the ResourceFlavor of a pool: node label and tolerations of its taints, without startup taints.
 
-    Kept, because Kueue's finalizer holds it until no ClusterQueue names it, one that left the spec included.
+    It is protected, because the finalizer of Kueue keeps it until no ClusterQueue refers to it.
     """
     spec: Body = {"nodeLabels": {POOL_LABEL: pool.name}}
     if pool.taints:
@@ -136,7 +138,7 @@ def _flavor(cluster: Cluster, pool: Pool) -> Manifest:
         spec["topologyName"] = pool.topology_name
     file = cluster.out(f"kueue/config/flavors/{pool.name}.yaml")
     return Manifest(
-        file, pool.path, KUEUE_API, "ResourceFlavor", pool.name, {"spec": spec}, annotations=kept(cluster, 0)
+        file, pool.path, KUEUE_API, "ResourceFlavor", pool.name, {"spec": spec}, annotations=protected(cluster, 0)
     )
 
 
@@ -173,10 +175,10 @@ COMPONENT = Component(
         ("kueue.x-k8s.io", "LocalQueue"),
     ),
     folders=(
-        Folder("kueue/config", 25, "kueue", is_kept=True, has_folders=True),
+        Folder("kueue/config", 25, "kueue", is_protected=True, has_folders=True),
         Folder(
-            "kueue/queues", 26, "kueue", is_kept=True,
-            # A queue that is held by hand stays held.
+            "kueue/queues", 26, "kueue", is_protected=True,
+            # Engineers can hold a queue by hand; Argo CD does not undo that.
             ignored=({"group": "kueue.x-k8s.io", "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]},),
         ),
     ),

@@ -1,4 +1,4 @@
-"""The gate of nodes whose MIG layout comes after they joined: what takes their startup taint away."""
+"""Layout gate: a DaemonSet that removes the startup taint of a node when its MIG layout is complete."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ NAME = "gpuc-layout-gate"
 
 
 def layout_gate(cluster: Cluster) -> Iterator[Manifest]:
-    """A DaemonSet per such pool, and the account that may change nodes.
+    """Yield a DaemonSet per pool whose MIG layout the GPU Operator applies, and its service account.
 
-    A first pod on a node that is not cut yet would take a whole GPU, and the cut would then fail.
+    Without the gate, a pod could use a GPU before it is partitioned, and the partitioning would then fail.
     """
     pools = [pool for pool in cluster.gpu_pools if pool.mig_by_operator]
     if not pools:
@@ -63,9 +63,9 @@ _PAUSE = "3.10"
 
 
 def _steps(pool: Pool) -> Iterator[tuple[str, list[str]]]:
-    """kubectl commands in order: hold the node, wait for the MIG manager and for the resources, let it go.
+    """Yield the kubectl commands in order: set the taint, wait for MIG manager and resources, remove the taint.
 
-    The first makes the last succeed also where the taint is gone already: kubectl refuses to remove what is not there.
+    The first command is for restarts of the pod: kubectl fails if it has to remove a taint that the node does not have.
     """
     (taint,) = pool.layout_taints
     node = "node/$(NODE_NAME)"

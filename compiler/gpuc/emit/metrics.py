@@ -1,4 +1,4 @@
-"""The list of GPU metrics that the DCGM exporter collects: its own list and what the alerts need."""
+"""GPU metrics of the DCGM exporter: its default metrics, and the metrics that the alerts need."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ EXTRA = (
     "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
     "DCGM_FI_DEV_ROW_REMAP_FAILURE",
 )
-"""Fields beside the exporter's own: activity that MIG devices have too, memory, and what breaks GPUs."""
+"""Metrics in addition to the defaults: activity (also of MIG devices), memory, and GPU errors."""
 
 
 def metric_list(cluster: Cluster) -> str:
-    """Lines of name, type and help; a custom list replaces the exporter's, so it repeats that."""
+    """Return lines of name, type and help. A custom list replaces the default list, so it repeats the defaults."""
     metrics = cluster.catalog.dcgm_metrics
     names = sorted({name for name, metric in metrics.items() if metric.default} | set(EXTRA))
     return "".join(f"{name}, {metrics[name].type}, {metrics[name].help}\n" for name in names)

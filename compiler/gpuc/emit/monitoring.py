@@ -1,4 +1,4 @@
-"""Monitoring: what the charts do not let Prometheus find by themselves, and the alerts."""
+"""Monitoring: monitors that the charts do not provide, and alerting rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuc.model import Cluster
 API = "monitoring.coreos.com/v1"
 ORIGIN: Path = ("spec", "observability")
 
-_SUBJECTS: dict[str, Callable[[Cluster], Iterator[Alert]]] = {
+_ALERTS_BY_GROUP: dict[str, Callable[[Cluster], Iterator[Alert]]] = {
     "gpu": gpu_alerts,
     "capacity": capacity_alerts,
     "queues": queue_alerts,
@@ -22,17 +22,17 @@ _SUBJECTS: dict[str, Callable[[Cluster], Iterator[Alert]]] = {
 
 
 def monitoring(cluster: Cluster) -> Iterator[Artifact]:
-    """Monitors of Kueue and Gatekeeper, and one PrometheusRule per subject.
+    """Yield monitors of Kueue and Gatekeeper, and one PrometheusRule per group of alerts.
 
-    Karpenter's and the DCGM exporter's monitors come with their charts; the EFA plugin has no metrics.
+    The charts of Karpenter and the GPU Operator have their own monitors. The EFA plugin has no metrics.
     """
     yield _kueue(cluster)
     yield _gatekeeper(cluster)
-    for subject, alerts in _SUBJECTS.items():
+    for group, alerts in _ALERTS_BY_GROUP.items():
         rules = [_rule(cluster, alert) for alert in alerts(cluster)]
         if rules:
-            body: Body = {"spec": {"groups": [{"name": f"gpuc-{subject}", "rules": rules}]}}
-            yield _object(cluster, f"rules/{subject}.yaml", "PrometheusRule", f"gpuc-{cluster.name}-{subject}", body)
+            body: Body = {"spec": {"groups": [{"name": f"gpuc-{group}", "rules": rules}]}}
+            yield _object(cluster, f"rules/{group}.yaml", "PrometheusRule", f"gpuc-{cluster.name}-{group}", body)
 
 
 def _object(cluster: Cluster, file: str, kind: str, name: str, body: Body) -> Manifest:
@@ -51,9 +51,9 @@ def _object(cluster: Cluster, file: str, kind: str, name: str, body: Body) -> Ma
 
 
 def _kueue(cluster: Cluster) -> Manifest:
-    """The metrics port asks who calls: Prometheus shows its own token. The certificate is Kueue's own.
+    """Return the ServiceMonitor of Kueue. Prometheus authenticates with its token; the certificate is self-signed.
 
-    Kueue's services share labels and a port name, so only the name tells which of them serves metrics.
+    All services of Kueue have the same labels and port name, so a relabeling selects the metrics service by its name.
     """
     endpoint = {
         "port": "https",
@@ -70,20 +70,24 @@ def _kueue(cluster: Cluster) -> Manifest:
         ],
     }
     selector = {"matchLabels": {"app.kubernetes.io/name": "kueue"}}
-    body = {"spec": {"endpoints": [endpoint], **_where(cluster, "kueue"), "selector": selector}}
+    body = {"spec": {"endpoints": [endpoint], **_selected_namespace(cluster, "kueue"), "selector": selector}}
     return _object(cluster, "kueue.yaml", "ServiceMonitor", f"gpuc-{cluster.name}-kueue", body)
 
 
 def _gatekeeper(cluster: Cluster) -> Manifest:
-    """By pod: none of Gatekeeper's services has the metrics port."""
+    """Return the PodMonitor of Gatekeeper. Its services do not have the metrics port."""
     selector = {"matchLabels": {"gatekeeper.sh/system": "yes"}}
     body = {
-        "spec": {"podMetricsEndpoints": [{"port": "metrics"}], **_where(cluster, "gatekeeper"), "selector": selector}
+        "spec": {
+            "podMetricsEndpoints": [{"port": "metrics"}],
+            **_selected_namespace(cluster, "gatekeeper"),
+            "selector": selector,
+        }
     }
     return _object(cluster, "gatekeeper.yaml", "PodMonitor", f"gpuc-{cluster.name}-gatekeeper", body)
 
 
-def _where(cluster: Cluster, component: str) -> Body:
+def _selected_namespace(cluster: Cluster, component: str) -> Body:
     return {"namespaceSelector": {"matchNames": [cluster.components[component].namespace]}}
 
 
@@ -95,5 +99,5 @@ def _rule(cluster: Cluster, alert: Alert) -> Body:
         rule["keep_firing_for"] = f"{alert.keep_minutes}m"
     team = cluster.spec.observability.alerts.team
     rule["labels"] = {"cluster": cluster.name, "severity": alert.severity, "team": team, **dict(alert.labels)}
-    rule["annotations"] = {"summary": alert.summary}
+    rule["annotations"] = {"summary": alert.summary, "description": alert.action}
     return rule

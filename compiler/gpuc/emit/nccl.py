@@ -1,4 +1,4 @@
-"""NCCL environment: a ConfigMap per namespace that names a profile, for `envFrom` of its pods."""
+"""NCCL environment: a ConfigMap in each namespace that has an NCCL profile. Pods read it with `envFrom`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from gpuc.model import Namespace, Profile, Tenant
 
 
 def nccl_environment(tenant: Tenant, namespace: Namespace, profile: Profile, file: str) -> Manifest:
-    """Only what has an effect on the fabric; the profile's own variables win.
+    """Return the ConfigMap with NCCL variables that have an effect on EFA. Variables of the profile override them.
 
-    NCCL's plugin finds EFA by itself and tunes per platform, so nothing names a provider or a protocol.
+    The OFI plugin of NCCL detects EFA and tunes itself per platform, so no variable sets a provider or a protocol.
 
     Source: catalog, verdicts on NCCL settings
     """
     data = {"NCCL_DEBUG": profile.spec.debug, "NCCL_SOCKET_IFNAME": "eth0"}
     if any(pool.has_efa and not pool.hugepages_bytes for pool in tenant.pools):
-        # Else libfabric tries huge pages on nodes that have none.
+        # Otherwise libfabric tries to use huge pages on nodes without huge pages.
         data["FI_EFA_USE_HUGE_PAGE"] = "0"
     data |= profile.spec.env
     name, body = profile.config_map, {"data": data}

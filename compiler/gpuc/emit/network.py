@@ -1,6 +1,6 @@
-"""NetworkPolicies of a tenant's namespace: everything is denied, then what work needs is allowed.
+"""NetworkPolicies of a tenant namespace: one denies all traffic, the others allow the traffic that work needs.
 
-Policies only ever allow more, so each stands for itself. They see neither pods on the host's network nor EFA traffic.
+NetworkPolicies are additive. They do not apply to pods on the host network or to EFA traffic.
 """
 
 from __future__ import annotations
@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.sync import kept, wave
+from gpuc.emit.sync import protected, wave
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Namespace, Tenant
 from gpuc.model.names import TENANT_KEY, WHY
 from gpuc.spec.tenants import Egress, Ingress, Port
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
-"""The label that the API server gives every Namespace: nobody can set it to something else."""
+"""The label that the API server sets on every Namespace. Users cannot change it."""
 
 NODE_LOCAL_DNS = "169.254.20.10/32"
 POD_IDENTITY_AGENT = "169.254.170.23/32"
-"""Where EKS Pod Identity hands out credentials. The instance metadata, 169.254.169.254, are never opened: they hold the
-node's own."""
+"""Address of the EKS Pod Identity agent, which provides credentials to pods. No policy allows the instance metadata
+service (169.254.169.254), because it provides the credentials of the node."""
 
 
 def network_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
-    """The policies of one namespace: the denial first, exceptions of the spec last."""
+    """Yield the NetworkPolicies of a namespace: default-deny first, exceptions of the spec last."""
     network = (*tenant.path, "network")
     specs: list[tuple[str, Path, Body, str]] = [
         ("allow-dns", tenant.path, _dns(), ""),
@@ -34,22 +34,27 @@ def network_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace, fil
     if tenant.spec.network.metrics:  # a rule without ports would open all of them
         specs.append(("allow-metrics", (*network, "metrics"), _metrics(cluster, tenant), ""))
     specs += _declared(network, tenant)
-    yield _policy(file, "default-deny", tenant.path, {}, namespace, kept(cluster, 1))
+    yield _policy(file, "default-deny", tenant.path, {}, namespace, protected(cluster, 1))
     for name, origin, rules, why in specs:
-        notes = wave(1) | ({WHY: why} if why else {})
-        yield _policy(file, name, origin, rules, namespace, notes)
+        annotations = wave(1) | ({WHY: why} if why else {})
+        yield _policy(file, name, origin, rules, namespace, annotations)
 
 
-def _policy(file: str, name: str, origin: Path, rules: Body, namespace: Namespace, notes: dict[str, str]) -> Manifest:
-    """Of all pods of the namespace; directions are named, because the API's default adds Ingress to every policy."""
+def _policy(
+    file: str, name: str, origin: Path, rules: Body, namespace: Namespace, annotations: dict[str, str]
+) -> Manifest:
+    """Return a policy for all pods of a namespace. It sets policyTypes, because the default always includes Ingress."""
     directions = [key.capitalize() for key in ("ingress", "egress") if key in rules or not rules]
     body: Body = {"spec": {"podSelector": {}, "policyTypes": directions, **rules}}
     api = "networking.k8s.io/v1"
-    return Manifest(file, origin, api, "NetworkPolicy", name, body, namespace.name, annotations=notes)
+    return Manifest(file, origin, api, "NetworkPolicy", name, body, namespace.name, annotations=annotations)
 
 
 def _dns() -> Body:
-    """The resolver's pods, as one peer: as two it would be all of kube-system; and the cache on the node."""
+    """Return rules for DNS: the pods of kube-dns, and the DNS cache on the node.
+
+    Both selectors are in one peer. As two peers they would allow all pods of kube-system.
+    """
     resolver = {
         "namespaceSelector": {"matchLabels": {NAMESPACE_NAME: "kube-system"}},
         "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
@@ -59,7 +64,7 @@ def _dns() -> Body:
 
 
 def _tenant(tenant: Tenant) -> Body:
-    """All namespaces of the tenant, on all ports: rendezvous and NCCL listen on ephemeral ones."""
+    """Return rules for traffic inside of a tenant. All ports are open: rendezvous and NCCL use ephemeral ports."""
     peer = {"namespaceSelector": {"matchLabels": {TENANT_KEY: tenant.name}}}
     return {"ingress": [{"from": [peer]}], "egress": [{"to": [peer]}]}
 
@@ -83,22 +88,23 @@ def _metrics(cluster: Cluster, tenant: Tenant) -> Body:
 
 
 def _declared(network: Path, tenant: Tenant) -> Iterator[tuple[str, Path, Body, str]]:
-    """One policy per range that may be called, and per namespace that may call, with the reasons of the spec."""
-    outward: dict[str, list[tuple[int, Egress]]] = {}
-    inward: dict[str, list[tuple[int, Ingress]]] = {}
+    """Yield one policy per egress CIDR and per ingress namespace of the spec, with the reasons of the spec."""
+    egress_by_cidr: dict[str, list[tuple[int, Egress]]] = {}
+    ingress_by_namespace: dict[str, list[tuple[int, Ingress]]] = {}
     for index, egress in enumerate(tenant.spec.network.egress):
-        outward.setdefault(egress.cidr, []).append((index, egress))
+        egress_by_cidr.setdefault(egress.cidr, []).append((index, egress))
     for index, ingress in enumerate(tenant.spec.network.ingress):
-        inward.setdefault(ingress.namespace, []).append((index, ingress))
-    for cidr, group in outward.items():
-        rules = [{"to": [_block(cidr)], "ports": _ports(one.ports)} for _, one in group]
+        ingress_by_namespace.setdefault(ingress.namespace, []).append((index, ingress))
+    for cidr, egresses in egress_by_cidr.items():
+        rules = [{"to": [_block(cidr)], "ports": _ports(egress.ports)} for _, egress in egresses]
         name = "allow-egress-" + cidr.replace(".", "-").replace("/", "-")
-        yield name, (*network, "egress", group[0][0]), {"egress": rules}, _reasons(one.why for _, one in group)
-    for caller, callers in inward.items():
+        origin = (*network, "egress", egresses[0][0])
+        yield name, origin, {"egress": rules}, _reasons(egress.why for _, egress in egresses)
+    for caller, ingresses in ingress_by_namespace.items():
         peer = {"namespaceSelector": {"matchLabels": {NAMESPACE_NAME: caller}}}
-        rules = [{"from": [peer], "ports": _ports(one.ports)} for _, one in callers]
-        origin = (*network, "ingress", callers[0][0])
-        yield f"allow-ingress-{caller}", origin, {"ingress": rules}, _reasons(one.why for _, one in callers)
+        rules = [{"from": [peer], "ports": _ports(ingress.ports)} for _, ingress in ingresses]
+        origin = (*network, "ingress", ingresses[0][0])
+        yield f"allow-ingress-{caller}", origin, {"ingress": rules}, _reasons(ingress.why for _, ingress in ingresses)
 
 
 def _reasons(whys: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Facts of the cluster that policies may name as `from` of a parameter: a closed table, each a plain value."""
+"""Facts of the cluster that a policy can use as the `from` of a parameter."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ def _resources(_: Cluster, tenant: Tenant) -> list[str]:
 
 
 def _limits(cluster: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
-    """The most pieces that one pod can have: on any node, and on each pool where several offer the resource."""
+    """Return the maximal request of a pod per resource. If several pools advertise the resource: also per pool."""
     limits: list[dict[str, Any]] = []
     for resource in _resources(cluster, tenant):
-        most = {pool.name: _most(pool, resource) for pool in tenant.pools if resource in _devices(pool)}
-        limits.append({"resource": resource, "pool": "", "most": max(most.values())})
-        if len(most) > 1:
-            limits += [{"resource": resource, "pool": pool, "most": count} for pool, count in most.items()]
+        maxima = {pool.name: _most(pool, resource) for pool in tenant.pools if resource in _devices(pool)}
+        limits.append({"resource": resource, "pool": "", "most": max(maxima.values())})
+        if len(maxima) > 1:
+            limits += [{"resource": resource, "pool": pool, "most": count} for pool, count in maxima.items()]
     return limits
 
 
 def _choices(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
-    """GPU resources that several pools of one queue offer, with all pools of the tenant that offer them."""
-    queues = [queue for wait in tenant.queues for queue in wait.cluster_queues]
+    """Return GPU resources that several pools of one ClusterQueue advertise, with the tenant's pools for each."""
+    cluster_queues = [cluster_queue for queue in tenant.queues for cluster_queue in queue.cluster_queues]
     names = sorted({name for pool in tenant.pools for name in pool.gpu_resource_names})
     return [
         {"resource": name, "pools": [pool.name for pool in tenant.pools if name in pool.gpu_resource_names]}
         for name in names
-        if any(sum(name in pool.gpu_resource_names for pool in queue.pools) > 1 for queue in queues)
+        if any(sum(name in pool.gpu_resource_names for pool in queue.pools) > 1 for queue in cluster_queues)
     ]
 
 
@@ -50,7 +50,7 @@ def _profiles(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:
 
 
 def _egress_cidrs(cluster: Cluster, tenant: Tenant) -> list[str]:
-    """What its NetworkPolicies open: declared networks, cloud endpoints, the API server, services on the node."""
+    """Return the CIDRs that NetworkPolicies allow: egress of the spec, endpoints, API server, services on the node."""
     declared = [egress.cidr for egress in tenant.spec.network.egress]
     cloud = [*cluster.aws.endpoint_cidrs, *cluster.aws.api_server_cidrs]
     return list(dict.fromkeys([*declared, *cloud, NODE_LOCAL_DNS, POD_IDENTITY_AGENT]))
@@ -62,7 +62,7 @@ def _ingress_namespaces(cluster: Cluster, tenant: Tenant) -> list[str]:
 
 
 def _queues(tenant: Tenant, *, gpu: bool) -> list[str]:
-    return [queue.name for wait in tenant.queues for queue in wait.cluster_queues if _has_gpus(queue) == gpu]
+    return [part.name for queue in tenant.queues for part in queue.cluster_queues if _has_gpus(part) == gpu]
 
 
 def _has_gpus(queue: ClusterQueue) -> bool:
@@ -70,13 +70,13 @@ def _has_gpus(queue: ClusterQueue) -> bool:
 
 
 def _devices(pool: Pool) -> list[str]:
-    """Extended resources of its nodes; huge pages are memory."""
+    """Return the extended resources of the nodes of a pool. Huge pages are not an extended resource."""
     return [name for name in pool.advertised_names if "/" in name]
 
 
 def _most(pool: Pool, resource: str) -> int:
     if resource == SHARED_GPU:
-        return 1  # a second share is no more compute, and the device plugin refuses it
+        return 1  # the device plugin rejects requests for more than one share
     return max(pool.advertised(instance)[resource] for instance in pool.instances)
 
 
@@ -97,4 +97,4 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.egress_namespaces": lambda _, __: ["kube-system"],
     "tenant.egress_cidrs": _egress_cidrs,
 }
-"""Value of a fact for one tenant, by the fact's name."""
+"""Functions that return the value of a fact for a tenant, by the name of the fact."""

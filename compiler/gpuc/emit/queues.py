@@ -1,10 +1,10 @@
-"""ClusterQueues: who may submit, how much of which pool, and who gives way."""
+"""ClusterQueues: tenants, quotas per pool, and preemption."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.sync import kept
+from gpuc.emit.sync import protected
 from gpuc.kubernetes.amounts import quantity_text
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.kubernetes.quantity import format_quantity
@@ -23,22 +23,23 @@ _BORROWING = {"never": "Never", "lower-priority": "LowerPriority"}
 
 
 def queue_objects(cluster: Cluster, queue: Queue) -> Iterator[Manifest]:
-    """The ClusterQueues of one queue, in a file of its name."""
+    """Yield the ClusterQueues of a queue."""
     file = cluster.out(f"kueue/queues/{queue.name}.yaml")
     for part in queue.cluster_queues:
         body: Body = {"spec": _spec(cluster, queue, part)}
-        # Kept also while it leaves: Kueue's finalizer holds it until its last admitted workload has ended.
-        notes = kept(cluster, 2)
-        yield Manifest(file, queue.path, KUEUE_API, "ClusterQueue", part.name, body, annotations=notes)
+        # Protected also while the queue is leaving: the finalizer of Kueue keeps it until the last admitted workload
+        # has ended.
+        annotations = protected(cluster, 2)
+        yield Manifest(file, queue.path, KUEUE_API, "ClusterQueue", part.name, body, annotations=annotations)
 
 
 def fair_share(cluster: Cluster, weight: int) -> Body:
-    """The weight where the cluster shares fairly; nothing where it does not."""
+    """Return the fairSharing block with the weight. Empty if fair sharing is off."""
     return {"fairSharing": {"weight": format_quantity(weight)}} if cluster.spec.queueing.fair_sharing else {}
 
 
 def _spec(cluster: Cluster, queue: Queue, part: ClusterQueue) -> Body:
-    """Defaults of the API server are written out, so that nothing it stores differs from what is committed."""
+    """Return the spec of a ClusterQueue with all API defaults, so that the live object does not differ from Git."""
     preempt = queue.spec.preempt
     covered = part.covered_resources
     has_cohort = queue.spec.cohort is not None
@@ -52,7 +53,7 @@ def _spec(cluster: Cluster, queue: Queue, part: ClusterQueue) -> Body:
         "namespaceSelector": {"matchExpressions": [tenants]},
         "queueingStrategy": _STRATEGY[queue.spec.strategy],
         "stopPolicy": "None",
-        # The next pool is tried before anything is borrowed or anybody gives way.
+        # Kueue tries the next flavor before it borrows or preempts.
         "flavorFungibility": {"whenCanBorrow": "TryNextFlavor", "whenCanPreempt": "TryNextFlavor"},
         "preemption": {
             "withinClusterQueue": _WITHIN_QUEUE[preempt.within_queue],
@@ -65,10 +66,10 @@ def _spec(cluster: Cluster, queue: Queue, part: ClusterQueue) -> Body:
 
 
 def _flavor(share: Share, covered: tuple[str, ...], has_cohort: bool) -> Body:
-    """One pool's quota of every covered resource, "0" of what it does not have, in the order of the group.
+    """Return the quotas of a flavor for all covered resources. The quota of resources that the pool lacks is "0".
 
-    A pool that leaves has no quota in any queue. Nothing more is admitted to it, and nothing that runs there is
-    preempted for it: Kueue preempts only for work that fits into the quota of the whole cohort.
+    A leaving pool has no quota. Kueue does not admit new work to it, and does not preempt running work there: it
+    preempts only for work that fits into the quota of the cohort.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go
     """

@@ -1,4 +1,7 @@
-"""Roles of tenants' members: our own, because the built-in edit and admin write NetworkPolicies and RoleBindings."""
+"""Roles for members of tenants.
+
+The built-in roles edit and admin are not used, because they can write NetworkPolicies and RoleBindings.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ _READ = ("get", "list", "watch")
 _WRITE = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 PolicyRule = tuple[str, tuple[str, ...], tuple[str, ...]]
-"""API group, resources, verbs."""
+"""API group, resources and verbs."""
 
 VIEW: tuple[PolicyRule, ...] = (
     ("", ("configmaps", "events", "limitranges", "persistentvolumeclaims", "pods", "pods/log", "pods/status",
@@ -27,7 +30,7 @@ VIEW: tuple[PolicyRule, ...] = (
     ("policy", ("poddisruptionbudgets",), _READ),
     ("visibility.kueue.x-k8s.io", ("localqueues/pendingworkloads",), ("get",)),
 )  # fmt: skip
-"""What everybody reads; no secrets."""
+"""Rules that all roles have. Secrets are not included."""
 
 EDIT: tuple[PolicyRule, ...] = (
     ("", ("configmaps", "persistentvolumeclaims", "pods", "secrets", "services"), _WRITE),
@@ -37,18 +40,18 @@ EDIT: tuple[PolicyRule, ...] = (
     ("networking.k8s.io", ("ingresses",), _WRITE),
     ("policy", ("poddisruptionbudgets",), _WRITE),
 )
-"""What runs work, beside the queued kinds of jobs."""
+"""Additional rules of edit and admin, without the job kinds that Kueue manages."""
 
 ADMIN: tuple[PolicyRule, ...] = (
     ("", ("serviceaccounts",), _WRITE),
     ("", ("serviceaccounts/token",), ("create",)),
 )
-"""What admins manage besides; never roles, bindings, quotas, network policies or queues."""
+"""Additional rules of admin. Roles, bindings, quotas, NetworkPolicies and queues are not included."""
 
 
 def member_role(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
-    """The Role of a tenant's members in a namespace, and its binding to their groups."""
-    api, origin, notes = "rbac.authorization.k8s.io/v1", (*tenant.path, "members"), wave(0)
+    """Yield the Role for the members of a tenant in a namespace, and its RoleBinding to their groups."""
+    api, origin, annotations = "rbac.authorization.k8s.io/v1", (*tenant.path, "members"), wave(0)
     role = tenant.spec.members.role
     name = f"gpuc-{role}"
     rules: Body = {"rules": _rules(cluster, role)}
@@ -59,12 +62,12 @@ def member_role(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: st
             for group in tenant.spec.members.groups
         ],
     }
-    yield Manifest(file, origin, api, "Role", name, rules, namespace.name, annotations=notes)
-    yield Manifest(file, origin, api, "RoleBinding", name, binding, namespace.name, annotations=notes)
+    yield Manifest(file, origin, api, "Role", name, rules, namespace.name, annotations=annotations)
+    yield Manifest(file, origin, api, "RoleBinding", name, binding, namespace.name, annotations=annotations)
 
 
 def _rules(cluster: Cluster, role: str) -> list[Body]:
-    """Only queued kinds of jobs: one that Kueue does not manage would run around the quota."""
+    """Return the rules of a role. They exclude job kinds that Kueue does not manage, which would bypass the quota."""
     rules = [*VIEW, *_jobs(cluster, _READ if role == "view" else _WRITE)]
     if role in ("edit", "admin"):
         rules += EDIT
@@ -76,8 +79,8 @@ def _rules(cluster: Cluster, role: str) -> list[Body]:
 
 
 def _jobs(cluster: Cluster, verbs: tuple[str, ...]) -> Iterator[PolicyRule]:
-    """The rule of each kind of job; Kueue's name of a kind is its API group and its singular."""
+    """Yield a rule per job kind. The name of a Kueue integration is the API group and the singular name of the kind."""
     for framework in sorted(cluster.spec.kueue.frameworks):
         group, singular = framework.split("/")
-        more = ("cronjobs",) if framework == "batch/job" else ()
-        yield group, (*more, f"{singular}s"), verbs
+        parents = ("cronjobs",) if framework == "batch/job" else ()
+        yield group, (*parents, f"{singular}s"), verbs

@@ -1,4 +1,4 @@
-"""Annotations that tell Argo CD when an object is applied and whether it may be removed."""
+"""Annotations for Argo CD: the sync wave of an object, and the protection against its deletion."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ _PRUNE = {"never": "Delete=false,Prune=false", "confirm": "Delete=confirm,Prune=
 
 
 def wave(number: int) -> dict[str, str]:
-    """The annotation that applies an object in the given wave of its Application; waves go from low to high."""
+    """Return the annotation for the sync wave. Argo CD applies objects with lower numbers first."""
     return {WAVE: str(number)}
 
 
-def kept(cluster: Cluster, number: int) -> dict[str, str]:
-    """Annotations of an object that people delete: a wave, and the protection that `delivery.prune` asks for.
+def protected(cluster: Cluster, number: int) -> dict[str, str]:
+    """Return the annotations of an object that only engineers may delete: wave, and protection as in `delivery.prune`.
 
-    Argo CD does not prune the object, and does not count it as a difference once Git lacks it: a prune that waits for
-    a person, or for a finalizer, would hold up every other change of the same Application. The live object carries
-    the annotations itself, so they also hold in the commit that takes it out of Git.
+    Argo CD does not prune the object, and does not report it as OutOfSync after its removal from Git. Pruning would
+    wait for a person or a finalizer, and would block all other changes of the Application. Argo CD reads the
+    annotations from the live object, so they are still effective in the commit that removes the object from Git.
 
     Source: Argo CD documentation, sync options and compare options
     """
@@ -26,12 +26,12 @@ def kept(cluster: Cluster, number: int) -> dict[str, str]:
     return wave(number) | ({COMPARE: "IgnoreExtraneous", OPTIONS: options} if options else {})
 
 
-def kept_until_leaving(cluster: Cluster, number: int, *, leaving: bool) -> dict[str, str]:
-    """Annotations of an object that Argo CD may prune once the spec has marked its element as leaving.
+def protected_until_leaving(cluster: Cluster, number: int, *, leaving: bool) -> dict[str, str]:
+    """Return the annotations of an object that Argo CD may prune after its element in the spec is `leaving: true`.
 
-    For objects that no finalizer holds: nothing waits for the end of their deletion. With `prune: never` the
+    Use it for objects without a finalizer: their deletion does not block the Application. With `prune: never` the
     protection stays.
     """
     if leaving and cluster.spec.delivery.prune == "confirm":
         return wave(number)
-    return kept(cluster, number)
+    return protected(cluster, number)

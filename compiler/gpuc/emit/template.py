@@ -1,4 +1,4 @@
-"""jinja2 as the emitters use it: strict about what is undefined, compiled once per user and not once per run."""
+"""jinja2 environment of the emitters: undefined variables are errors, and compiled templates are cached."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @cache
 def environment(folder: Path) -> Environment:
-    """The environment of the templates in a folder."""
+    """Return the jinja2 environment for the templates in a folder."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -27,34 +27,34 @@ def environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=_compiled_once(),
+        bytecode_cache=_bytecode_cache(),
     )
 
 
-def _compiled_once() -> BytecodeCache:
-    """A cache of compiled templates in the user's cache; where that cannot be written they are compiled each time."""
+def _bytecode_cache() -> BytecodeCache:
+    """Return a cache in the cache folder of the user. If the folder is not writable, nothing is cached."""
     from jinja2.bccache import BytecodeCache as Base
 
-    place = cache_folder(f"templates-{__version__}-{sys.implementation.cache_tag}")
+    folder = cache_folder(f"templates-{__version__}-{sys.implementation.cache_tag}")
 
     class Cache(Base):
-        """Files by template; jinja2 itself refuses one whose template has changed."""
+        """One file per template. jinja2 itself ignores a file whose template has changed."""
 
         def load_bytecode(self, bucket: Bucket) -> None:
             try:
-                with open(os.path.join(place, bucket.key), "rb") as file:
+                with open(os.path.join(folder, bucket.key), "rb") as file:
                     bucket.load_bytecode(file)
             except (OSError, EOFError, ValueError, TypeError):
                 bucket.reset()
 
         def dump_bytecode(self, bucket: Bucket) -> None:
-            target = os.path.join(place, bucket.key)
-            aside = f"{target}.{os.getpid()}"
+            target = os.path.join(folder, bucket.key)
+            temporary = f"{target}.{os.getpid()}"
             try:
-                os.makedirs(place, exist_ok=True)
-                with open(aside, "wb") as file:
+                os.makedirs(folder, exist_ok=True)
+                with open(temporary, "wb") as file:
                     bucket.write_bytecode(file)
-                os.replace(aside, target)
+                os.replace(temporary, target)
             except OSError:
                 return
 

@@ -1,4 +1,4 @@
-"""Tenants: namespaces, and in each of them quota, defaults, roles, network, NCCL environment and queues."""
+"""Tenants: namespaces with ResourceQuota, LimitRange, roles, NetworkPolicies, NCCL environment and LocalQueues."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpuc.emit.nccl import nccl_environment
 from gpuc.emit.network import network_policies
 from gpuc.emit.roles import member_role
-from gpuc.emit.sync import kept, wave
+from gpuc.emit.sync import protected, wave
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, quantity_text, texts
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.manifest.manifest import Artifact, Body, Manifest
@@ -16,23 +16,23 @@ from gpuc.model.names import COST_LABEL, ENVIRONMENT_LABEL, TENANT_KEY
 from gpuc.model.tenant import DEFAULT_REQUEST
 
 JOBS_MAX = 1000
-"""Jobs that may stand in a namespace, finished ones included: a runaway loop must not fill etcd."""
+"""Maximal number of Jobs in a namespace, finished Jobs included. The limit protects etcd from a runaway loop."""
 
 VOLUME_CLAIMS_MAX = 100
-"""PersistentVolumeClaims that may stand in a namespace."""
+"""Maximal number of PersistentVolumeClaims in a namespace."""
 
 
 def tenants(cluster: Cluster) -> Iterator[Artifact]:
-    """One file per tenant, its Namespaces first."""
+    """Yield one file per tenant. The Namespaces come first."""
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             yield _namespace(cluster, tenant, namespace)
         for namespace in tenant.namespaces:
-            yield from _inside(cluster, tenant, namespace)
+            yield from _namespace_content(cluster, tenant, namespace)
 
 
 def _file(cluster: Cluster, tenant: Tenant) -> str:
-    """The file that holds everything of a tenant."""
+    """Return the path of the file with all objects of a tenant."""
     return cluster.out(f"tenants/{tenant.name}.yaml")
 
 
@@ -45,15 +45,15 @@ def _namespace(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manife
     }
     for mode in ("enforce", "audit", "warn"):
         labels[f"pod-security.kubernetes.io/{mode}"] = level
-        # Pinned: the levels of "latest" would change under running work with an upgrade.
+        # A fixed version: with "latest", an upgrade of Kubernetes would change the rules for running work.
         labels[f"pod-security.kubernetes.io/{mode}-version"] = version
     file = _file(cluster, tenant)
-    notes = kept(cluster, -1)
-    return Manifest(file, namespace.path, "v1", "Namespace", namespace.name, {}, labels=labels, annotations=notes)
+    annotations = protected(cluster, -1)
+    return Manifest(file, namespace.path, "v1", "Namespace", namespace.name, {}, labels=labels, annotations=annotations)
 
 
-def _inside(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
-    """What fences a tenant in stays until people delete its namespace; what lets it do something goes at once."""
+def _namespace_content(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
+    """Yield the objects in a namespace. Objects that restrict the tenant are protected; the others can be pruned."""
     file = _file(cluster, tenant)
     yield _quota(cluster, tenant, namespace)
     yield _default_requests(cluster, tenant, namespace)
@@ -66,10 +66,10 @@ def _inside(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[
 
 
 def _quota(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
-    """The most that the tenant's queues can ever be given, in each of its namespaces.
+    """Return the ResourceQuota: the maximum that the queues of the tenant can get, in each of its namespaces.
 
-    Kueue divides it between them; a tighter quota would refuse pods of work that Kueue has admitted. Hence no
-    limits.memory either: Kueue counts requests only. Extended resources that the tenant has no quota of stand at "0".
+    Kueue divides the quota between the namespaces. A lower ResourceQuota would reject pods of admitted work. There is
+    no limits.memory, because Kueue counts requests only. Resources without a quota of the tenant have the value "0".
 
     Source: Kubernetes documentation, resource quotas; kubernetes-sigs/kueue issue 696
     """
@@ -81,25 +81,26 @@ def _quota(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
         "persistentvolumeclaims": quantity_text("persistentvolumeclaims", VOLUME_CLAIMS_MAX),
     }
     file, body = _file(cluster, tenant), {"spec": {"hard": hard}}
-    notes = kept(cluster, 0)
-    return Manifest(file, tenant.path, "v1", "ResourceQuota", "gpuc", body, namespace.name, annotations=notes)
+    annotations = protected(cluster, 0)
+    return Manifest(file, tenant.path, "v1", "ResourceQuota", "gpuc", body, namespace.name, annotations=annotations)
 
 
 def _default_requests(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
-    """Requests of containers that name none; no default limits, and nothing of GPUs.
+    """Return the LimitRange: default requests for containers without requests. It has no default limits and no GPUs.
 
-    A default limit would also be set where only a request is given, and the pod refused when that is larger.
+    A default limit would also apply to containers that only have a request, and the API server would reject a pod whose
+    request is larger than the limit.
     """
     limits = [{"type": "Container", "defaultRequest": texts(DEFAULT_REQUEST)}]
     body: Body = {"spec": {"limits": limits}}
-    file, notes = _file(cluster, tenant), wave(0)
-    return Manifest(file, namespace.path, "v1", "LimitRange", "gpuc", body, namespace.name, annotations=notes)
+    file, annotations = _file(cluster, tenant), wave(0)
+    return Manifest(file, namespace.path, "v1", "LimitRange", "gpuc", body, namespace.name, annotations=annotations)
 
 
 def _local_queues(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
-    """Held where the queue, the tenant or the namespace leaves: running work goes on, and nothing more is admitted.
+    """Yield the LocalQueues. If queue, tenant or namespace is leaving, they admit no new work; running work goes on.
 
-    A ClusterQueue is not held, because a hold of it belongs to people in an incident and Argo CD leaves it alone.
+    The stopPolicy of the ClusterQueue is not used for this: engineers set it in an incident, and Argo CD ignores it.
 
     Source: kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2/localqueue_types.go
     """
@@ -108,7 +109,6 @@ def _local_queues(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Ite
         leaves = queue.spec.leaving or tenant.spec.leaving or namespace.spec.leaving
         for part in queue.cluster_queues:
             body: Body = {"spec": {"clusterQueue": part.name, "stopPolicy": "Hold" if leaves else "None"}}
-            notes = wave(2)
             yield Manifest(
-                file, queue.path, KUEUE_API, "LocalQueue", part.name, body, namespace.name, annotations=notes
+                file, queue.path, KUEUE_API, "LocalQueue", part.name, body, namespace.name, annotations=wave(2)
             )

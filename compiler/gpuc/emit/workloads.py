@@ -1,4 +1,4 @@
-"""Workload templates: per pool a Job that is admitted, fits a node and passes every policy, for users to start from."""
+"""Workload templates: a Job per pool that Kueue admits, that fits on a node, and that passes all policies."""
 
 from __future__ import annotations
 
@@ -13,81 +13,83 @@ from gpuc.model import Cluster, Namespace, Pool, Queue, Tenant
 from gpuc.model.names import DOMAIN, GPU, HUGEPAGES, POOL_LABEL, PRIORITY_LABEL, QUEUE_LABEL, SHARED_GPU
 
 USAGE = f"{DOMAIN}/usage"
-"""Annotation that tells how to use a template."""
+"""Annotation with instructions for the use of a template."""
 GANG_NODES = 2
-"""Nodes of a training template: the smallest run that crosses the fabric."""
-ROOM_PERCENT = 95
-"""Of what is left of a node: the rest is for agents that the platform adds later, which would unseat a full pod."""
+"""Number of nodes of a training template: the smallest run that uses the network between nodes."""
+REQUEST_PERCENT = 95
+"""Share of the available CPU and memory of a node that a template requests. The rest is for future node agents."""
 RENDEZVOUS_PORT = 29500
 KEEP_FINISHED_SECONDS = 86400
 JOB = "batch/job"
-"""The integration of Kueue that manages Jobs."""
+"""The Kueue integration for Jobs."""
 PLACEHOLDER_REGISTRY = "registry.example.com/"
 SPOT_NOTICE_SECONDS = 120
-"""What EC2 leaves between its notice and the interruption."""
+"""Time between the notice of EC2 and the interruption of a spot instance."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """One Job of a pool."""
+    """A Job for a pool."""
 
     name: str
     pool: Pool
     queue: str
-    """The LocalQueue."""
+    """The name of the LocalQueue."""
     tenant: Tenant
     namespace: Namespace
     resources: Amounts
-    """Requests and limits of its one container."""
+    """Requests and limits of the container."""
     pods: int = 1
 
     @property
     def is_gang(self) -> bool:
-        """Whether its pods talk to one another over the fabric."""
+        """Whether the pods communicate over EFA."""
         return self.pool.has_efa and GPU in self.resources
 
     @property
     def locks_memory(self) -> bool:
-        """Whether the container may pin memory for EFA, which only privileged namespaces allow."""
+        """Whether the container gets IPC_LOCK for EFA. Only privileged namespaces allow the capability."""
         return self.is_gang and self.namespace.spec.pod_security == "privileged"
 
 
 def workloads(cluster: Cluster) -> Iterator[Artifact]:
-    """One file per pool that a queue names, under workloads/, which is never synced; none where no work is admitted.
+    """Yield the Jobs of all pools to which a queue can admit work. Argo CD does not sync workloads/.
 
-    None at all where Kueue does not manage Jobs: a Job would run past every quota.
+    If Kueue does not manage Jobs, there are no templates: a Job would bypass all quotas.
     """
     if JOB not in cluster.spec.kueue.frameworks:
         return
     for pool in cluster.pools:
         for suffix, resources in _portions(pool).items():
-            room = _room(cluster, resources)
-            for queue in _open_queues(cluster, pool, room)[:1]:
-                tenant, namespace = _place(cluster, queue, pool)
+            requests = _requests(cluster, resources)
+            for queue in _admitting_queues(cluster, pool, requests)[:1]:
+                tenant, namespace = _best_namespace(cluster, queue, pool)
                 part = next(part for part in queue.cluster_queues if pool in part.pools)
                 pods = _gang_nodes(queue, pool) if pool.has_efa else 1
                 name = f"{pool.name}-{suffix}" if suffix else pool.name
-                yield from _objects(cluster, _Template(name, pool, part.name, tenant, namespace, room, pods))
+                yield from _objects(cluster, _Template(name, pool, part.name, tenant, namespace, requests, pods))
 
 
-def _open_queues(cluster: Cluster, pool: Pool, room: Amounts) -> list[Queue]:
-    """The queues that can ever admit a pod of the pool: none of what leaves does."""
+def _admitting_queues(cluster: Cluster, pool: Pool, requests: Amounts) -> list[Queue]:
+    """Return the queues that can admit a pod with these requests to the pool. Leaving queues are excluded."""
     if pool.spec.leaving:
         return []
     return [
         queue
         for queue in cluster.queues_of(pool)
-        if not queue.spec.leaving and _open_places(cluster, queue) and _can_have(cluster, queue, pool, room)
+        if not queue.spec.leaving
+        and _admitting_namespaces(cluster, queue)
+        and _is_within_ceiling(cluster, queue, pool, requests)
     ]
 
 
-def _can_have(cluster: Cluster, queue: Queue, pool: Pool, room: Amounts) -> bool:
-    most = next(cluster.ceiling(queue, share) for share in queue.shares if share.pool is pool)
-    return all(most.get(name, 0) >= amount for name, amount in room.items())
+def _is_within_ceiling(cluster: Cluster, queue: Queue, pool: Pool, requests: Amounts) -> bool:
+    ceiling = next(cluster.ceiling(queue, share) for share in queue.shares if share.pool is pool)
+    return all(ceiling.get(name, 0) >= amount for name, amount in requests.items())
 
 
-def _open_places(cluster: Cluster, queue: Queue) -> list[tuple[Tenant, Namespace]]:
-    """The namespaces from which a queue admits new work, in the order of its tenants."""
+def _admitting_namespaces(cluster: Cluster, queue: Queue) -> list[tuple[Tenant, Namespace]]:
+    """Return the namespaces from which a queue admits new work, in the order of its tenants."""
     tenants = [tenant for name in queue.tenant_names for tenant in cluster.tenants if tenant.name == name]
     return [
         (tenant, namespace)
@@ -97,46 +99,47 @@ def _open_places(cluster: Cluster, queue: Queue) -> list[tuple[Tenant, Namespace
     ]
 
 
-def _place(cluster: Cluster, queue: Queue, pool: Pool) -> tuple[Tenant, Namespace]:
-    """The first namespace of the queue's tenants that suits best: EFA wants memory locks and an NCCL profile."""
+def _best_namespace(cluster: Cluster, queue: Queue, pool: Pool) -> tuple[Tenant, Namespace]:
+    """Return the best namespace for a pool: with EFA, one that allows IPC_LOCK and has an NCCL profile."""
 
-    def unsuited(place: tuple[Tenant, Namespace]) -> tuple[bool, bool]:
-        privileged = place[1].spec.pod_security == "privileged"
-        return privileged != pool.has_efa, (place[1].nccl is not None) != pool.has_efa
+    def mismatches(candidate: tuple[Tenant, Namespace]) -> tuple[bool, bool]:
+        _, namespace = candidate
+        privileged = namespace.spec.pod_security == "privileged"
+        return privileged != pool.has_efa, (namespace.nccl is not None) != pool.has_efa
 
-    return min(_open_places(cluster, queue), key=unsuited)
+    return min(_admitting_namespaces(cluster, queue), key=mismatches)
 
 
 def _gang_nodes(queue: Queue, pool: Pool) -> int:
-    """Two nodes, or what the queue owns of the pool where that is less."""
-    owned = next(share.nominal.get(GPU, 0) for share in queue.shares if share.pool is pool)
-    return max(1, min(GANG_NODES, owned // max(1, pool.node.get(GPU, 1))))
+    """Return the number of nodes of a gang: two, or fewer if the nominal quota of the queue is lower."""
+    nominal_gpus = next(share.nominal.get(GPU, 0) for share in queue.shares if share.pool is pool)
+    return max(1, min(GANG_NODES, nominal_gpus // max(1, pool.node.get(GPU, 1))))
 
 
 def _portions(pool: Pool) -> dict[str, Amounts]:
-    """What one pod takes, by the suffix of its template: a full node, or one piece of each GPU resource."""
+    """Return the resources of one pod, by the suffix of the template: a complete node, or one GPU share or slice."""
     sharing = pool.sharing
     if sharing is None or sharing.mode == "shared":
         return {"": next(iter(pool.portions.values()))}
     if sharing.mode == "exclusive":
         return {"": dict(pool.node)}
-    found = {
+    slices = {
         profile.replace(".", "-").replace("+", "-"): pool.portions[sharing.resource(profile)]
         for profile in sharing.slices()
     }
-    return found | ({"whole": pool.portions[GPU]} if sharing.whole_gpus else {})
+    return slices | ({"whole": pool.portions[GPU]} if sharing.whole_gpus else {})
 
 
-def _room(cluster: Cluster, vector: Amounts) -> Amounts:
-    """The vector with room beside it: whole cores where there are any, and the huge pages that EFA really uses."""
-    room = vector | scale({name: vector[name] for name in (CPU, MEMORY)}, ROOM_PERCENT, 100)
-    room[CPU] = room[CPU] // 1000 * 1000 or room[CPU]
-    room[MEMORY] = room[MEMORY] // GIB * GIB or room[MEMORY]
-    # Images and logs live on the same disk.
-    room |= scale({EPHEMERAL_STORAGE: vector[EPHEMERAL_STORAGE]}, 1, 2)
-    if HUGEPAGES in room:
-        room[HUGEPAGES] = min(room[HUGEPAGES], cluster.catalog.nccl.pod.hugepages_mib * MIB)
-    return room
+def _requests(cluster: Cluster, available: Amounts) -> Amounts:
+    """Return the requests of a pod: less than is available, in complete cores and GiB, huge pages as EFA needs them."""
+    requests = available | scale({name: available[name] for name in (CPU, MEMORY)}, REQUEST_PERCENT, 100)
+    requests[CPU] = requests[CPU] // 1000 * 1000 or requests[CPU]
+    requests[MEMORY] = requests[MEMORY] // GIB * GIB or requests[MEMORY]
+    # Images and logs are on the same disk.
+    requests |= scale({EPHEMERAL_STORAGE: available[EPHEMERAL_STORAGE]}, 1, 2)
+    if HUGEPAGES in requests:
+        requests[HUGEPAGES] = min(requests[HUGEPAGES], cluster.catalog.nccl.pod.hugepages_mib * MIB)
+    return requests
 
 
 def _objects(cluster: Cluster, template: _Template) -> Iterator[Manifest]:
@@ -146,7 +149,7 @@ def _objects(cluster: Cluster, template: _Template) -> Iterator[Manifest]:
         service: Body = {
             "spec": {
                 "clusterIP": "None",
-                # Ranks find one another while none is ready yet.
+                # Ranks must find each other before they are ready.
                 "publishNotReadyAddresses": True,
                 "selector": {"job-name": template.name},
                 "ports": [{"name": "rendezvous", "port": RENDEZVOUS_PORT, "protocol": "TCP"}],
@@ -154,28 +157,32 @@ def _objects(cluster: Cluster, template: _Template) -> Iterator[Manifest]:
         }
         yield Manifest(file, origin, "v1", "Service", template.name, service, namespace)
     labels = {QUEUE_LABEL: template.queue, **_priority(cluster)}
-    notes = {USAGE: _usage(template)}
+    annotations = {USAGE: _usage(template)}
     body = {"spec": _job(cluster, template)}
-    yield Manifest(file, origin, "batch/v1", "Job", template.name, body, namespace, labels, notes)
+    yield Manifest(file, origin, "batch/v1", "Job", template.name, body, namespace, labels, annotations)
 
 
 def _usage(template: _Template) -> str:
-    text = "Replace image and command, keep the rest, then kubectl apply -f this file. "
+    text = "Replace image and command, then run kubectl apply -f with this file. "
     if template.is_gang:
-        text += "Each pod is a node: for more of them raise parallelism, completions and --nnodes together. "
+        text += (
+            "Each pod uses a complete node. For more nodes, increase parallelism, completions and --nnodes together. "
+        )
     elif SHARED_GPU in template.resources:
-        text += "One share per container: a second one is no more compute. "
-    return text + "Requests fit what a node of the pool has left. Kueue adds tolerations and the pool's label."
+        text += "Request one GPU share per container: two shares do not give more compute. "
+    return (
+        text + "The requests fit on a node of the pool. Kueue adds the tolerations and the node selector of the pool."
+    )
 
 
 def _priority(cluster: Cluster) -> dict[str, str]:
-    """The priority in the middle, so that a template neither pushes others away nor waits for everybody."""
+    """Return the label of the middle priority: the template does not preempt most work, and does not wait for it."""
     names = sorted(cluster.spec.priorities, key=lambda name: (cluster.spec.priorities[name], name))
     return {PRIORITY_LABEL: names[len(names) // 2]} if names else {}
 
 
 def _job(cluster: Cluster, template: _Template) -> Body:
-    """Without `suspend`: Kueue's webhook sets it, and takes it away when the workload is admitted."""
+    """Return the spec of the Job. It does not have `suspend`: Kueue sets it, and removes it on admission."""
     runs = template.pool.spec.runs
     return {
         "parallelism": template.pods,
@@ -184,7 +191,7 @@ def _job(cluster: Cluster, template: _Template) -> Body:
         "backoffLimit": 3,
         **({"activeDeadlineSeconds": runs.longest} if runs else {}),
         "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
-        # A pod that lost its node is not a failure of the work.
+        # The loss of a node is not a failure of the job.
         "podFailurePolicy": {
             "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
         },
@@ -193,14 +200,14 @@ def _job(cluster: Cluster, template: _Template) -> Body:
 
 
 def _pod_metadata(template: _Template) -> Body:
-    notes: dict[str, str] = {}
+    annotations: dict[str, str] = {}
     if template.pool.spec.runs:
-        notes["karpenter.sh/do-not-disrupt"] = "true"
+        annotations["karpenter.sh/do-not-disrupt"] = "true"
     levels = template.pool.spec.topology
     if levels:
         level = "block" if "block" in levels else levels[0]
-        notes[PREFERRED_TOPOLOGY] = LEVEL_LABELS[level]
-    return {"metadata": {"annotations": notes}} if notes else {}
+        annotations[PREFERRED_TOPOLOGY] = LEVEL_LABELS[level]
+    return {"metadata": {"annotations": annotations}} if annotations else {}
 
 
 def _pod(cluster: Cluster, template: _Template) -> Body:
@@ -212,7 +219,7 @@ def _pod(cluster: Cluster, template: _Template) -> Body:
         spec["terminationGracePeriodSeconds"] = grace_seconds
     choices = {choice["resource"] for choice in FACTS["tenant.choices"](cluster, template.tenant)}
     if choices & template.resources.keys():
-        # Other pools of the queue offer the same resource; Kueue would take the first with quota left.
+        # Several pools of the queue offer this resource. Without a selector, Kueue uses the first with free quota.
         spec["nodeSelector"] = {POOL_LABEL: template.pool.name}
     if not template.is_gang:
         spec["securityContext"] = {
@@ -222,15 +229,15 @@ def _pod(cluster: Cluster, template: _Template) -> Body:
         }
     spec["containers"] = [_container(cluster, template)]
     if template.pool.is_gpu:
-        # Data loaders and NCCL share memory here; it counts as the container's memory.
-        half = min(64 * GIB, template.resources[MEMORY] // 4 // MIB * MIB)
-        shm = {"medium": "Memory", "sizeLimit": texts({MEMORY: half // GIB * GIB or half})[MEMORY]}
+        # Shared memory for data loaders and NCCL. It counts as memory of the container.
+        size = min(64 * GIB, template.resources[MEMORY] // 4 // MIB * MIB)
+        shm = {"medium": "Memory", "sizeLimit": texts({MEMORY: size // GIB * GIB or size})[MEMORY]}
         spec["volumes"] = [{"name": "shm", "emptyDir": shm}]
     return spec
 
 
 def _grace_seconds(pool: Pool) -> int:
-    """Long enough to save the state once more; on spot no longer than EC2's notice."""
+    """Return the grace period: one checkpoint interval, on spot at most the time of the interruption notice."""
     every = pool.spec.runs.checkpoint_every if pool.spec.runs else None
     if not every:
         return 0
@@ -268,7 +275,7 @@ def _command(template: _Template) -> list[str]:
 
 
 def _container_security(template: _Template) -> Body:
-    """What the restricted level asks for; a gang runs as root, because added capabilities reach nobody else."""
+    """Return the settings of the restricted level. A gang runs as root: IPC_LOCK has no effect for other users."""
     if template.is_gang:
         lock = {"capabilities": {"add": ["IPC_LOCK"]}} if template.locks_memory else {}
         return {"allowPrivilegeEscalation": False, **lock}

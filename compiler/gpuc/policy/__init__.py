@@ -1,1 +1,1 @@
-"""The admission policies: those that come with gpuc, and those of a fleet."""
+"""Admission policies: the library of gpuc, and the own policies of a fleet."""

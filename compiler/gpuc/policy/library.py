@@ -1,24 +1,24 @@
-"""The policy folders: what pods and workloads of tenants may not do, as data.
+"""Policy library: admission policies for pods and workloads of tenants, as data.
 
-A folder `<name>/` holds policy.yaml, and in allowed.yaml and denied.yaml the objects that it must let through and
-refuse, each behind a comment that says what it shows. policy.yaml has the keys
+A folder `<name>/` contains policy.yaml, allowed.yaml and denied.yaml. The last two contain objects that the policy must
+allow or deny. A comment above each object describes the example. policy.yaml has these keys:
 
     title, why      one line each; why becomes an annotation of the constraints
-    subject         what of subjects.yaml it is about: kinds, and variables that come before its own
-    kinds           [{apiGroups, kinds}] instead of the subject's
-    variables       CEL expression by name, in order
+    subject         a key of subjects.yaml, which adds kinds and variables
+    kinds           [{apiGroups, kinds}] instead of the kinds of the subject
+    variables       CEL expressions by name, in order
     validations     [{expression, message | messageExpression}]
     parameters      {name: {from: a fact of the model, schema: OpenAPI v3, structural}}
-    settings        OpenAPI v3 by key that a spec may write under spec.policies.<name>
-    sample          the parameters under which the examples are judged
-    violations      [{example, podSecurity}]: examples of denied.yaml, by their comments, that break this policy and no
-                    other in every cluster, whatever its parameters; podSecurity: baseline where that level of Pod
-                    Security refuses them too. `gpuc rehearse` tries them in every namespace of every tenant
+    settings        OpenAPI v3 schemas of the keys that a spec can set under spec.policies.<name>
+    sample          the parameters for the examples
+    violations      [{example, podSecurity}]: examples of denied.yaml, identified by their comments. They violate only
+                    this policy, with all parameters. podSecurity: baseline if that level of Pod Security also denies
+                    the example. `gpuc rehearse` creates them in all tenant namespaces
 
-The folder policies/ of this repository holds the sources of the policies that come with gpuc. The package carries
-them as a table, library.json, and their examples as another, examples.json: an installed gpuc has no folder, and
-reading YAML takes longer than all else that a compile does with policies. `make generate` writes both anew; a
-test fails where they differ. A folder of the same name in the policies/ of a fleet replaces ours.
+The sources of the library are in policies/ of this repository. The package contains them as library.json and
+examples.json, because an installed gpuc has no folder policies/, and because JSON is faster to read than YAML.
+`make generate` writes both files; a test fails if they are out of date. A folder with the same name in policies/ of a
+fleet replaces a library policy.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from pathlib import Path
 from typing import Any
 
 SOURCES = Path(__file__).parents[3] / "policies"
-"""The folders in the checkout of gpuc; not part of an installed package."""
+"""The policy folders in the repository of gpuc. They are not part of an installed package."""
 
 TABLE = Path(__file__).parent / "library.json"
-"""subjects, policies by name, and digests: the SHA-256 of each policy.yaml by name."""
+"""Keys: subjects, policies (by name), and digests (the SHA-256 of policy.yaml by name)."""
 
 EXAMPLES = Path(__file__).parent / "examples.json"
-"""The texts of allowed.yaml and denied.yaml by the name of the policy."""
+"""The texts of allowed.yaml and denied.yaml, by the name of the policy."""
 
 VERDICTS = ("allowed", "denied")
 KEYS = (
@@ -50,62 +50,63 @@ KEYS = (
 _USED = re.compile(r"\bvariables\.(\w+)")
 
 Schema = dict[str, Any]
-"""An OpenAPI v3 schema, structural and typed."""
+"""A structural OpenAPI v3 schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a policy's constraints."""
+    """A parameter of the constraints of a policy."""
 
     name: str
     fact: str
-    """The fact of the model that fills it, for example tenant.resources or settings.registries."""
+    """The fact that provides the value, for example tenant.resources or settings.registries."""
     schema: Schema
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One policy, as its folder tells it."""
+    """A policy, as policy.yaml defines it."""
 
     name: str
     title: str
     why: str
     kinds: tuple[dict[str, list[str]], ...]
-    """apiGroups and kinds that it judges, never a wildcard."""
+    """apiGroups and kinds of the objects that it checks. Wildcards are not used."""
     variables: dict[str, str]
-    """CEL expression by name, each after those that it uses; none without a use."""
+    """CEL expressions by name. A variable comes after the variables that it uses; unused variables are left out."""
     validations: tuple[dict[str, str], ...]
-    """expression, and message or messageExpression."""
+    """Maps with the keys expression, and message or messageExpression."""
     parameters: tuple[Parameter, ...]
     settings: dict[str, Schema]
-    """What a spec may set, by key; all of them are needed where the policy is used."""
+    """Schemas of the settings in the spec, by key. A spec that uses the policy must have all of them."""
     sample: dict[str, Any]
     violations: tuple[dict[str, str], ...] = ()
-    """example, and podSecurity where it applies."""
+    """Maps with the key example, and optionally podSecurity."""
 
     @property
     def kind(self) -> str:
-        """The kind of its constraints: gpu-limits is GpucGpuLimits."""
+        """The kind of the constraints, for example GpucGpuLimits for gpu-limits."""
         return "Gpuc" + "".join(word.capitalize() for word in self.name.split("-"))
 
     @property
     def is_per_tenant(self) -> bool:
-        """Whether its parameters differ from tenant to tenant."""
+        """Whether the parameters depend on the tenant."""
         return any(parameter.fact.startswith("tenant.") for parameter in self.parameters)
 
     def match(self, namespaces: dict[str, Any]) -> dict[str, Any]:
-        """What a constraint of the policy judges in the namespaces that a selector finds."""
+        """Return the match block of a constraint for the namespaces that a selector selects."""
         match: dict[str, Any] = {"scope": "Namespaced", "kinds": list(self.kinds), "namespaceSelector": namespaces}
         kinds = {kind for entry in self.kinds for kind in entry["kinds"]}
         if {"Pod", "Job"} <= kinds:
-            # It reads pod templates itself, and there knows what was before; an expanded pod always counts as new.
+            # The policy reads pod templates itself and compares them with the old object. An expanded pod is always
+            # new.
             match["source"] = "Original"
         return match
 
 
 @cache
 def policies() -> dict[str, Policy]:
-    """The policies that come with gpuc, by name, sorted."""
+    """Return the library policies by name, sorted."""
     return {name: policy_of(name, text) for name, text in _table()["policies"].items()}
 
 
@@ -122,27 +123,27 @@ def subjects() -> dict[str, Any]:
 
 
 def is_shipped(name: str, data: bytes) -> bool:
-    """Whether a policy.yaml holds the bytes that came with gpuc under the name."""
+    """Return whether the bytes of a policy.yaml are those of the library policy with this name."""
     return bool(_table()["digests"].get(name) == hashlib.sha256(data).hexdigest())
 
 
 @cache
 def _examples() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = json.loads(EXAMPLES.read_text(encoding="utf-8"))
-    return found
+    texts: dict[str, dict[str, str]] = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    return texts
 
 
 def example_text(name: str, verdict: str) -> str:
-    """The YAML text of the examples of a policy that comes with gpuc.
+    """Return the YAML text of the examples of a library policy.
 
     Args:
-        verdict: one of VERDICTS.
+        verdict: an element of VERDICTS.
     """
     return _examples()[name][verdict]
 
 
 def table_text() -> str:
-    """What the table has to hold, one policy to a line."""
+    """Return the text of library.json from the sources, one policy per line."""
     files = sorted(SOURCES.glob("*/policy.yaml"))
     policies = {file.parent.name: read_yaml(file) for file in files}
     digests = {file.parent.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
@@ -152,7 +153,7 @@ def table_text() -> str:
 
 
 def examples_text() -> str:
-    """What the table of examples has to hold, one policy to a line."""
+    """Return the text of examples.json from the sources, one policy per line."""
     folders = [file.parent for file in sorted(SOURCES.glob("*/policy.yaml"))]
     return (
         _rows(
@@ -170,10 +171,10 @@ def _rows(entries: dict[str, Any]) -> str:
 
 
 def policy_of(name: str, text: dict[str, Any]) -> Policy:
-    """The policy that a policy.yaml describes.
+    """Create a policy from the content of a policy.yaml.
 
     Raises:
-        ValueError: when it lacks something or names what does not exist.
+        ValueError: if a key is missing, or if a key or the subject is unknown.
     """
     try:
         subject = subjects()[text["subject"]] if "subject" in text else {}
@@ -184,7 +185,7 @@ def policy_of(name: str, text: dict[str, Any]) -> Policy:
             title=text["title"],
             why=text["why"],
             kinds=tuple(text.get("kinds") or subject["kinds"]),
-            variables=_used(variables, validations),
+            variables=_used_variables(variables, validations),
             validations=validations,
             parameters=tuple(
                 Parameter(key, entry["from"], entry["schema"]) for key, entry in text.get("parameters", {}).items()
@@ -197,8 +198,8 @@ def policy_of(name: str, text: dict[str, Any]) -> Policy:
         raise ValueError(f"policy {name}: {missing} is missing or unknown") from None
 
 
-def _used(variables: dict[str, str], validations: tuple[dict[str, str], ...]) -> dict[str, str]:
-    """The variables that validations reach, in the order in which they are declared."""
+def _used_variables(variables: dict[str, str], validations: tuple[dict[str, str], ...]) -> dict[str, str]:
+    """Return the variables that the validations use, directly or indirectly, in the order of their declaration."""
     open_texts = [text for validation in validations for text in validation.values()]
     used: set[str] = set()
     while open_texts:

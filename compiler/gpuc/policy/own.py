@@ -1,6 +1,6 @@
-"""The policies of a fleet: folders below policies/ beside specs/, which add to those that come with gpuc.
+"""Own policies of a fleet, in folders below policies/. They are used in addition to the library of gpuc.
 
-A folder with the name of one of ours replaces ours; one that also has the same policy.yaml is ours.
+A folder with the name of a library policy replaces that policy, unless its policy.yaml is identical.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from gpuc.source.layers import is_within
 from gpuc.source.node import PlainData
 
 BROKEN = declare_rule(
-    "POL102", Severity.ERROR, "A policy of the fleet is not one that can be read.",
-    "It would be missing from the cluster while its folder says that it is there.",
+    "POL102", Severity.ERROR, "A policy.yaml of the fleet cannot be read.",
+    "The policy would not exist in the cluster, although the repository contains it.",
 )  # fmt: skip
 FOLDER = "policies"
 
 
 def own_policies(root: Path) -> dict[str, Policy]:
-    """The fleet's own policies by name, sorted; none where there is no such folder.
+    """Return the own policies of a fleet by name, sorted. Empty if there is no folder policies/.
 
     Raises:
-        StageError: with everything that is wrong with their policy.yaml files.
+        StageError: with all findings in the policy.yaml files.
     """
-    found: dict[str, Policy] = {}
+    own: dict[str, Policy] = {}
     findings: list[Finding] = []
     for name in _names(root):
         file = f"{FOLDER}/{name}/policy.yaml"
         try:
             if not is_within(root / file, root / FOLDER):
-                raise ValueError("the file lies outside of policies/")
+                raise ValueError("the file is outside of policies/")
             if not is_shipped(name, (root / file).read_bytes()):
-                found[name] = _policy(root, name, file)
+                own[name] = _policy(root, name, file)
         except StageError as stop:
             findings += stop.findings
         except (ValueError, TypeError, AttributeError) as error:
             findings.append(BROKEN.at((), f"{file}: {error}", mark=Mark(file, 1, 1)))
     if findings:
         raise StageError(findings)
-    return found
+    return own
 
 
 def _names(root: Path) -> list[str]:

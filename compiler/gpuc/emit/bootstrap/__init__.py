@@ -1,4 +1,4 @@
-"""The cluster's entry: what a person applies once, and everything that has to exist around it."""
+"""Bootstrap files of a cluster: the README for the first sync, and the health checks for Argo CD."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ CONTROLLERS = {
     "ray.io/raycluster": "KubeRay",
     "leaderworkerset.x-k8s.io/leaderworkerset": "LeaderWorkerSet",
 }
-"""Who runs the kinds of jobs that Kubernetes does not have itself, by Kueue's name of the kind."""
+"""Controllers of the job kinds that are not part of Kubernetes, by the name of the Kueue integration."""
 
 
-def entry(cluster: Cluster, components: tuple[Release, ...]) -> Iterator[Artifact]:
-    """The README of the cluster, and the health checks as values of Argo CD's own chart."""
+def bootstrap(cluster: Cluster, components: tuple[Release, ...]) -> Iterator[Artifact]:
+    """Yield the README of the cluster, and the health checks as values for the Helm chart of Argo CD."""
     texts = {
-        "README.md": _render("readme.md.j2", **_facts(cluster, components)),
+        "README.md": _render("readme.md.j2", **_readme_values(cluster, components)),
         "argocd-health.yaml": _render("argocd-health.yaml.j2", gpus=bool(cluster.gpu_pools)),
     }
     for file, text in texts.items():
         yield Text(cluster.entry(file), ORIGIN, text)
 
 
-def _facts(cluster: Cluster, components: tuple[Release, ...]) -> dict[str, object]:
+def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[str, object]:
     frameworks = cluster.spec.kueue.frameworks
     delivery = cluster.spec.delivery
     is_hub = not delivery.destination.is_own_cluster
@@ -62,17 +62,17 @@ def _facts(cluster: Cluster, components: tuple[Release, ...]) -> dict[str, objec
         "placed": [pool for pool in cluster.pools if pool.spec.placement],
         "gated": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
-        "callers": sorted({each.namespace for tenant in cluster.tenants for each in tenant.spec.network.ingress}),
+        "callers": sorted({caller.namespace for tenant in cluster.tenants for caller in tenant.spec.network.ingress}),
         "uses_spot": any("spot" in pool.spec.purchase for pool in cluster.pools),
         "node_labels": ",".join(_node_labels(cluster)),
-        "family": _family,
+        "types": _types,
         "block_label": LEVEL_LABELS["block"],
         "by_block": [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())],
     }
 
 
 def _node_labels(cluster: Cluster) -> list[str]:
-    """Labels of nodes that alerts ask kube-state-metrics for."""
+    """Return the node labels that kube-state-metrics must export because alerts use them."""
     labels = ["gpuc.dev/pool"]
     if any(len(pool.instances) > 1 for pool in cluster.gpu_pools):
         labels.append("node.kubernetes.io/instance-type")
@@ -81,7 +81,7 @@ def _node_labels(cluster: Cluster) -> list[str]:
     return labels
 
 
-def _family(pool: Pool) -> str:
+def _types(pool: Pool) -> str:
     return ", ".join(instance.type for instance in pool.instances)
 
 
@@ -91,12 +91,12 @@ def _render(template: str, **values: object) -> str:
 
 @cache
 def _environment() -> Environment:
-    made = environment(Path(__file__).parent)
-    made.filters["tags"] = lambda tags: ", ".join(f"`{key}={value}`" for key, value in tags.items())
-    made.filters["filters"] = _filters
-    return made
+    jinja = environment(Path(__file__).parent)
+    jinja.filters["tags"] = lambda tags: ", ".join(f"`{key}={value}`" for key, value in tags.items())
+    jinja.filters["filters"] = _filters
+    return jinja
 
 
 def _filters(tags: dict[str, str]) -> str:
-    """EC2 tags as filters of the aws command."""
+    """Format EC2 tags as filters of the aws command."""
     return " ".join(f"'Name=tag:{key},Values={value}'" for key, value in tags.items())

@@ -1,4 +1,4 @@
-"""How a node of a pool is made: its EC2NodeClass and the user data that it boots with."""
+"""Nodes of a pool: EC2NodeClass and user data."""
 
 from gpuc.emit.nodes.node_class import node_class
 

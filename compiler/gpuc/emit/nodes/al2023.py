@@ -1,15 +1,15 @@
-"""User data of Amazon Linux 2023: a shell part that leaves units behind, and a NodeConfig for the kubelet."""
+"""User data of Amazon Linux 2023: a shell script that installs systemd units, and a NodeConfig for the kubelet."""
 
 from __future__ import annotations
 
 from gpuc.emit.nodes.kubelet import TOPOLOGY_OPTION, TOPOLOGY_POLICY
-from gpuc.emit.nodes.partition import gpus_by_layout, one_gpu_count
+from gpuc.emit.nodes.partition import gpus_by_layout, uniform_gpu_count
 from gpuc.emit.nodes.template import render
 from gpuc.model import Cluster, Pool
 
 
 def al2023(cluster: Cluster, pool: Pool) -> str:
-    """A MIME archive that Karpenter joins with its own NodeConfig; empty for pools that need nothing.
+    """Return a MIME archive that Karpenter merges with its own NodeConfig. Empty for pools without GPUs and EFA.
 
     Source: awslabs/amazon-eks-ami v20260724: nodeadm-run.service starts the kubelet after cloud-init is done, and
     nvidia-setup.service loads the driver and writes the toolkit's files at every boot
@@ -25,5 +25,5 @@ def al2023(cluster: Cluster, pool: Pool) -> str:
         topology_policy=TOPOLOGY_POLICY,
         topology_option=TOPOLOGY_OPTION,
         layouts=gpus_by_layout(pool) if pool.mig_by_user_data else (),
-        gpu_count=one_gpu_count(pool),
+        gpu_count=uniform_gpu_count(pool),
     )

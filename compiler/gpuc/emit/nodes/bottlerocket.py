@@ -1,4 +1,4 @@
-"""User data of Bottlerocket: settings that Karpenter joins with its own."""
+"""User data of Bottlerocket: TOML settings that Karpenter merges with its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpuc.model import Cluster, Pool
 
 
 def bottlerocket(cluster: Cluster, pool: Pool) -> str:
-    """Settings in TOML for whole and time-sliced GPUs; empty for pools that need none.
+    """Return TOML settings for complete and time-sliced GPUs. Empty for pools without GPUs.
 
     Source: bottlerocket-os/bottlerocket-settings-sdk, kubelet-device-plugins and kubernetes models
     """

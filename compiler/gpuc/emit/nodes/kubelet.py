@@ -1,14 +1,14 @@
-"""How kubelets of training nodes place containers on cores, GPUs and adapters."""
+"""Kubelet settings of training nodes: NUMA placement of CPU cores, GPUs and network adapters."""
 
 from __future__ import annotations
 
 TOPOLOGY_POLICY = "best-effort"
-"""Align cores, GPUs and EFA where it is possible, and never refuse a pod.
+"""Align cores, GPUs and EFA devices where possible, and never reject a pod.
 
-The scheduler knows no NUMA nodes: restricted and single-numa-node fail pods that were already admitted to their
-queue (TopologyAffinityError), and a gang dies with one of them. A pod that takes a whole node spans all NUMA nodes
-under each policy but single-numa-node, which refuses it.
+The scheduler does not know NUMA nodes. The policies restricted and single-numa-node reject pods that Kueue has already
+admitted (TopologyAffinityError), and the gang fails. A pod that uses a complete node spans all NUMA nodes under all
+policies except single-numa-node, which rejects it.
 """
 
 TOPOLOGY_OPTION = "prefer-closest-numa-nodes"
-"""Where more than one NUMA node is needed, those next to each other; stable since Kubernetes 1.32."""
+"""If a container needs several NUMA nodes, prefer adjacent ones. Stable since Kubernetes 1.32."""

@@ -1,4 +1,4 @@
-"""EC2NodeClass: image, network, disks and boot of a pool's nodes."""
+"""EC2NodeClass: image, network, disks and user data of the nodes of a pool."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from gpuc.model.names import POOL_LABEL
 from gpuc.model.pool import SYSTEM_CPU_MILLI
 
 CLUSTER_TAG = "gpuc.dev/cluster"
-"""Tag of instances and volumes, beside the pool's: what a bill is split by."""
+"""Tag of instances and volumes for cost allocation, together with the tag of the pool."""
 
 _BOTTLEROCKET_OS_GIB = 4
-"""The operating system's own volume, which holds no pods."""
+"""Size of the volume for the operating system. Pods do not use it."""
 
 
 def node_class(cluster: Cluster, pool: Pool) -> Body:
-    """The body of a pool's EC2NodeClass; pools share none, because custom images differ with and without GPUs.
+    """Return the body of the EC2NodeClass of a pool. Pools do not share one, because their images may differ.
 
-    Values that the API server would fill in are written, so that what is applied is what is compared.
+    The body contains the API defaults, so that the live object does not differ from the one in Git.
     """
     aws = cluster.aws
     spec: Body = {
         **_image(pool),
         "role": aws.node_role,
-        # Tags cannot name a zone: the pool's zone requirement chooses among these subnets.
+        # Tags cannot select zones. The zone requirement of the NodePool selects among these subnets.
         "subnetSelectorTerms": [{"tags": dict(aws.subnets.tags)}],
         "securityGroupSelectorTerms": [{"tags": dict(aws.security_groups.tags)}],
         **_capacity(cluster, pool),
@@ -34,7 +34,7 @@ def node_class(cluster: Cluster, pool: Pool) -> Body:
         "metadataOptions": {
             "httpEndpoint": "enabled",
             "httpProtocolIPv6": "disabled",
-            # One hop: pods cannot reach the node's credentials.
+            # One hop: pods cannot get the credentials of the node.
             "httpPutResponseHopLimit": 1,
             "httpTokens": "required",
         },
@@ -59,7 +59,7 @@ def _image(pool: Pool) -> Body:
 def _capacity(cluster: Cluster, pool: Pool) -> Body:
     body: Body = {}
     if pool.spec.reservations is not None:
-        body["capacityReservationSelectorTerms"] = [{"id": each} for each in pool.spec.reservations.ids]
+        body["capacityReservationSelectorTerms"] = [{"id": reservation} for reservation in pool.spec.reservations.ids]
     if pool.spec.placement == "cluster":
         body["placementGroupSelector"] = {"name": f"{cluster.name}-{pool.name}"}
     return body
@@ -68,15 +68,15 @@ def _capacity(cluster: Cluster, pool: Pool) -> Body:
 def _network(pool: Pool) -> Body:
     if not pool.has_efa:
         return {}
-    # Without the list a node that was started by a pod without EFA has no EFA, and later pods wait for it for ever.
-    # EC2 refuses public addresses on instances with several interfaces.
+    # Without this list, a node that Karpenter starts for a pod without EFA has no EFA, and later pods wait forever.
+    # EC2 does not support public addresses for instances with several interfaces.
     return {"associatePublicIPAddress": False, "networkInterfaces": efa_interfaces(pool.instances[0])}
 
 
 def efa_interfaces(instance: InstanceType) -> list[Body]:
-    """One interface with an address, then one EFA without an address on each network card that has EFA.
+    """Return one interface with an IP address, then one EFA-only interface per network card that supports EFA.
 
-    Where a type has more cards than EFAs, the first cards are those without.
+    If an instance type has more network cards than EFAs, the first cards do not have EFA.
 
     Source: Amazon EC2 User Guide, efa-acc-inst-types: card 0 takes its EFA as device 1, further cards as device 0
     """

@@ -1,4 +1,4 @@
-"""MIG instances of a node as nvidia-smi names them: profile ids with explicit placements."""
+"""MIG instances of a node in the syntax of nvidia-smi: profile ids with explicit placements."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from gpuc.model.layout import place
 
 
 def gpus_by_layout(pool: Pool) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
-    """GPU numbers and their instances as `profile id:start`, largest first; no numbers stands for every GPU.
+    """Return GPU numbers and their MIG instances as `profile id:start`, largest first. No numbers means all GPUs.
 
-    Placements are explicit because the driver's own choice can leave no place for the last instance.
+    Placements are explicit, because the placement of the driver can leave no space for the last instance.
     """
     assert isinstance(pool, GpuPool), "only pools with MIG have a layout"
     numbers = pool.sharing.gpus_by_layout
@@ -17,8 +17,8 @@ def gpus_by_layout(pool: Pool) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
     return [(() if same else tuple(gpus), _instances(pool, dict(layout))) for layout, gpus in numbers.items()]
 
 
-def one_gpu_count(pool: Pool) -> int:
-    """GPUs of each node; 0 where the types of the pool differ."""
+def uniform_gpu_count(pool: Pool) -> int:
+    """Return the number of GPUs of a node, or 0 if the instance types of the pool differ."""
     counts = {instance.gpu_count for instance in pool.instances}
     return counts.pop() if len(counts) == 1 else 0
 

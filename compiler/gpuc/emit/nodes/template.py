@@ -1,4 +1,4 @@
-"""Rendering of user data: templates beside this module, values quoted for a shell."""
+"""Templates of user data, in this folder. A filter quotes values for the shell."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
 
 
 def render(template: str, **values: object) -> str:
-    """The text of a template.
+    """Render a template.
 
     Raises:
-        ValueError: when a value that is quoted for a shell has a line break or a control character.
+        ValueError: if a value that the template quotes for the shell has a line break or a control character.
     """
     return _environment().get_template(template).render(**values)
 
 
 def shell_quoted(value: object) -> str:
-    """A value as one word of a shell, also inside of a comment, which a line break would end.
+    """Quote a value as one word of a shell, also for use in a comment.
 
     Raises:
-        ValueError: when it has a line break or a control character.
+        ValueError: if the value has a line break (which would end a comment) or a control character.
     """
     import shlex
 
     text = str(value)
     if not text.isprintable():
-        raise ValueError(f"{text!r} has characters that may not stand in user data")
+        raise ValueError(f"{text!r} has characters that are not allowed in user data")
     return shlex.quote(text)
 
 
 @cache
 def _environment() -> Environment:
-    made = environment(Path(__file__).parent)
-    made.filters["shell"] = shell_quoted
-    return made
+    jinja = environment(Path(__file__).parent)
+    jinja.filters["shell"] = shell_quoted
+    return jinja

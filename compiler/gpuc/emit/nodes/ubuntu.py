@@ -1,4 +1,4 @@
-"""User data of Ubuntu: Karpenter adds nothing to images of the family Custom, so the node joins by itself."""
+"""User data of Ubuntu. Its AMI family is Custom, for which Karpenter adds nothing: the script joins the cluster."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gpuc.model.pool import SYSTEM_CPU_MILLI
 
 
 def ubuntu(cluster: Cluster, pool: Pool) -> str:
-    """A shell script that joins the cluster with the taint that Karpenter takes away once it knows the node.
+    """Return a shell script that joins the cluster with the taint karpenter.sh/unregistered.
 
-    Labels and the pool's own taints are set by Karpenter at that moment.
+    Karpenter removes the taint when it registers the node, and then sets the labels and taints of the pool.
 
     Source: aws/karpenter-provider-aws v1.14.1, concepts/nodeclasses, amiFamily Custom
     """

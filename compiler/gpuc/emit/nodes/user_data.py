@@ -1,4 +1,4 @@
-"""User data by image family."""
+"""User data of nodes, by image."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ _BY_IMAGE: dict[str, Callable[[Cluster, Pool], str]] = {
 
 
 def user_data(cluster: Cluster, pool: Pool) -> str:
-    """What a node of the pool boots with beside what Karpenter writes; empty where that is nothing."""
+    """Return the user data of the nodes of a pool, without the part that Karpenter adds. It may be empty."""
     write = _BY_IMAGE.get(pool.image.id)
     return write(cluster, pool) if write else ""
