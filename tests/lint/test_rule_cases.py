@@ -13,7 +13,7 @@ import pytest
 
 from gpuc.cli.crds_command import run_crds
 from gpuc.lint.crds.schemas import crd_findings
-from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.objects.object_finding import ObjectFinding
 from tests.conftest import ROOT
 from tests.lint.definitions import GROUP, TEXT, Case, definition, fields, rule
@@ -33,7 +33,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def told(tables: Path, kind: str, value: Any) -> tuple[list[ObjectFinding], Counter[str]]:
     """What lint finds in an object, and what it cannot judge."""
     document = {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": "w"}, "it": value}
-    reading, unjudged = Reading(), Counter[str]()
+    reading, unjudged = LoadedFiles(), Counter[str]()
     reading.add("a.json", json.dumps(document))
     return list(crd_findings(tables, reading.manifests, unjudged)), unjudged
 
@@ -97,7 +97,7 @@ def test_messages_are_those_of_the_server(tables: Path, name: str, message: str)
 
 @pytest.mark.parametrize("value", [2**70, -(2**70), float("inf"), float("nan"), "\ud800", [[]] * 3, {"": None}])
 def test_no_value_is_too_strange(tables: Path, value: Any) -> None:
-    from gpuc.lint.crds.rules import broken_rules
+    from gpuc.lint.crds.cel_rules import broken_rules
     from gpuc.manifest.manifest import Manifest
 
     one = Manifest("a.yaml", (0,), f"{GROUP}/v1", "Odd", "w", body={"it": value})
