@@ -246,8 +246,8 @@ def test_a_rule_that_is_not_evaluated_is_reported_and_is_no_finding(tmp_path: Pa
     folder = imported(tmp_path, definition(of_spec(it={**TEXT, **rule("semver(self).major() == 1")})))
     unjudged: Counter[str] = Counter()
     assert told(folder, widget({"it": "1.0.0"}), unjudged) == []
-    owner, why = f"{GROUP}/v1 Widget", "the function semver is not evaluated as it is called here"
-    assert list(unjudged) == [f"a rule of {owner}, semver(self).major() == 1: {why}"]
+    owner, why = f"{GROUP}/v1 Widget", "gpuc does not evaluate this call of the function semver"
+    assert list(unjudged) == [f"a CEL rule of {owner}, semver(self).major() == 1: {why}"]
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_names_of_objects_lead_to_no_file_elsewhere(tmp_path: Path) -> None:
     for api, kind in (("../example.com/v1", "Widget"), (f"{GROUP}/v1", "../../x"), ("", ""), (f"{GROUP}/../v1", "W")):
         assert imported_table(folder, api, kind) is None
     (folder / GROUP / "Gadget_v1.json").write_text("[]")
-    with pytest.raises(UsageError, match="no table"):
+    with pytest.raises(UsageError, match="is not a table"):
         imported_table(folder, f"{GROUP}/v1", "Gadget")
 
 

@@ -83,7 +83,7 @@ def test_what_could_not_be_judged_is_said(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "values.yaml").write_text("driver: {enabled: false}\n")
     code, report = lint(capsys, str(tmp_path))
     assert (code, report["findings"]) == (0, [])
-    words = ("templates, no YAML yet", "Kustomization", "example.com/v1 Thing", "--chart NAME=VERSION")
+    words = ("templates that are not YAML yet", "Kustomization", "example.com/v1 Thing", "--chart NAME=VERSION")
     assert all(any(word in sentence for sentence in report["unjudged"]) for word in words), report["unjudged"]
 
 

@@ -62,14 +62,14 @@ def test_a_function_that_is_not_evaluated_is_named_when_it_is_imported(
     out = capsys.readouterr().out
     assert "5 rules are not evaluated:" in out
     for name in ("all", "isSemver", "format.dns1123Label", "sets.contains", "isIP"):
-        assert f": the function {name} is not evaluated as it is called here" in out
+        assert f": gpuc does not evaluate this call of the function {name}\n" in out
 
 
 def test_a_function_that_is_not_evaluated_for_some_values_is_named_with_the_object(tables: Path) -> None:
     number = next(index for index, case in enumerate(CASES) if case.name == "where a list has it")
     _, unjudged = told(tables, f"Case{number}", ["a"])
     (sentence,) = unjudged
-    assert sentence.startswith(f"a rule of Case{number} w at it, ") and "(list).indexOf" in sentence
+    assert sentence.startswith(f"a CEL rule of Case{number} w at it, ") and "(list).indexOf" in sentence
 
 
 def test_findings_stand_where_the_server_puts_them(tables: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_text_of_a_format_that_is_not_read_is_said(tmp_path: Path) -> None:
     assert run_crds(["import", str(tmp_path / "definition.json"), "--into", str(tmp_path / "crds")]) == 0
     findings, unjudged = told(tmp_path / "crds", "Widget", "2 weeks")
     assert findings == []
-    assert list(unjudged) == ['the rules of Widget w: the duration "2 weeks" is written in a way that is not read here']
+    assert list(unjudged) == ['the CEL rules of Widget w: gpuc cannot convert the duration "2 weeks"']
 
 
 def test_nothing_of_it_is_loaded_where_no_tables_are_named(tmp_path: Path) -> None:

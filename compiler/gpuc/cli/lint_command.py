@@ -60,19 +60,19 @@ class Left:
         """One for each."""
         if self.kinds:
             kinds = ", ".join(_counted(what, count) for what, count in sorted(self.kinds.items()))
-            yield f"fields of kinds that gpuc has no schema of: {kinds}{self._hint(options)}"
+            yield f"the fields of kinds for which gpuc has no schema: {kinds}{self._hint(options)}"
         for what, count in sorted(self.others.items()):
             yield _counted(what, count)
         if self.maps and options.chart is None:
             files = sorted(self.maps, key=lambda file: ("values" not in file, file))
             shown = ", ".join(files[:_FILES_SHOWN])
             more = f"{len(files)} files, such as {shown}" if len(files) > _FILES_SHOWN else shown
-            yield f"maps that are no objects, in {more}: --chart NAME=VERSION takes such maps for Helm values"
+            yield f"documents that are not Kubernetes objects, in {more}; for Helm values add --chart NAME=VERSION"
 
     def _hint(self, options: LintOptions) -> str:
         """Where schemas of custom kinds come from; of Kubernetes' own kinds there is nothing to import."""
         is_custom = any("." in what.partition("/")[0] and ".k8s.io/" not in what for what in self.kinds)
-        return "; `gpuc crds import` takes them from CRDs, for --crds" if is_custom and options.crds is None else ""
+        return "; import the CRDs with `gpuc crds import`, add --crds" if is_custom and options.crds is None else ""
 
 
 _FILES_SHOWN = 3
@@ -212,11 +212,13 @@ def _object_findings(
             found.append(finding)
     found += findings_among(ObjectSet(reading.manifests, is_complete=False, values=values))
     if has_patches(reading.kustomizations) and (shaky := [each for each in found if each.rule.id in _PATCHED_IN]):
-        left.others["what patches of Kustomize may add: lint what `kubectl kustomize` prints"] += len(shaky)
+        left.others["missing fields that Kustomize patches may add; lint the output of `kubectl kustomize`"] += len(
+            shaky
+        )
         found = [each for each in found if each.rule.id not in _PATCHED_IN]
     open_places = [each for each in found if is_filled_later(dig(each.manifest.document(), *each.path))]
     if open_places:
-        left.others["values that a tool fills in later, such as ${NAME}: lint what it prints"] += len(open_places)
+        left.others["values that a tool replaces, such as ${NAME}; lint the output of the tool"] += len(open_places)
     return [each for each in found if each not in open_places] if open_places else found
 
 
@@ -252,4 +254,4 @@ def _nameless(reading: LoadedFiles, options: LintOptions, source_map: SourceMap,
         if own or table(each.api, each.kind, options.kubernetes) is not None:
             yield NO_OBJECT.at((), each.message, mark=source_map.mark(each.file, each.index, each.path))
         elif (each.api, each.kind) != CONFIGURATION:
-            left.others[f"{each.api} {each.kind} without a name: a file that a program reads itself"] += 1
+            left.others[f"{each.api} {each.kind} without a name, probably the configuration file of a program"] += 1
