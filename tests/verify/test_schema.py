@@ -94,7 +94,7 @@ def test_parameters_are_checked_against_the_template_of_the_same_tree() -> None:
 def test_a_template_with_a_schema_that_is_none_is_told() -> None:
     found = verify_schemas([template(properties={"max": {"type": "int"}})], "1.35")
     assert ids(found) == ["SCH002"]
-    assert "spec.crd.spec.validation.openAPIV3Schema: not a schema" in found[0].message
+    assert "spec.crd.spec.validation.openAPIV3Schema: not a valid schema" in found[0].message
 
 
 def test_the_nearest_field_is_known_inside_shared_definitions() -> None:
@@ -184,7 +184,7 @@ def test_a_null_is_told_even_in_a_field_that_takes_anything() -> None:
 def test_one_object_in_two_files_is_told() -> None:
     found = verify_schemas([config_map(), config_map(file="d.yaml"), config_map(namespace="other")], "1.35")
     assert [item.message for item in found if "already" in item.message] == [
-        "d.yaml: ConfigMap research/nccl: stands in c.yaml already"
+        "d.yaml: ConfigMap research/nccl: c.yaml already has this object"
     ]
 
 

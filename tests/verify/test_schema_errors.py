@@ -35,7 +35,7 @@ NO_QUANTITY = '"many" is not a quantity; write a number with a unit such as 500m
         ({"format": "quantity"}, "many", (ErrorKind.VALUE, "a", NO_QUANTITY)),
         (NAMED, {"nam": "x"}, (ErrorKind.UNKNOWN, "a.nam", 'unknown field, did you mean "name"')),
         (NAMED, {"zone": "x"}, (ErrorKind.UNKNOWN, "a.zone", "unknown field; known: name")),
-        ({"type": "object", "required": ["b"]}, {}, (ErrorKind.MISSING, "a.b", "required, and missing")),
+        ({"type": "object", "required": ["b"]}, {}, (ErrorKind.MISSING, "a.b", "this required field is missing")),
         (PORTS, {"port": "x"}, (ErrorKind.VALUE, "a.port", "\"x\" is not of type 'integer'")),
     ],
 )

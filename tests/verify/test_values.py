@@ -61,7 +61,7 @@ def test_finding_1_an_empty_value_that_renders_to_a_null_is_refused(
     body: dict[str, Any], value: str, field: str
 ) -> None:
     """The values that gpuc wrote before were accepted, and the API server refused the object that came of them."""
-    message = f"{value}: is empty, so that the chart renders ClusterPolicy with a null at {field}"
+    message = f"{value}: is empty, so the chart renders ClusterPolicy with a null at {field}"
     assert told("gpu-operator", body) == [("VAL004", message)]
 
 
@@ -120,7 +120,7 @@ def test_a_misspelt_key_is_told_with_the_nearest() -> None:
 def test_values_of_a_chart_without_a_schema_or_a_release_are_refused() -> None:
     ((identity, message),) = told("hami", {})
     assert identity == "VAL001"
-    assert message == 'chart "hami" has no schema of its values: run python -m gpuc.catalog.schemas.derive'
+    assert message == 'chart "hami" has no schema for its values: run python -m gpuc.catalog.schemas.derive'
     (found,) = verify_values([Values("out/x/efa/values.yaml", (), "efa", {})], {"kueue": ""})
     assert found.message == 'out/x/efa/values.yaml: values of efa: chart "efa" is not among the releases: kueue'
 

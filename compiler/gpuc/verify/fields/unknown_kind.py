@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @check("SCH004")
 def unknown_kind(subject: Subject) -> Iterator[ObjectFinding]:
-    """An object is of a kind or version without a schema.
+    """An object has a kind or version for which gpuc has no schema.
 
-    Nothing is known of it, so nothing in it could be checked.
+    gpuc could not check the fields of the object.
     """
     for manifest, known in subject.tables:
         if known is None:
@@ -26,8 +26,8 @@ def unknown_kind(subject: Subject) -> Iterator[ObjectFinding]:
 
 def _reason(manifest: Manifest, kubernetes: str) -> str:
     if manifest.api == CONSTRAINTS:
-        return f'no ConstraintTemplate of this tree declares the kind "{manifest.kind}"'
+        return f'no ConstraintTemplate declares the kind "{manifest.kind}"'
     known = [f"{api} {kind}" for api, kind in (*builtin_kinds(kubernetes), *custom_kinds())]
-    near = nearest(f"{manifest.api} {manifest.kind}", known)
-    reason = f"no schema of {manifest.api} {manifest.kind} in Kubernetes {kubernetes} or the release set"
-    return reason + (f', did you mean "{near}"' if near else "")
+    suggestion = nearest(f"{manifest.api} {manifest.kind}", known)
+    reason = f"neither Kubernetes {kubernetes} nor the release set has {manifest.api} {manifest.kind}"
+    return reason + (f', did you mean "{suggestion}"' if suggestion else "")

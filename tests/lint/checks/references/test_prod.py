@@ -10,17 +10,17 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.symbol_table import NAMED_BY, kind_of
-from gpuc.verify.references.names import uses
-from gpuc.verify.references.reference import Use
+from gpuc.verify.references.names import object_references
+from gpuc.verify.references.reference import ObjectReference
 from tests.lint.checks.references.trees import example_objects, judged, replaced, with_value
 
 PROD = example_objects("prod-use1")
 
 
-def each_kind_of_use() -> dict[str, Use]:
+def each_kind_of_use() -> dict[str, ObjectReference]:
     """One use of every row and kind of object in the production tree."""
-    found: dict[str, Use] = {}
-    for seen in uses(Index(ObjectSet(PROD, is_complete=True))):
+    found: dict[str, ObjectReference] = {}
+    for seen in object_references(Index(ObjectSet(PROD, is_complete=True))):
         found.setdefault(f"{seen.manifest.kind} {seen.reference.path} {seen.kind[1]}", seen)
     return found
 
@@ -48,7 +48,7 @@ def test_the_production_tree_refers_in_many_ways() -> None:
 
 
 @BY_USE
-def test_a_source_that_names_nothing_is_told_at_its_place(seen: Use) -> None:
+def test_a_source_that_names_nothing_is_told_at_its_place(seen: ObjectReference) -> None:
     broken = with_value(seen.manifest, seen.path, f"{seen.name}-gone")
     findings = judged(replaced(PROD, seen.manifest, broken), whole=True, charts_of="prod-use1")
     assert [each.path for each in findings if each.rule is seen.reference.rule and each.manifest is broken] == [
@@ -57,7 +57,7 @@ def test_a_source_that_names_nothing_is_told_at_its_place(seen: Use) -> None:
 
 
 @BY_USE
-def test_a_target_of_another_name_is_missed_by_its_source(seen: Use) -> None:
+def test_a_target_of_another_name_is_missed_by_its_source(seen: ObjectReference) -> None:
     api_group, kind = seen.kind
     targets = [each for each in PROD if each.kind == kind and each.api.rpartition("/")[0] == api_group]
     where = NAMED_BY.get(f"{api_group}/{kind}")
