@@ -28,9 +28,13 @@ def answer(expression: str, value: Any = None) -> Value | Failed | NotEvaluated:
 def of_policies() -> list[str]:
     documents = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.glob("*/policy.yaml"))]
     subjects = yaml.safe_load((SOURCES / "subjects.yaml").read_text(encoding="utf-8"))
-    texts = [text for each in (*documents, *subjects.values()) for text in each.get("variables", {}).values()]
+    texts = [text for document in (*documents, *subjects.values()) for text in document.get("variables", {}).values()]
     return texts + [
-        rule[key] for each in documents for rule in each["validations"] for key in rule if key.endswith("xpression")
+        rule[key]
+        for document in documents
+        for rule in document["validations"]
+        for key in rule
+        if key.endswith("xpression")
     ]
 
 
@@ -41,7 +45,7 @@ def of_definitions(shared: Path, folder: Path) -> list[str]:
         assert run_crds(["import", str(program), "--into", str(folder / program.name)]) == 0
     for path in sorted(folder.rglob("*.json")):
         found |= dict.fromkeys(expressions(json.loads(path.read_text()).get("rules", {})))
-    return [each for each in found if not re.search(r"\boldSelf\b", each)]
+    return [text for text in found if not re.search(r"\boldSelf\b", text)]
 
 
 def expressions(tree: dict[str, Any]) -> Iterator[str]:
@@ -54,7 +58,7 @@ def expressions(tree: dict[str, Any]) -> Iterator[str]:
 
 def test_every_expression_of_the_shipped_policies_is_evaluated() -> None:
     assert of_policies()
-    assert [each for each in of_policies() if not isinstance(compiled(each, ADMISSION), Program)] == []
+    assert [text for text in of_policies() if not isinstance(compiled(text, ADMISSION), Program)] == []
 
 
 def test_the_pinned_definitions_are_evaluated_and_no_function_is_idle(
@@ -62,7 +66,7 @@ def test_the_pinned_definitions_are_evaluated_and_no_function_is_idle(
 ) -> None:
     texts = of_definitions(shared, tmp_path)
     assert texts
-    assert [each for each in texts if not isinstance(compiled(each, ("self",)), Program)] == []
+    assert [text for text in texts if not isinstance(compiled(text, ("self",)), Program)] == []
     names: list[str] = []
     monkeypatch.setattr(cel, "FunctionDecl", lambda name, overloads: names.append(name))
     declared(cel)

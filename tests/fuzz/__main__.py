@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing of what reads untrusted text: `python -m tests.fuzz TARGET SECONDS`.
 
-Targets: `spec` (the reader of specs), `lint` (files of strangers through schemas and judges), `trace` (all work of a
+Targets: `spec` (the reader of specs), `lint` (any files through schemas and checks), `trace` (all work of a
 file through its objects), `isolation` (the proof over its policies). Needs atheris (`pip install gpuc[fuzz]`). Anything
 but findings is a crash: its input goes to fuzz-crash-*, and the run ends with 77.
 """
@@ -76,13 +76,13 @@ def _trace() -> Callable[[bytes], None]:
         reading.add("f.yaml", data.decode(errors="ignore"))
         reading.apply_kustomizations()
         site = ClusterIndex(ObjectSet(reading.manifests, is_complete=len(data) % 2 == 0))
-        several = [work for each in reading.manifests if (work := work_of(each)) is not None]
+        several = [work for manifest in reading.manifests if (work := work_of(manifest)) is not None]
         asked = {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "8", "cpu": "1"}}}]}
         queues = site.tree.of("kueue.x-k8s.io", "LocalQueue")[:3]
-        several += [Work((PodSet(asked, 2),), each.namespace, each.name) for each in queues]
+        several += [Work((PodSet(asked, 2),), queue.namespace, queue.name) for queue in queues]
         for work in several:
             limits = container_limits(site, work.namespace)
-            pods = {each.name: requests(each.pod, limits) for each in work.pod_sets}
+            pods = {pod_set.name: requests(pod_set.pod, limits) for pod_set in work.pod_sets}
             traced = [Traced(work, trace_work(site, work), pods)]
             for form in ("text", "json"):
                 render(form, traced, lambda manifest, path: None)

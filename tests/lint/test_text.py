@@ -1,4 +1,4 @@
-"""YAML of other people: what Kubernetes reads, where it stands, and bounds that nothing passes."""
+"""YAML is read as Kubernetes does, with the marks of all values and within limits."""
 
 from __future__ import annotations
 
@@ -61,29 +61,29 @@ def test_every_value_and_key_has_its_place() -> None:
 def test_a_document_behind_a_good_one_is_told() -> None:
     found = read("a: 1\n---\nb: [\n", "f.yaml")
     assert found.documents == [(0, {"a": 1})]
-    assert [(each.id, each.mark.line if each.mark else 0) for each in found.findings] == [("LNT001", 4)]
+    assert [(finding.id, finding.mark.line if finding.mark else 0) for finding in found.findings] == [("LNT001", 4)]
 
 
-def test_a_key_that_stands_twice_is_told_once_per_map() -> None:
+def test_a_repeated_key_is_reported_once_per_map() -> None:
     found = read("a: {b: 1, c: 2, b: 3}\n", "f.yaml")
-    assert [(each.id, str(each.mark)) for each in found.findings] == [("LNT002", "f.yaml:1:17")]
+    assert [(finding.id, str(finding.mark)) for finding in found.findings] == [("LNT002", "f.yaml:1:17")]
 
 
 def test_nested_aliases_do_not_explode() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     found = read("\n".join(lines), "f.yaml")
-    assert [each.id for each in found.findings] == ["LNT003"]
+    assert [finding.id for finding in found.findings] == ["LNT003"]
     assert found.documents == []
 
 
 def test_an_alias_within_itself_does_not_hang() -> None:
-    assert [each.id for each in read("a: &a [*a]\n", "f.yaml").findings] == ["LNT003"]
+    assert [finding.id for finding in read("a: &a [*a]\n", "f.yaml").findings] == ["LNT003"]
     assert marks("a: &a [*a]\n", "f.yaml", 0)
 
 
 def test_deep_nesting_is_refused() -> None:
-    assert [each.id for each in read("[" * 5000 + "]" * 5000, "f.yaml").findings] in (["LNT003"], ["LNT001"])
+    assert [finding.id for finding in read("[" * 5000 + "]" * 5000, "f.yaml").findings] in (["LNT003"], ["LNT001"])
 
 
 @settings(max_examples=300)
@@ -142,4 +142,4 @@ def test_the_bound_is_for_what_aliases_make_not_for_what_is_written(monkeypatch:
     (found,) = read(f"a: [{'1,' * 500}]\n", "f.yaml").documents
     assert len(found[1]["a"]) == 500
     aliases = f"a: &a [{'1,' * 50}]\nb: [*a, *a, *a]\n"
-    assert [each.id for each in read(aliases, "f.yaml").findings] == ["LNT003"]
+    assert [finding.id for finding in read(aliases, "f.yaml").findings] == ["LNT003"]

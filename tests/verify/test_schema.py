@@ -1,4 +1,4 @@
-"""What the verifier says of emitted objects."""
+"""The schema checks report mistakes in emitted objects."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_misspelt_field_names_file_object_place_and_the_nearest_field() -> Non
     )
 
 
-def test_all_mistakes_of_all_objects_are_told() -> None:
+def test_all_mistakes_of_all_objects_are_reported() -> None:
     bad = node_pool(taints=[{"key": "a", "effect": "NoShedule"}, {"value": "b", "effect": "NoSchedule"}], kubelet={})
     found = verify_schemas([bad, config_map(labels={"a": "not a value"})], "1.35")
     assert sorted(ids(found)) == ["SCH001", "SCH002", "SCH003", "SCH006", "SCH007"]
@@ -91,7 +91,7 @@ def test_parameters_are_checked_against_the_template_of_the_same_tree() -> None:
     assert ids(verify_schemas([constraint(max=8)], "1.35")) == ["SCH004"]
 
 
-def test_a_template_with_a_schema_that_is_none_is_told() -> None:
+def test_a_template_with_a_schema_that_is_invalid_is_reported() -> None:
     found = verify_schemas([template(properties={"max": {"type": "int"}})], "1.35")
     assert ids(found) == ["SCH002"]
     assert "spec.crd.spec.validation.openAPIV3Schema: not a valid schema" in found[0].message
@@ -104,7 +104,7 @@ def test_the_nearest_field_is_known_inside_shared_definitions() -> None:
     assert found.message.endswith('spec.containers[0].resources.limit: unknown field, did you mean "limits"')
 
 
-def test_a_misspelt_word_in_the_cel_of_a_template_is_told() -> None:
+def test_a_misspelt_word_in_the_cel_of_a_template_is_reported() -> None:
     wrong = template()
     wrong.body["spec"]["targets"][0]["code"][0]["source"]["matchConditions"] = [{"name": "a", "expression": "true"}]
     (found,) = verify_schemas([wrong], "1.35")
@@ -114,7 +114,7 @@ def test_a_misspelt_word_in_the_cel_of_a_template_is_told() -> None:
     )
 
 
-def test_a_template_that_is_not_named_as_its_kind_is_told() -> None:
+def test_a_template_that_is_not_named_as_its_kind_is_reported() -> None:
     named = template()
     other = Manifest(named.file, named.origin, named.api, named.kind, "gpu-limit", named.body)
     assert ids(verify_schemas([other], "1.35")) == ["SCH002"]
@@ -152,7 +152,7 @@ def test_illegal_metadata_is_refused(made: Manifest) -> None:
     assert ids(verify_schemas([made], "1.35")) == ["SCH006"]
 
 
-def test_legal_metadata_is_taken() -> None:
+def test_legal_metadata_is_accepted() -> None:
     role = Manifest("r.yaml", ORIGIN, "rbac.authorization.k8s.io/v1", "Role", "system:a", {}, "n")
     labelled = config_map("a.b-c", labels={"app.kubernetes.io/name": "a_B.1", "x": ""}, annotations={"A.io/b": "c d"})
     assert verify_schemas([role, labelled], "1.35") == []
@@ -163,25 +163,25 @@ def network_policy(**spec: Any) -> Manifest:
     return Manifest("p.yaml", ORIGIN, api, "NetworkPolicy", "deny", {"spec": spec}, "research")
 
 
-def test_empty_containers_stand_only_where_they_mean_something() -> None:
+def test_empty_values_are_allowed_only_in_fields_where_they_have_a_meaning() -> None:
     deny = network_policy(podSelector={}, policyTypes=["Ingress"], ingress=[])
     assert verify_schemas([deny], "1.35") == []
     everyone = network_policy(podSelector={}, policyTypes=["Ingress"], ingress=[{"from": [{}]}])
     assert ids(verify_schemas([everyone], "1.35")) == ["SCH007"]
 
 
-def test_an_empty_list_among_parameters_is_a_value_of_the_policy_and_none_at_all_is_not() -> None:
+def test_an_empty_list_among_parameters_is_a_value_of_the_policy_and_a_missing_list_is_not() -> None:
     declared = template(properties={"allowed": {"type": "array", "items": {"type": "string"}}})
     assert verify_schemas([declared, constraint(allowed=[])], "1.35") == []
     assert ids(verify_schemas([declared, constraint()], "1.35")) == ["SCH007"]
 
 
-def test_a_null_is_told_even_in_a_field_that_takes_anything() -> None:
+def test_a_null_is_reported_even_in_a_field_that_takes_anything() -> None:
     declared = template(properties={"mode": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}})
     assert ids(verify_schemas([declared, constraint(mode={"a": None})], "1.35")) == ["SCH007"]
 
 
-def test_one_object_in_two_files_is_told() -> None:
+def test_one_object_in_two_files_is_reported() -> None:
     found = verify_schemas([config_map(), config_map(file="d.yaml"), config_map(namespace="other")], "1.35")
     assert [item.message for item in found if "already" in item.message] == [
         "d.yaml: ConfigMap research/nccl: c.yaml already has this object"
