@@ -1,4 +1,4 @@
-"""Expressions of the shipped policies and of the pinned definitions, and what is known of any other."""
+"""gpuc evaluates the expressions of the shipped policies and the pinned CRDs, and names what it cannot evaluate."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_every_expression_of_the_shipped_policies_is_evaluated() -> None:
     assert [text for text in of_policies() if not isinstance(compiled(text, ADMISSION), Program)] == []
 
 
-def test_the_pinned_definitions_are_evaluated_and_no_function_is_idle(
+def test_the_pinned_definitions_are_evaluated_and_every_added_function_is_used(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = of_definitions(shared, tmp_path)
@@ -88,14 +88,14 @@ def test_the_pinned_definitions_are_evaluated_and_no_function_is_idle(
         ("authorizer.group('').allowed()", "authorizer.group"),
     ],
 )
-def test_another_function_is_named(expression: str, name: str) -> None:
+def test_an_unknown_function_is_named(expression: str, name: str) -> None:
     program = compiled(expression, ("self",))
     assert isinstance(program, NotEvaluated)
     assert program.why == f"gpuc does not evaluate this call of the function {name}"
 
 
 @pytest.mark.parametrize("expression", ["self.", "(", "", "'", "other == 1"])
-def test_an_expression_that_is_none_is_not_evaluated(expression: str) -> None:
+def test_an_invalid_expression_is_not_evaluated(expression: str) -> None:
     program = compiled(expression, ("self",))
     assert isinstance(program, NotEvaluated) and program.why
 
@@ -106,7 +106,7 @@ def test_unknown_variables_are_named() -> None:
 
 
 @pytest.mark.parametrize("value", [None, "a", 1])
-def test_what_is_no_map_has_no_field(value: Any) -> None:
+def test_a_value_that_is_not_a_map_has_no_field(value: Any) -> None:
     """Source: github.com/google/cel-go v0.26 interpreter/attributes.go (refQualify)."""
     assert answer("has(self.x)", value) == Value(False)
     assert answer("has(self.x.y)", {"x": value}) == Value(False)
@@ -132,7 +132,7 @@ def test_what_is_no_map_has_no_field(value: Any) -> None:
         ("optional.none().value()", None),
     ],
 )
-def test_an_error_of_kubernetes_is_one_here(expression: str, value: Any) -> None:
+def test_errors_of_kubernetes_are_evaluation_failures(expression: str, value: Any) -> None:
     assert isinstance(answer(expression, value), Failed)
 
 
@@ -145,11 +145,11 @@ def test_an_error_of_kubernetes_is_one_here(expression: str, value: Any) -> None
         ("self.indexOf('a') == 0", ["a"]),
     ],
 )
-def test_what_only_the_engine_refuses_is_not_known(expression: str, value: Any) -> None:
+def test_errors_of_the_engine_alone_are_not_evaluation_failures(expression: str, value: Any) -> None:
     assert isinstance(answer(expression, value), NotEvaluated)
 
 
-def test_nulls_are_plain_data_again() -> None:
+def test_nulls_become_plain_data() -> None:
     value = [None, {"a": None, "b": [1.5, b"x", True]}]
     for _ in range(5000):
         assert answer("self", value) == Value(value)

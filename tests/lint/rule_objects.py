@@ -1,4 +1,4 @@
-"""Objects of custom kinds that are made around their rules: what a rule names is there, missing, at its edge, wrong."""
+"""Generates objects for CEL rules of custom kinds, with valid, missing, extreme and wrong values."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def findings_of(folder: Path, text: str, unchecked: Counter[str] | None = None) 
 
 
 @pytest.mark.slow
-def test_the_tables_hold_no_prose_and_come_out_the_same_twice(upstream: Path, shared: Path, tmp_path: Path) -> None:
+def test_tables_have_no_descriptions_and_imports_are_reproducible(upstream: Path, shared: Path, tmp_path: Path) -> None:
     for table in upstream.rglob("*.json"):
         assert '"description":"' not in table.read_text(), table.name
     run_crds(["import", str(shared / "upstream/crds/kueue"), "--into", str(tmp_path)])
@@ -194,7 +194,7 @@ def test_a_custom_kind_is_checked_by_its_schema(tmp_path: Path) -> None:
     assert findings_of(folder, widget({}).replace("v1", "v2")) == [], "another version is not known here"
 
 
-def test_defaults_are_set_before_rules_are_asked(tmp_path: Path) -> None:
+def test_defaults_are_set_before_rules_are_evaluated(tmp_path: Path) -> None:
     inner = {"type": "object", "default": {}, "properties": {"mode": {**TEXT, "default": "Off"}}}
     spec = {"type": "object", "properties": {"inner": inner, "on": {"type": "boolean"}}}
     spec |= rule("!has(self.on) || !self.on || self.inner.mode == 'On'", "mode must be On")
@@ -205,7 +205,7 @@ def test_defaults_are_set_before_rules_are_asked(tmp_path: Path) -> None:
     assert findings_of(folder, widget({"on": True, "inner": {"mode": None}})) == [("CRD001", 6, "mode must be On")]
 
 
-def test_fields_have_names_that_cel_can_write_and_keys_of_maps_keep_theirs(tmp_path: Path) -> None:
+def test_field_names_are_escaped_for_cel_and_map_keys_are_not(tmp_path: Path) -> None:
     inner = {"type": "object", "additionalProperties": TEXT}
     names = {"a-b": TEXT, "c.d/e": TEXT, "namespace": TEXT, "x__y": TEXT, "map": inner}
     text = "self.a__dash__b == '1' && self.c__dot__d__slash__e == '2' && self.__namespace__ == '3'"
@@ -219,14 +219,14 @@ def test_fields_have_names_that_cel_can_write_and_keys_of_maps_keep_theirs(tmp_p
         assert [finding[0] for finding in findings_of(folder, widget({**good, key: wrong}))] == ["CRD001"]
 
 
-def test_the_root_knows_its_name_and_kind(tmp_path: Path) -> None:
+def test_rules_of_the_root_can_read_name_and_kind(tmp_path: Path) -> None:
     root = {**of_spec(), **rule("self.metadata.name == 'w' && self.kind == 'Widget' && !has(self.status)")}
     folder = imported(tmp_path, definition(root))
     assert findings_of(folder, widget({}, status={"a": 1})) == []
     assert [finding[0] for finding in findings_of(folder, widget({}).replace("name: w", "name: v"))] == ["CRD001"]
 
 
-def test_messages_and_places_are_the_rules_own(tmp_path: Path) -> None:
+def test_findings_have_the_message_and_field_path_of_the_rule(tmp_path: Path) -> None:
     told_by = {"messageExpression": "'no ' + self.a", "fieldPath": ".a"}
     spec = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, **rule("self.a == 'x'", **told_by)}
     folder = imported(tmp_path, definition({"type": "object", "properties": {"spec": spec}}))
@@ -237,14 +237,14 @@ def test_messages_and_places_are_the_rules_own(tmp_path: Path) -> None:
     assert message.startswith("refused (Key not found"), "an error of the object refuses it"
 
 
-def test_a_rule_about_changes_holds_for_nothing_new(tmp_path: Path) -> None:
+def test_transition_rules_are_not_evaluated(tmp_path: Path) -> None:
     folder = imported(tmp_path, definition(of_spec(it={**TEXT, **rule("self == oldSelf")})))
     unchecked: Counter[str] = Counter()
     assert findings_of(folder, widget({"it": "a"}), unchecked) == []
     assert unchecked == {}
 
 
-def test_a_rule_that_is_not_evaluated_is_reported_and_is_no_finding(tmp_path: Path) -> None:
+def test_a_rule_that_is_not_evaluated_is_reported_as_unchecked(tmp_path: Path) -> None:
     folder = imported(tmp_path, definition(of_spec(it={**TEXT, **rule("semver(self).major() == 1")})))
     unchecked: Counter[str] = Counter()
     assert findings_of(folder, widget({"it": "1.0.0"}), unchecked) == []
@@ -272,7 +272,7 @@ def test_a_rule_that_is_not_evaluated_is_reported_and_is_no_finding(tmp_path: Pa
         {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": of_spec(a={**TEXT, "pattern": "("})}}]},
     ],
 )
-def test_a_definition_that_is_none_is_told_and_writes_nothing(
+def test_an_invalid_definition_is_reported_and_writes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: dict[str, Any]
 ) -> None:
     file = tmp_path / "bad.yaml"
@@ -282,7 +282,7 @@ def test_a_definition_that_is_none_is_told_and_writes_nothing(
     assert list(tmp_path.rglob("*.json")) == []
 
 
-def test_a_schema_that_goes_on_forever_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_endless_schema_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     schema: dict[str, Any] = {"type": "object"}
     for _ in range(80):
         schema = of_spec(it=schema)
@@ -334,7 +334,7 @@ def test_dumps_of_a_cluster_lists_and_versions_that_are_not_served(
         (["import", "."], "no CustomResourceDefinition in ."),
     ],
 )
-def test_words_that_it_does_not_take(
+def test_invalid_arguments_are_reported(
     words: list[str], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

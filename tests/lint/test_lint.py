@@ -102,13 +102,13 @@ def test_an_empty_value_that_renders_to_a_null_is_a_warning(tmp_path: Path, caps
     assert ids_and_places(report) == []
 
 
-def test_a_chart_of_another_version_is_a_wrong_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_chart_of_another_version_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "values.yaml").write_text("a: 1\n")
     assert main(["lint", str(tmp_path), "--chart", "gpu-operator=v1.0.0"]) == 2
     assert "gpu-operator=v26.7.0" in capsys.readouterr().err
 
 
-def test_a_folder_without_yaml_is_a_wrong_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_yaml_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", str(tmp_path)]) == 2
     assert "no YAML" in capsys.readouterr().err
 

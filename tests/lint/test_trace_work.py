@@ -1,4 +1,4 @@
-"""`gpuc trace -f`: work as people write it, the step that stops it, and what to change."""
+"""`gpuc trace -f`: the report names the step that stops a workload, and the change that helps."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_replicas_are_counted_as_kueue_counts_them(
     assert bool(says) == bool(found["last"]["stage"])
 
 
-def test_pods_that_ask_for_nothing_are_admitted(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pods_without_requests_are_admitted(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = traced(tmp_path, capsys, job({"containers": [{"name": "a", "image": "b"}]}), where=files)
     assert found["verdict"] == "admitted"
     assert "the pods ask for nothing" in [step["message"] for step in found["steps"]]
@@ -258,7 +258,9 @@ def test_limits_are_requests_before_the_defaults_of_limit_ranges(
     assert found["last"]["stage"] == "instance type"
 
 
-def test_a_default_queue_takes_what_names_none(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_workload_without_a_queue_gets_the_default(
+    tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     (Path(files) / "queues.yaml").write_text(PARTS.replace("name: research, n", "name: default, n"))
     found = traced(tmp_path, capsys, job(GPUS, queue=""), where=files)
     assert (found["verdict"], found["bypass"]) == ("admitted", None)

@@ -60,7 +60,7 @@ def refused(api: str, kind: str, body: dict[str, Any], kubernetes: str, namespac
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kubernetes", "api", "kind"), kinds())
-def test_every_mistake_in_an_object_is_refused_at_its_place(kubernetes: str, api: str, kind: str) -> None:
+def test_every_mistake_in_an_object_is_refused_at_its_path(kubernetes: str, api: str, kind: str) -> None:
     known = table(api, kind, kubernetes)
     assert known is not None
     schema, definitions = known.schema, known.schema.get("$defs", {})
@@ -83,7 +83,7 @@ def test_every_mistake_in_an_object_is_refused_at_its_place(kubernetes: str, api
 
 
 @pytest.mark.parametrize("name", [*COMPONENTS, "K8sNativeValidation", "Configuration"])
-def test_every_mistake_in_values_is_refused_at_its_place(name: str) -> None:
+def test_every_mistake_in_values_is_refused_at_its_path(name: str) -> None:
     own = {"K8sNativeValidation": cel_source(), "Configuration": kueue_configuration()}
     schema = own.get(name) or chart(name)
     assert schema is not None

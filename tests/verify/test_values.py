@@ -1,4 +1,4 @@
-"""What the verifier says of Helm values."""
+"""The checks of Helm values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ids_and_messages(component: str, body: dict[str, Any]) -> list[tuple[str, st
         ("karpenter-crd", {"additionalAnnotations": {"a": "b"}}),
     ],
 )
-def test_keys_that_the_charts_read_are_taken(component: str, body: dict[str, Any]) -> None:
+def test_keys_that_the_charts_read_are_accepted(component: str, body: dict[str, Any]) -> None:
     assert ids_and_messages(component, body) == []
 
 
@@ -57,15 +57,13 @@ def test_keys_that_the_charts_read_are_taken(component: str, body: dict[str, Any
         ({"hostPaths": {"rootFS": ""}}, "hostPaths.rootFS", "spec.hostPaths.rootFS"),
     ],
 )
-def test_finding_1_an_empty_value_that_renders_to_a_null_is_refused(
-    body: dict[str, Any], value: str, field: str
-) -> None:
+def test_an_empty_value_that_renders_to_a_null_is_refused(body: dict[str, Any], value: str, field: str) -> None:
     """The values that gpuc wrote before were accepted, and the API server refused the object that came of them."""
     message = f"{value}: is empty, so the chart renders ClusterPolicy with a null at {field}"
     assert ids_and_messages("gpu-operator", body) == [("VAL004", message)]
 
 
-def test_what_renders_to_a_null_is_known_for_the_pinned_charts() -> None:
+def test_values_that_render_to_a_null_are_known_for_the_pinned_charts() -> None:
     from gpuc.catalog import load
 
     catalog = load()
@@ -111,7 +109,7 @@ def test_values_of_another_type_or_word_are_refused(component: str, body: dict[s
     assert [identity for identity, _ in ids_and_messages(component, body)] == ["VAL002"]
 
 
-def test_a_misspelt_key_is_told_with_the_nearest() -> None:
+def test_a_misspelled_key_is_reported_with_a_suggestion() -> None:
     assert ids_and_messages("karpenter", {"settings": {"interuptionQueue": "q"}}) == [
         ("VAL001", 'settings.interuptionQueue: unknown field, did you mean "interruptionQueue"')
     ]
@@ -152,7 +150,7 @@ def configuration(text: str) -> list[tuple[str, str]]:
     ]
 
 
-def test_a_full_kueue_configuration_is_taken() -> None:
+def test_a_full_kueue_configuration_is_accepted() -> None:
     assert configuration(FULL) == []
 
 
@@ -170,7 +168,7 @@ def test_a_full_kueue_configuration_is_taken() -> None:
         ("kind: [", "VAL002", "not YAML"),
     ],
 )
-def test_mistakes_in_the_kueue_configuration_are_told(text: str, identity: str, place: str) -> None:
+def test_mistakes_in_the_kueue_configuration_are_reported(text: str, identity: str, place: str) -> None:
     ((found, message),) = configuration(text)
     assert found == identity
     assert message.startswith(place)

@@ -91,9 +91,9 @@ def _table(schema: Any, replicas: list[str]) -> Schema:
     body = {**schema, "type": "object", "properties": properties}
     body["required"] = [name for name in schema.get("required", []) if name not in _NOT_IN_BODY]
     complete = _with_embedded(body)
-    made = _as_written(_as_defaulted(strict(complete)), complete)
-    _require_replicas(made, replicas)
-    closed: Schema = shared(made)
+    result = _as_written(_as_defaulted(strict(complete)), complete)
+    _require_replicas(result, replicas)
+    closed: Schema = shared(result)
     try:
         validator(closed)
     except ValueError as error:
@@ -123,17 +123,17 @@ def _require_structural(schema: Any, where: str) -> None:
 
 def _with_embedded(schema: Schema) -> Schema:
     """The schema, with the apiVersion, kind and metadata of embedded objects added."""
-    made = dict(schema)
+    result = dict(schema)
     if schema.get("x-kubernetes-embedded-resource"):
         anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         implied = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": anything}
-        made["properties"] = {**implied, **schema.get("properties", {})}
-    if "properties" in made:
-        made["properties"] = {name: _with_embedded(child) for name, child in made["properties"].items()}
+        result["properties"] = {**implied, **schema.get("properties", {})}
+    if "properties" in result:
+        result["properties"] = {name: _with_embedded(child) for name, child in result["properties"].items()}
     for word in ("items", "additionalProperties"):
         if isinstance(schema.get(word), dict):
-            made[word] = _with_embedded(schema[word])
-    return made
+            result[word] = _with_embedded(schema[word])
+    return result
 
 
 def _as_defaulted(schema: Any) -> Any:
@@ -142,35 +142,35 @@ def _as_defaulted(schema: Any) -> Any:
         return [_as_defaulted(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {key: _as_defaulted(value) for key, value in schema.items()}
+    result = {key: _as_defaulted(value) for key, value in schema.items()}
     if isinstance(schema.get("required"), list) and isinstance(known := schema.get("properties", {}), dict):
-        made["required"] = [name for name in schema["required"] if "default" not in known.get(name, {})]
-    return made
+        result["required"] = [name for name in schema["required"] if "default" not in known.get(name, {})]
+    return result
 
 
-def _as_written(made: Schema, schema: Schema) -> Schema:
+def _as_written(result: Schema, schema: Schema) -> Schema:
     """The strict schema for written manifests: integers as quantities, and nulls, where the definition allows them."""
-    if made.get("format") == "quantity":
-        return {**made, "type": ["string", "integer"]} if schema.get("x-kubernetes-int-or-string") is True else made
-    if schema.get("nullable") is True and "type" in made:
-        types = made["type"] if isinstance(made["type"], list) else [made["type"]]
-        made = {**made, "type": [*types, "null"]}
-        if "enum" in made:
-            made["enum"] = [*made["enum"], None]
-    if "properties" in made:
-        own, known = schema.get("properties", {}), made["properties"]
-        made["properties"] = {name: _as_written(child, own.get(name, {})) for name, child in known.items()}
+    if result.get("format") == "quantity":
+        return {**result, "type": ["string", "integer"]} if schema.get("x-kubernetes-int-or-string") is True else result
+    if schema.get("nullable") is True and "type" in result:
+        types = result["type"] if isinstance(result["type"], list) else [result["type"]]
+        result = {**result, "type": [*types, "null"]}
+        if "enum" in result:
+            result["enum"] = [*result["enum"], None]
+    if "properties" in result:
+        own, known = schema.get("properties", {}), result["properties"]
+        result["properties"] = {name: _as_written(child, own.get(name, {})) for name, child in known.items()}
     for word in ("items", "additionalProperties"):
-        if isinstance(made.get(word), dict) and isinstance(schema.get(word), dict):
-            made[word] = _as_written(made[word], schema[word])
-    return made
+        if isinstance(result.get(word), dict) and isinstance(schema.get(word), dict):
+            result[word] = _as_written(result[word], schema[word])
+    return result
 
 
-def _require_replicas(made: Schema, replicas: list[str]) -> None:
+def _require_replicas(result: Schema, replicas: list[str]) -> None:
     for step in replicas:
-        made = made.get("properties", {}).get(step, {})
-    if made.get("type") == "integer":
-        made["minimum"] = max(0, made.get("minimum", 0))
+        result = result.get("properties", {}).get(step, {})
+    if result.get("type") == "integer":
+        result["minimum"] = max(0, result.get("minimum", 0))
 
 
 def _rules(schema: Schema) -> Schema:
@@ -185,16 +185,16 @@ def _formats(schema: Schema) -> Schema:
     return _tree(schema, {"format": schema["format"]} if has_format else {}, _formats)
 
 
-def _tree(schema: Schema, made: Schema, of: Callable[[Schema], Schema]) -> Schema:
+def _tree(schema: Schema, result: Schema, of: Callable[[Schema], Schema]) -> Schema:
     """A tree from the entry of a schema itself and the trees of its parts. Empty trees are left out."""
     below = {name: found for name, child in schema.get("properties", {}).items() if (found := of(child))}
     if below:
-        made["properties"] = below
+        result["properties"] = below
     for word in ("items", "additionalProperties"):
         child = schema.get(word)
         if isinstance(child, dict) and (found := of(child)):
-            made[word] = found
-    return made
+            result[word] = found
+    return result
 
 
 def _rule(rule: Any) -> Schema:

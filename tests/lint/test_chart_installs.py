@@ -146,7 +146,7 @@ def test_findings_have_the_line_of_the_value(
     assert ids_and_places(report) == wanted
 
 
-def test_files_of_values_are_found_by_their_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_files_are_found_by_their_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = APPLICATION + SOURCE + "      valueFiles: [$ref/clusters/one/values.yaml]\n"
     files = {
         "apps/a.yaml": text,
@@ -159,7 +159,7 @@ def test_files_of_values_are_found_by_their_paths(tmp_path: Path, capsys: pytest
     assert "values.yaml" not in str(report["unjudged"])
 
 
-def test_charts_of_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_of_umbrella_charts_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chart = """\
         apiVersion: v2
         name: stack
@@ -194,7 +194,7 @@ data: {shared: "", complete: ""}
 """
 
 
-def test_values_name_config_maps_of_the_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_config_maps_in_values_must_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def of(name: str, default: str) -> dict[str, Any]:
         values = f"      valuesObject: {{devicePlugin: {{config: {{name: {name}, default: {default}}}}}}}\n"
         return lint(capsys, tmp_path, {"a.yaml": APPLICATION + SOURCE + values + CONFIG})
@@ -236,7 +236,7 @@ def test_kustomizations_name_patches_and_generated_objects(tmp_path: Path, capsy
     assert "Kustomize patches" in str(report["unjudged"])
 
 
-def test_texts_with_braces_are_no_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_strings_with_braces_are_not_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    {{ .Value }}\n  b: 1\n"
     report = lint(capsys, tmp_path, {"a.yaml": text})
     assert [place[0] for place in ids_and_places(report)] == ["SCH002"]
@@ -245,14 +245,14 @@ def test_texts_with_braces_are_no_templates(tmp_path: Path, capsys: pytest.Captu
         assert (ids_and_places(report), "templates" in str(report["unjudged"])) == ([], True)
 
 
-def test_what_is_filled_in_later_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_variables_are_reported_as_unchecked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: ${N}\n"
     report = lint(capsys, tmp_path, {"a.yaml": text})
     assert "such as ${NAME}" in str(report["unjudged"])
     assert all("replicas" not in finding["message"] for finding in report["findings"])
 
 
-def test_numbers_are_amounts_only_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_are_quantities_only_in_quantity_fields(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = """\
         apiVersion: autoscaling/v2
         kind: HorizontalPodAutoscaler
@@ -292,7 +292,7 @@ spec:
 """
 
 
-def test_parameters_are_those_of_the_one_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parameters_are_checked_against_the_only_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ids_and_places(lint(capsys, tmp_path, {"a.yaml": TEMPLATE % "label" + CONSTRAINT})) == []
     assert [
         place[0] for place in ids_and_places(lint(capsys, tmp_path, {"a.yaml": TEMPLATE % "labels" + CONSTRAINT}))
@@ -301,7 +301,7 @@ def test_parameters_are_those_of_the_one_template(tmp_path: Path, capsys: pytest
     assert ids_and_places(lint(capsys, tmp_path, two)) == [], "it is unknown which template applies"
 
 
-def test_what_patches_add_is_not_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fields_that_patches_may_add_are_not_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
     service += "spec: {selector: {app: a}, ports: [{port: 80, targetPort: web}]}\n"
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec: {containers: [{name: c}]}\n"
@@ -311,7 +311,7 @@ def test_what_patches_add_is_not_missing(tmp_path: Path, capsys: pytest.CaptureF
     assert (ids_and_places(report), "may add" in str(report["unjudged"])) == ([], True)
 
 
-def test_what_is_piped_in_is_read(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stdin_is_read(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "gpuc.cli.lint_command.text_of", lambda file: {"/dev/stdin": "kind: Pod\napiVersion: v1\n"}[file]
     )
@@ -320,7 +320,7 @@ def test_what_is_piped_in_is_read(capsys: pytest.CaptureFixture[str], monkeypatc
 
 
 @pytest.mark.parametrize(("version", "code"), [("v1.34.2", 0), ("1.34", 0), ("1.12", 2), ("x", 2)])
-def test_the_version_of_kubernetes_is_one_that_is_known(
+def test_an_unknown_kubernetes_version_is_a_usage_error(
     version: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")

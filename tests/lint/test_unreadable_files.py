@@ -1,4 +1,4 @@
-"""Hostile files, full disks and killed processes: every command says one clear thing, and nothing is lost."""
+"""Invalid files, full disks and killed processes: every command reports a clear error and keeps existing files."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def run(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", STRANGE)
-def test_no_text_breaks_a_command(name: str, command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_content_crashes_a_command(name: str, command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     content = STRANGE[name]
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     run(COMMANDS[command](str(file)), capsys)
@@ -141,7 +141,7 @@ def test_no_text_breaks_a_command(name: str, command: str, file: Path, capsys: p
         ("another YAML", "not YAML: found incompatible YAML document"),
     ],
 )
-def test_what_could_not_be_read_is_said_at_its_place(
+def test_unreadable_parts_are_reported_with_their_line(
     name: str, message: str, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     content = STRANGE[name]
@@ -177,7 +177,7 @@ def ran(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", NESTED)
-def test_nesting_does_not_end_the_process(name: str, file: Path) -> None:
+def test_deep_nesting_does_not_crash_the_process(name: str, file: Path) -> None:
     file.write_text(NESTED[name])
     process = ran("lint", str(file))
     assert (process.returncode, process.stderr) == (1, "")
@@ -213,7 +213,7 @@ def test_a_name_that_yaml_does_not_read_as_text_is_reported(file: Path, capsys: 
     assert "YAML reads the name of this Pod as true, which is not text: put the name in quotes" in message
 
 
-def test_a_long_value_is_not_told_in_full(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_value_is_shortened_in_messages(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(STRANGE["huge numbers"].replace("999", "987"))  # type: ignore[arg-type]
     assert main(["lint", str(file), "--format", "json"]) == 1
     messages = [finding["message"] for finding in json.loads(capsys.readouterr().out)["findings"]]
@@ -292,7 +292,7 @@ def test_a_folder_without_read_permission_is_reported(tmp_path: Path) -> None:
     closed.chmod(0o700)
 
 
-def test_names_of_files_do_not_act_on_a_terminal(
+def test_control_characters_in_file_names_are_escaped(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -309,7 +309,7 @@ def test_names_of_files_do_not_act_on_a_terminal(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_reader_who_has_gone_is_no_failure(command: str, file: Path) -> None:
+def test_a_closed_stdout_is_not_an_error(command: str, file: Path) -> None:
     file.write_text(BOTH)
     reading, writing = os.pipe()
     os.close(reading)
@@ -321,7 +321,7 @@ def test_a_reader_who_has_gone_is_no_failure(command: str, file: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("command", ["lint", "trace of the file", "crds import"])
-def test_a_full_disk_behind_stdout_is_told(command: str, file: Path) -> None:
+def test_a_full_disk_behind_stdout_is_reported(command: str, file: Path) -> None:
     file.write_text(BOTH)
     with Path("/dev/full").open("w") as full:
         process = ran(*COMMANDS[command](str(file)), capture_output=False, stdout=full, stderr=subprocess.PIPE)
@@ -407,7 +407,7 @@ def test_a_disk_that_is_full_leaves_the_old_tables(file: Path) -> None:
     assert tables(into) == before
 
 
-def test_a_target_that_cannot_be_written_is_told(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_target_that_cannot_be_written_is_reported(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(CRD)
     into = file.parent / "into"
     into.write_text("a file")

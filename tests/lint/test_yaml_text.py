@@ -39,7 +39,7 @@ def one(text: str) -> object:
         ("!custom x", "x"),
     ],
 )
-def test_scalars_are_what_kubernetes_makes_of_them(text: str, value: object) -> None:
+def test_scalars_have_the_types_that_kubernetes_reads(text: str, value: object) -> None:
     assert one(f"a: {text}") == {"a": value}
 
 
@@ -52,13 +52,13 @@ def test_json_is_yaml() -> None:
     assert one(json.dumps({"a": [1, None, {"b": "c"}]})) == {"a": [1, None, {"b": "c"}]}
 
 
-def test_every_value_and_key_has_its_place() -> None:
+def test_every_value_and_key_has_a_mark() -> None:
     found = marks("a: 1\n---\nb:\n  - c: x\n", "f.yaml", 1)
     assert found[("b", 0, "c"), False] == Mark("f.yaml", 4, 8)
     assert found[("b", 0, "c"), True] == Mark("f.yaml", 4, 5)
 
 
-def test_a_document_behind_a_good_one_is_told() -> None:
+def test_an_error_after_a_valid_document_is_reported() -> None:
     found = read("a: 1\n---\nb: [\n", "f.yaml")
     assert found.documents == [(0, {"a": 1})]
     assert [(finding.id, finding.mark.line if finding.mark else 0) for finding in found.findings] == [("LNT001", 4)]
@@ -88,7 +88,7 @@ def test_deep_nesting_is_refused() -> None:
 
 @settings(max_examples=300)
 @given(st.text(max_size=200))
-def test_any_text_is_read_or_told(text: str) -> None:
+def test_any_text_is_read_or_reported(text: str) -> None:
     found = read(text, "f.yaml")
     for index, _ in found.documents:
         assert marks(text, "f.yaml", index)
@@ -96,7 +96,7 @@ def test_any_text_is_read_or_told(text: str) -> None:
 
 @settings(max_examples=300)
 @given(st.text(alphabet="ab:-[]{}&*!|>'\"\n #,?%@0.<~", max_size=120))
-def test_any_punctuation_is_read_or_told(text: str) -> None:
+def test_any_punctuation_is_read_or_reported(text: str) -> None:
     found = read(text, "f.yaml")
     for index, _ in found.documents:
         assert marks(text, "f.yaml", index)
@@ -129,7 +129,7 @@ def test_documents_are_found_without_reading_those_before() -> None:
     assert marks(MANY, "f.yaml", 5) == {}
 
 
-def test_values_in_a_stream_of_json_have_their_places() -> None:
+def test_values_in_a_stream_of_json_have_marks() -> None:
     text = '{"a": 1}{"b":\n {"c": 2}} {"d": 3}\n'
     assert read(text, "f.json").documents == [(0, {"a": 1}), (1, {"b": {"c": 2}}), (2, {"d": 3})]
     assert marks(text, "f.json", 1)[("b", "c"), False] == Mark("f.json", 2, 8)
@@ -137,7 +137,7 @@ def test_values_in_a_stream_of_json_have_their_places() -> None:
     assert read('{"a": 1}\n[2]\n', "f.json").findings, "only objects come in streams"
 
 
-def test_the_bound_is_for_what_aliases_make_not_for_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_counts_values_of_aliases_and_not_written_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpuc.lint.load.yaml_text.VALUES_MAX", 100)
     (found,) = read(f"a: [{'1,' * 500}]\n", "f.yaml").documents
     assert len(found[1]["a"]) == 500
