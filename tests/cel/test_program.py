@@ -1,4 +1,4 @@
-"""Expressions of the shipped policies and of the pinned definitions, and what is known of any other."""
+"""gpuc evaluates the expressions of the shipped policies and the pinned CRDs, and names what it cannot evaluate."""
 
 from __future__ import annotations
 
@@ -28,9 +28,13 @@ def answer(expression: str, value: Any = None) -> Value | Failed | NotEvaluated:
 def of_policies() -> list[str]:
     documents = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.glob("*/policy.yaml"))]
     subjects = yaml.safe_load((SOURCES / "subjects.yaml").read_text(encoding="utf-8"))
-    texts = [text for each in (*documents, *subjects.values()) for text in each.get("variables", {}).values()]
+    texts = [text for document in (*documents, *subjects.values()) for text in document.get("variables", {}).values()]
     return texts + [
-        rule[key] for each in documents for rule in each["validations"] for key in rule if key.endswith("xpression")
+        rule[key]
+        for document in documents
+        for rule in document["validations"]
+        for key in rule
+        if key.endswith("xpression")
     ]
 
 
@@ -41,7 +45,7 @@ def of_definitions(shared: Path, folder: Path) -> list[str]:
         assert run_crds(["import", str(program), "--into", str(folder / program.name)]) == 0
     for path in sorted(folder.rglob("*.json")):
         found |= dict.fromkeys(expressions(json.loads(path.read_text()).get("rules", {})))
-    return [each for each in found if not re.search(r"\boldSelf\b", each)]
+    return [text for text in found if not re.search(r"\boldSelf\b", text)]
 
 
 def expressions(tree: dict[str, Any]) -> Iterator[str]:
@@ -54,15 +58,15 @@ def expressions(tree: dict[str, Any]) -> Iterator[str]:
 
 def test_every_expression_of_the_shipped_policies_is_evaluated() -> None:
     assert of_policies()
-    assert [each for each in of_policies() if not isinstance(compiled(each, ADMISSION), Program)] == []
+    assert [text for text in of_policies() if not isinstance(compiled(text, ADMISSION), Program)] == []
 
 
-def test_the_pinned_definitions_are_evaluated_and_no_function_is_idle(
+def test_the_pinned_definitions_are_evaluated_and_every_added_function_is_used(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = of_definitions(shared, tmp_path)
     assert texts
-    assert [each for each in texts if not isinstance(compiled(each, ("self",)), Program)] == []
+    assert [text for text in texts if not isinstance(compiled(text, ("self",)), Program)] == []
     names: list[str] = []
     monkeypatch.setattr(cel, "FunctionDecl", lambda name, overloads: names.append(name))
     declared(cel)
@@ -84,14 +88,14 @@ def test_the_pinned_definitions_are_evaluated_and_no_function_is_idle(
         ("authorizer.group('').allowed()", "authorizer.group"),
     ],
 )
-def test_another_function_is_named(expression: str, name: str) -> None:
+def test_an_unknown_function_is_named(expression: str, name: str) -> None:
     program = compiled(expression, ("self",))
     assert isinstance(program, NotEvaluated)
-    assert program.why == f"the function {name} is not evaluated as it is called here"
+    assert program.why == f"gpuc does not evaluate this call of the function {name}"
 
 
 @pytest.mark.parametrize("expression", ["self.", "(", "", "'", "other == 1"])
-def test_an_expression_that_is_none_is_not_evaluated(expression: str) -> None:
+def test_an_invalid_expression_is_not_evaluated(expression: str) -> None:
     program = compiled(expression, ("self",))
     assert isinstance(program, NotEvaluated) and program.why
 
@@ -102,7 +106,7 @@ def test_unknown_variables_are_named() -> None:
 
 
 @pytest.mark.parametrize("value", [None, "a", 1])
-def test_what_is_no_map_has_no_field(value: Any) -> None:
+def test_a_value_that_is_not_a_map_has_no_field(value: Any) -> None:
     """Source: github.com/google/cel-go v0.26 interpreter/attributes.go (refQualify)."""
     assert answer("has(self.x)", value) == Value(False)
     assert answer("has(self.x.y)", {"x": value}) == Value(False)
@@ -128,7 +132,7 @@ def test_what_is_no_map_has_no_field(value: Any) -> None:
         ("optional.none().value()", None),
     ],
 )
-def test_an_error_of_kubernetes_is_one_here(expression: str, value: Any) -> None:
+def test_errors_of_kubernetes_are_evaluation_failures(expression: str, value: Any) -> None:
     assert isinstance(answer(expression, value), Failed)
 
 
@@ -141,11 +145,11 @@ def test_an_error_of_kubernetes_is_one_here(expression: str, value: Any) -> None
         ("self.indexOf('a') == 0", ["a"]),
     ],
 )
-def test_what_only_the_engine_refuses_is_not_known(expression: str, value: Any) -> None:
+def test_errors_of_the_engine_alone_are_not_evaluation_failures(expression: str, value: Any) -> None:
     assert isinstance(answer(expression, value), NotEvaluated)
 
 
-def test_nulls_are_plain_data_again() -> None:
+def test_nulls_become_plain_data() -> None:
     value = [None, {"a": None, "b": [1.5, b"x", True]}]
     for _ in range(5000):
         assert answer("self", value) == Value(value)

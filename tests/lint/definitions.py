@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions of our own, with a rule at one field."""
+"""Builds CustomResourceDefinitions with a CEL rule at one field."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Case:
     name: str
     schema: Schema
     good: tuple[Any, ...] = ()
-    """Values that the server takes."""
+    """Values that the server accepts."""
     bad: tuple[Any, ...] = ()
-    """Values that it refuses by the rule."""
+    """Values that the server refuses because of the rule."""
     unsure: tuple[tuple[Any, bool], ...] = ()
-    """Values for which lint reports that the rule is not evaluated, and whether the server takes them."""
+    """Values for which lint reports that it cannot evaluate the rule, and whether the server accepts them."""
 
 
 def rule(text: str, message: str = "refused", **more: Any) -> Schema:
-    """The key of a schema that holds one rule."""
+    """The key of a schema with one rule."""
     return {"x-kubernetes-validations": [{"rule": text, "message": message, **more}]}
 
 
@@ -37,7 +37,7 @@ def texts(**more: Any) -> Schema:
 
 
 def fields(properties: Schema, **more: Any) -> Schema:
-    """An object of these fields."""
+    """An object with these fields."""
     return {"type": "object", "properties": properties, **more}
 
 

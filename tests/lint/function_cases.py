@@ -1,4 +1,4 @@
-"""Rules that call functions beside CEL's standard library, and what an API server says of values."""
+"""Rules that call functions outside of CEL's standard library, with values that an API server accepts or refuses."""
 
 from __future__ import annotations
 

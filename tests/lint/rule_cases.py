@@ -1,4 +1,4 @@
-"""Small definitions with one rule each, and what an API server says of values: the conformance lane asks a real one."""
+"""Small CRDs with one CEL rule, and values that an API server accepts or refuses (see the conformance tests)."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ OF_TYPES = (
     ),
     Case("a set", texts(**{"x-kubernetes-list-type": "set"}, **rule("!('b' in self)")), (["a"],), (["b", "a"],)),
 )
-"""What a rule stands on."""
+"""Rules at different places of a schema."""
 
 OF_NAMES = (
     Case(

@@ -1,4 +1,4 @@
-"""Objects of custom kinds that are made around their rules: what a rule names is there, missing, at its edge, wrong."""
+"""Generates objects for CEL rules of custom kinds, with valid, missing, extreme and wrong values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DEEPEST = 12
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A rule and where it stands."""
+    """A rule and its path."""
 
     steps: Steps
     rule: Schema
@@ -47,8 +47,8 @@ class Spot:
     @property
     def numbers(self) -> list[int]:
         """The numbers that the rule compares with, and their neighbours."""
-        found = [int(each) for each in re.findall(r"\b\d{1,9}\b", self.rule["rule"])]
-        return [each + more for each in found for more in (-1, 0, 1)]
+        found = [int(digits) for digits in re.findall(r"\b\d{1,9}\b", self.rule["rule"])]
+        return [number + more for number in found for more in (-1, 0, 1)]
 
 
 def spots(rules: Schema, steps: Steps = ()) -> Iterator[Spot]:
@@ -70,7 +70,7 @@ class Maker:
         self._random = random.Random(seed)
 
     def body(self, spot: Spot) -> dict[str, Any]:
-        """A body in which a rule finds something to judge, mostly; it may break its schema."""
+        """A body that usually has the value that the rule reads. The body may violate its schema."""
         self._spot = spot
         made = self._value(self._root, spot.steps, 0, is_near=not spot.steps)
         assert isinstance(made, dict)
@@ -78,7 +78,7 @@ class Maker:
 
     def name(self, spot: Spot) -> str:
         """A name that a server takes, mostly one that no rule minds."""
-        wanted = [each for each in spot.texts if re.fullmatch(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", each)]
+        wanted = [text for text in spot.texts if re.fullmatch(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", text)]
         long = ["a" * 64, "a.b", "1a"] if not spot.steps else []
         return self._random.choice(["w", "w", *long, *wanted])
 
@@ -86,7 +86,7 @@ class Maker:
         """A value of a schema; steps lead to the rule, None beside them; is_near at the rule and below."""
         schema = self._resolved(given)
         if "enum" in schema:
-            fitting = [each for each in self._spot.texts if each in schema["enum"]]
+            fitting = [text for text in self._spot.texts if text in schema["enum"]]
             return self._random.choice([*schema["enum"], *fitting * 3])
         kinds = schema.get("type", "object" if "properties" in schema else "string")
         kind = self._random.choice(kinds) if isinstance(kinds, list) else kinds
@@ -139,16 +139,16 @@ class Maker:
 
     def _number(self, schema: Schema) -> int | float:
         low, high = schema.get("minimum"), schema.get("maximum")
-        edges = [each for each in (low, high) if isinstance(each, int)]
+        edges = [edge for edge in (low, high) if isinstance(edge, int)]
         wanted = [*self._spot.numbers * 2, *_NUMBERS, *edges]
-        fitting = [each for each in wanted if (low is None or each >= low) and (high is None or each <= high)]
+        fitting = [number for number in wanted if (low is None or number >= low) and (high is None or number <= high)]
         if not fitting or self._random.random() < 0.02:
             fitting = wanted
         return self._random.choice(fitting)
 
     def _text(self, schema: Schema) -> str:
-        near = [*self._spot.texts, *(f"{each}x" for each in self._spot.texts), *self._spot.texts]
-        wanted = [*near, *_TEXTS] if self._random.random() < 0.6 else [*_TEXTS]
+        similar = [*self._spot.texts, *(f"{text}x" for text in self._spot.texts), *self._spot.texts]
+        wanted = [*similar, *_TEXTS] if self._random.random() < 0.6 else [*_TEXTS]
         fitting = _fitting(json.dumps(_leaf(schema), sort_keys=True), tuple(wanted))
         if self._random.random() < 0.02:
             return self._random.choice(wanted)
@@ -170,13 +170,13 @@ class Maker:
         if name == "LITERAL":
             return chr(value)
         if name == "IN":
-            return self._part(self._random.choice([each for each in value if str(each[0]) != "NEGATE"]))
+            return self._part(self._random.choice([part for part in value if str(part[0]) != "NEGATE"]))
         if name == "RANGE":
             return chr(self._random.randint(*value))
         if name in ("MAX_REPEAT", "MIN_REPEAT"):
             least, most, inner = value
             count = min(least + self._random.choice((0, 1, 2)), int(most))
-            return "".join(self._part(each) for _ in range(count) for each in inner)
+            return "".join(self._part(part) for _ in range(count) for part in inner)
         if name == "SUBPATTERN":
             return "".join(map(self._part, value[3]))
         if name == "BRANCH":
@@ -196,4 +196,4 @@ def _leaf(schema: Schema) -> Schema:
 @cache
 def _fitting(schema: str, texts: tuple[str, ...]) -> tuple[str, ...]:
     compiled = validator(json.loads(schema))
-    return tuple(each for each in texts if compiled.is_valid(each))
+    return tuple(text for text in texts if compiled.is_valid(text))

@@ -1,4 +1,4 @@
-"""gpuc crds import: a cluster's own kinds, judged by their schemas and by their CEL rules."""
+"""`gpuc crds import` and `gpuc lint --crds`: objects of custom kinds are checked by schema and CEL rules."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import yaml
 from gpuc.cli.crds_command import run_crds
 from gpuc.cli.main import main
 from gpuc.diagnostics.usage import UsageError
-from gpuc.lint.crds.definitions import imports
-from gpuc.lint.crds.schemas import crd_findings, own_table
-from gpuc.lint.load.objects import Reading
-from gpuc.lint.load.places import Places
+from gpuc.lint.crds.schemas import crd_findings, imported_table
+from gpuc.lint.crds.tables import imported_tables
+from gpuc.lint.load.loaded_files import LoadedFiles
+from gpuc.lint.load.source_map import SourceMap
 from tests.conftest import ROOT
 from tests.lint.definitions import GROUP, TEXT, definition, rule
 
@@ -38,42 +38,44 @@ def imported(folder: Path, *definitions: dict[str, Any]) -> Path:
     return folder / "crds"
 
 
-def told(folder: Path, text: str, unjudged: Counter[str] | None = None) -> list[tuple[str, int, str]]:
-    """Id, line and message of everything that the tables of a folder say against a text."""
-    reading, places = Reading(), Places()
-    places.add("a.yaml", text)
+def findings_of(folder: Path, text: str, unchecked: Counter[str] | None = None) -> list[tuple[str, int, str]]:
+    """Id, line and message of every finding about the objects of a text."""
+    reading, source_map = LoadedFiles(), SourceMap()
+    source_map.add("a.yaml", text)
     reading.add("a.yaml", text)
     found = []
-    for finding in crd_findings(folder, reading.manifests, unjudged if unjudged is not None else Counter()):
+    for finding in crd_findings(folder, reading.manifests, unchecked if unchecked is not None else Counter()):
         index, *prefix = finding.manifest.origin
         assert isinstance(index, int)
-        mark = places.mark("a.yaml", index, (*prefix, *finding.path), on_key=finding.on_key)
+        mark = source_map.mark("a.yaml", index, (*prefix, *finding.path), on_key=finding.on_key)
         found.append((finding.rule.id, mark.line, finding.message))
     return found
 
 
 @pytest.mark.slow
-def test_the_tables_hold_no_prose_and_come_out_the_same_twice(upstream: Path, shared: Path, tmp_path: Path) -> None:
+def test_tables_have_no_descriptions_and_imports_are_reproducible(upstream: Path, shared: Path, tmp_path: Path) -> None:
     for table in upstream.rglob("*.json"):
         assert '"description":"' not in table.read_text(), table.name
     run_crds(["import", str(shared / "upstream/crds/kueue"), "--into", str(tmp_path)])
     again = sorted(tmp_path.rglob("*.json"))
-    assert [each.read_bytes() for each in again] == [
-        (upstream / each.relative_to(tmp_path)).read_bytes() for each in again
+    assert [file.read_bytes() for file in again] == [
+        (upstream / file.relative_to(tmp_path)).read_bytes() for file in again
     ]
 
 
-def test_nothing_is_said_of_what_gpuc_emits(upstream: Path) -> None:
-    unjudged: Counter[str] = Counter()
-    judged = 0
+def test_emitted_objects_have_no_findings(upstream: Path) -> None:
+    unchecked: Counter[str] = Counter()
+    checked = 0
     for file in sorted((ROOT / "out").rglob("*.yaml")):
         text = file.read_text(encoding="utf-8")
-        assert told(upstream, text, unjudged) == [], file
-        reading = Reading()
+        assert findings_of(upstream, text, unchecked) == [], file
+        reading = LoadedFiles()
         reading.add(str(file), text)
-        judged += sum(own_table(upstream, each.api, each.kind) is not None for each in reading.manifests)
-    assert unjudged == {}
-    assert judged > 200
+        checked += sum(
+            imported_table(upstream, manifest.api, manifest.kind) is not None for manifest in reading.manifests
+        )
+    assert unchecked == {}
+    assert checked > 200
 
 
 @cache
@@ -156,19 +158,19 @@ def emitted(file: str) -> str:
         ),
     ],
 )
-def test_a_broken_rule_is_told_at_its_line_with_the_definitions_own_message(
+def test_a_broken_rule_is_reported_at_its_line_with_the_message_of_the_definition(
     upstream: Path, file: str, old: str, new: str, line: str, message: str
 ) -> None:
     text = emitted(file)
     assert old in text, "the example changed"
     broken = text.replace(old, new, 1)
-    found = [each for each in told(upstream, broken) if each[0] == "CRD001"]
+    found = [finding for finding in findings_of(upstream, broken) if finding[0] == "CRD001"]
     lines = [at for _, at, text in found if text.partition(" (Key not found")[0] == message]
     assert len(lines) == 1, found
     assert line in broken.splitlines()[lines[0] - 2 : lines[0]], "a map or list begins in the line after its key"
 
 
-def test_a_kind_of_ones_own_is_judged_by_its_schema(tmp_path: Path) -> None:
+def test_a_custom_kind_is_checked_by_its_schema(tmp_path: Path) -> None:
     size = {"type": "integer", "minimum": 1}
     keyed = {
         "type": "array",
@@ -181,29 +183,29 @@ def test_a_kind_of_ones_own_is_judged_by_its_schema(tmp_path: Path) -> None:
         },
     }
     folder = imported(tmp_path, definition(of_spec(size=size, ports=keyed)))
-    assert told(folder, widget({"size": 1})) == []
-    assert [each[0] for each in told(folder, widget({"size": 0}))] == ["SCH002"]
-    assert [each[0] for each in told(folder, widget({"sise": 1}))] == ["SCH001"]
-    assert [each[0] for each in told(folder, widget({"ports": [{}]}))] == ["SCH003"]
-    assert told(folder, widget({"ports": [{"name": "a"}, {"name": "a", "protocol": "UDP"}]})) == []
-    ((_, _, text),) = told(folder, widget({"ports": [{"name": "a"}, {"name": "a", "protocol": "TCP"}]}))
+    assert findings_of(folder, widget({"size": 1})) == []
+    assert [finding[0] for finding in findings_of(folder, widget({"size": 0}))] == ["SCH002"]
+    assert [finding[0] for finding in findings_of(folder, widget({"sise": 1}))] == ["SCH001"]
+    assert [finding[0] for finding in findings_of(folder, widget({"ports": [{}]}))] == ["SCH003"]
+    assert findings_of(folder, widget({"ports": [{"name": "a"}, {"name": "a", "protocol": "UDP"}]})) == []
+    ((_, _, text),) = findings_of(folder, widget({"ports": [{"name": "a"}, {"name": "a", "protocol": "TCP"}]}))
     assert "two items have the same name, protocol: a, TCP" in text
-    assert own_table(folder, f"{GROUP}/v1", "Gadget") is None
-    assert told(folder, widget({}).replace("v1", "v2")) == [], "another version is not known here"
+    assert imported_table(folder, f"{GROUP}/v1", "Gadget") is None
+    assert findings_of(folder, widget({}).replace("v1", "v2")) == [], "another version is not known here"
 
 
-def test_defaults_are_set_before_rules_are_asked(tmp_path: Path) -> None:
+def test_defaults_are_set_before_rules_are_evaluated(tmp_path: Path) -> None:
     inner = {"type": "object", "default": {}, "properties": {"mode": {**TEXT, "default": "Off"}}}
     spec = {"type": "object", "properties": {"inner": inner, "on": {"type": "boolean"}}}
     spec |= rule("!has(self.on) || !self.on || self.inner.mode == 'On'", "mode must be On")
     folder = imported(tmp_path, definition({"type": "object", "properties": {"spec": spec}}))
-    assert told(folder, widget({"on": False})) == []
-    assert told(folder, widget({"on": True})) == [("CRD001", 6, "mode must be On")]
-    assert told(folder, widget({"on": True, "inner": {"mode": "On"}})) == []
-    assert told(folder, widget({"on": True, "inner": {"mode": None}})) == [("CRD001", 6, "mode must be On")]
+    assert findings_of(folder, widget({"on": False})) == []
+    assert findings_of(folder, widget({"on": True})) == [("CRD001", 6, "mode must be On")]
+    assert findings_of(folder, widget({"on": True, "inner": {"mode": "On"}})) == []
+    assert findings_of(folder, widget({"on": True, "inner": {"mode": None}})) == [("CRD001", 6, "mode must be On")]
 
 
-def test_fields_have_names_that_cel_can_write_and_keys_of_maps_keep_theirs(tmp_path: Path) -> None:
+def test_field_names_are_escaped_for_cel_and_map_keys_are_not(tmp_path: Path) -> None:
     inner = {"type": "object", "additionalProperties": TEXT}
     names = {"a-b": TEXT, "c.d/e": TEXT, "namespace": TEXT, "x__y": TEXT, "map": inner}
     text = "self.a__dash__b == '1' && self.c__dot__d__slash__e == '2' && self.__namespace__ == '3'"
@@ -211,43 +213,43 @@ def test_fields_have_names_that_cel_can_write_and_keys_of_maps_keep_theirs(tmp_p
     spec = {"type": "object", "properties": names, **rule(text)}
     folder = imported(tmp_path, definition({"type": "object", "properties": {"spec": spec}}))
     good = {"a-b": "1", "c.d/e": "2", "namespace": "3", "x__y": "4", "map": {"a-b": "5"}}
-    assert told(folder, widget(good)) == []
+    assert findings_of(folder, widget(good)) == []
     for key in good:
         wrong: Any = {"a-b": "0"} if key == "map" else "0"
-        assert [each[0] for each in told(folder, widget({**good, key: wrong}))] == ["CRD001"]
+        assert [finding[0] for finding in findings_of(folder, widget({**good, key: wrong}))] == ["CRD001"]
 
 
-def test_the_root_knows_its_name_and_kind(tmp_path: Path) -> None:
+def test_rules_of_the_root_can_read_name_and_kind(tmp_path: Path) -> None:
     root = {**of_spec(), **rule("self.metadata.name == 'w' && self.kind == 'Widget' && !has(self.status)")}
     folder = imported(tmp_path, definition(root))
-    assert told(folder, widget({}, status={"a": 1})) == []
-    assert [each[0] for each in told(folder, widget({}).replace("name: w", "name: v"))] == ["CRD001"]
+    assert findings_of(folder, widget({}, status={"a": 1})) == []
+    assert [finding[0] for finding in findings_of(folder, widget({}).replace("name: w", "name: v"))] == ["CRD001"]
 
 
-def test_messages_and_places_are_the_rules_own(tmp_path: Path) -> None:
+def test_findings_have_the_message_and_field_path_of_the_rule(tmp_path: Path) -> None:
     told_by = {"messageExpression": "'no ' + self.a", "fieldPath": ".a"}
     spec = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, **rule("self.a == 'x'", **told_by)}
     folder = imported(tmp_path, definition({"type": "object", "properties": {"spec": spec}}))
     text = widget({"b": "1", "a": "y"})
-    ((_, line, message),) = told(folder, text)
+    ((_, line, message),) = findings_of(folder, text)
     assert (message, text.splitlines()[line - 1].strip()) == ("no y", "a: y")
-    ((_, _, message),) = told(folder, widget({"b": "1"}))
+    ((_, _, message),) = findings_of(folder, widget({"b": "1"}))
     assert message.startswith("refused (Key not found"), "an error of the object refuses it"
 
 
-def test_a_rule_about_changes_holds_for_nothing_new(tmp_path: Path) -> None:
+def test_transition_rules_are_not_evaluated(tmp_path: Path) -> None:
     folder = imported(tmp_path, definition(of_spec(it={**TEXT, **rule("self == oldSelf")})))
-    unjudged: Counter[str] = Counter()
-    assert told(folder, widget({"it": "a"}), unjudged) == []
-    assert unjudged == {}
+    unchecked: Counter[str] = Counter()
+    assert findings_of(folder, widget({"it": "a"}), unchecked) == []
+    assert unchecked == {}
 
 
-def test_a_rule_that_is_not_evaluated_is_reported_and_is_no_finding(tmp_path: Path) -> None:
+def test_a_rule_that_is_not_evaluated_is_reported_as_unchecked(tmp_path: Path) -> None:
     folder = imported(tmp_path, definition(of_spec(it={**TEXT, **rule("semver(self).major() == 1")})))
-    unjudged: Counter[str] = Counter()
-    assert told(folder, widget({"it": "1.0.0"}), unjudged) == []
-    owner, why = f"{GROUP}/v1 Widget", "the function semver is not evaluated as it is called here"
-    assert list(unjudged) == [f"a rule of {owner}, semver(self).major() == 1: {why}"]
+    unchecked: Counter[str] = Counter()
+    assert findings_of(folder, widget({"it": "1.0.0"}), unchecked) == []
+    owner, why = f"{GROUP}/v1 Widget", "gpuc does not evaluate this call of the function semver"
+    assert list(unchecked) == [f"a CEL rule of {owner}, semver(self).major() == 1: {why}"]
 
 
 @pytest.mark.parametrize(
@@ -270,7 +272,7 @@ def test_a_rule_that_is_not_evaluated_is_reported_and_is_no_finding(tmp_path: Pa
         {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": of_spec(a={**TEXT, "pattern": "("})}}]},
     ],
 )
-def test_a_definition_that_is_none_is_told_and_writes_nothing(
+def test_an_invalid_definition_is_reported_and_writes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: dict[str, Any]
 ) -> None:
     file = tmp_path / "bad.yaml"
@@ -280,7 +282,7 @@ def test_a_definition_that_is_none_is_told_and_writes_nothing(
     assert list(tmp_path.rglob("*.json")) == []
 
 
-def test_a_schema_that_goes_on_forever_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_endless_schema_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     schema: dict[str, Any] = {"type": "object"}
     for _ in range(80):
         schema = of_spec(it=schema)
@@ -288,19 +290,19 @@ def test_a_schema_that_goes_on_forever_is_told(tmp_path: Path, capsys: pytest.Ca
         deep: dict[str, Any] = {"type": "object"}
         for _ in range(5000):
             deep = {"type": "object", "properties": {"a": deep}}
-        list(imports(definition(deep)))
+        list(imported_tables(definition(deep)))
     (tmp_path / "deep.yaml").write_text(json.dumps(definition(schema)))
     assert run_crds(["import", str(tmp_path / "deep.yaml"), "--into", str(tmp_path / "crds")]) == 1
     assert "levels" in capsys.readouterr().err
 
 
-def test_names_of_objects_lead_to_no_file_elsewhere(tmp_path: Path) -> None:
+def test_names_of_objects_cannot_select_a_file_outside_of_the_folder(tmp_path: Path) -> None:
     folder = imported(tmp_path, definition(of_spec()))
     for api, kind in (("../example.com/v1", "Widget"), (f"{GROUP}/v1", "../../x"), ("", ""), (f"{GROUP}/../v1", "W")):
-        assert own_table(folder, api, kind) is None
+        assert imported_table(folder, api, kind) is None
     (folder / GROUP / "Gadget_v1.json").write_text("[]")
-    with pytest.raises(UsageError, match="no table"):
-        own_table(folder, f"{GROUP}/v1", "Gadget")
+    with pytest.raises(UsageError, match="is not a table"):
+        imported_table(folder, f"{GROUP}/v1", "Gadget")
 
 
 def test_dumps_of_a_cluster_lists_and_versions_that_are_not_served(
@@ -314,7 +316,7 @@ def test_dumps_of_a_cluster_lists_and_versions_that_are_not_served(
     (tmp_path / "dump.json").write_text(json.dumps(dump))
     words = ["import", str(tmp_path / "dump.json"), f"--into={tmp_path}/crds"]
     assert run_crds(words) == 0
-    assert sorted(each.name for each in (tmp_path / "crds").rglob("*.json")) == ["Widget_v1.json", "Widget_v2.json"]
+    assert sorted(file.name for file in (tmp_path / "crds").rglob("*.json")) == ["Widget_v1.json", "Widget_v2.json"]
     out = capsys.readouterr().out
     assert "2 versions of kinds with 0 rules" in out and "2 new, 0 changed" in out and "1 other documents" in out
     assert run_crds(words) == 0
@@ -332,7 +334,7 @@ def test_dumps_of_a_cluster_lists_and_versions_that_are_not_served(
         (["import", "."], "no CustomResourceDefinition in ."),
     ],
 )
-def test_words_that_it_does_not_take(
+def test_invalid_arguments_are_reported(
     words: list[str], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -340,7 +342,7 @@ def test_words_that_it_does_not_take(
         run_crds(words)
 
 
-def test_lint_judges_by_the_imported_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_uses_the_imported_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     size = {"type": "integer", **rule("self > 1", "size must be above 1")}
     (tmp_path / "definition.yaml").write_text(yaml.safe_dump(definition(of_spec(size=size))))
     (tmp_path / "widget.yaml").write_text(widget({"size": 1}))

@@ -1,4 +1,4 @@
-"""gpuc lint as its user runs it: findings at the lines of files, and every gap said."""
+"""`gpuc lint` as a user runs it: findings have lines, and the report lists everything that could not be checked."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from gpuc.cli.main import main
 from gpuc.lint.checks import findings
-from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify.schema import schema_findings
 from tests.conftest import EXAMPLES, ROOT
 
 POOL = """\
-# A node pool as somebody wrote it.
+# A node pool that a user wrote.
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata: {name: gpu}
@@ -38,8 +38,8 @@ def lint(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str
     return code, json.loads(capsys.readouterr().out)
 
 
-def told(report: dict[str, Any]) -> list[tuple[str, int, int]]:
-    return [(each["id"], each["line"], each["column"]) for each in report["findings"]]
+def ids_and_places(report: dict[str, Any]) -> list[tuple[str, int, int]]:
+    return [(finding["id"], finding["line"], finding["column"]) for finding in report["findings"]]
 
 
 def test_good_objects_have_no_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,12 +48,12 @@ def test_good_objects_have_no_findings(tmp_path: Path, capsys: pytest.CaptureFix
     assert (code, report["findings"], report["unjudged"]) == (0, [], [])
 
 
-def test_a_mistake_is_told_at_its_line_with_its_fix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_is_reported_at_its_line_with_its_fix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pool.yaml").write_text(POOL.replace("requirements:", "requirement:"))
     code, report = lint(capsys, str(tmp_path))
     assert code == 1
-    assert ("SCH001", 10, 7) in told(report)
-    assert any('did you mean "requirements"' in each["message"] for each in report["findings"])
+    assert ("SCH001", 10, 7) in ids_and_places(report)
+    assert any('did you mean "requirements"' in finding["message"] for finding in report["findings"])
 
 
 def test_several_documents_and_lists_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,13 +68,13 @@ def test_several_documents_and_lists_are_read(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "all.yaml").write_text(f"{POOL}---\n{yaml.safe_dump(dump)}---\n{yaml.safe_dump(typed)}")
     (tmp_path / "one.json").write_text(json.dumps(bad, indent=1))
     _, report = lint(capsys, str(tmp_path))
-    assert [each["id"] for each in report["findings"]] == ["SCH002"] * 3
-    assert [each["file"] for each in report["findings"]] == [str(tmp_path / "all.yaml")] * 2 + [
+    assert [finding["id"] for finding in report["findings"]] == ["SCH002"] * 3
+    assert [finding["file"] for finding in report["findings"]] == [str(tmp_path / "all.yaml")] * 2 + [
         str(tmp_path / "one.json")
     ]
 
 
-def test_what_could_not_be_judged_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_lists_what_could_not_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "chart.yaml").write_text("a:\n{{- range .Values.x }}\n  b: {{ . }}\n{{- end }}\n")
     (tmp_path / "kustomization.yaml").write_text(
         "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n"
@@ -83,32 +83,32 @@ def test_what_could_not_be_judged_is_said(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "values.yaml").write_text("driver: {enabled: false}\n")
     code, report = lint(capsys, str(tmp_path))
     assert (code, report["findings"]) == (0, [])
-    words = ("templates, no YAML yet", "Kustomization", "example.com/v1 Thing", "--chart NAME=VERSION")
+    words = ("templates that are not YAML yet", "Kustomization", "example.com/v1 Thing", "--chart NAME=VERSION")
     assert all(any(word in sentence for sentence in report["unjudged"]) for word in words), report["unjudged"]
 
 
-def test_values_of_a_chart_are_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_of_a_chart_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "values.yaml").write_text("driver:\n  enable: false\n")
     code, report = lint(capsys, str(tmp_path), "--chart", "gpu-operator=v26.7.0")
-    assert (code, told(report)) == (1, [("VAL001", 2, 3)])
+    assert (code, ids_and_places(report)) == (1, [("VAL001", 2, 3)])
 
 
 def test_an_empty_value_that_renders_to_a_null_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "values.yaml").write_text("mig:\n  strategy: ''\n")
     _, report = lint(capsys, str(tmp_path), "--chart", "gpu-operator=v26.7.0")
-    assert told(report) == [("VAL005", 2, 13)]
+    assert ids_and_places(report) == [("VAL005", 2, 13)]
     (tmp_path / "values.yaml").write_text("mig:\n  strategy: ''\nclusterPolicy:\n  deployCR: false\n")
     _, report = lint(capsys, str(tmp_path), "--chart", "gpu-operator=v26.7.0")
-    assert told(report) == []
+    assert ids_and_places(report) == []
 
 
-def test_a_chart_of_another_version_is_a_wrong_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_chart_of_another_version_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "values.yaml").write_text("a: 1\n")
     assert main(["lint", str(tmp_path), "--chart", "gpu-operator=v1.0.0"]) == 2
     assert "gpu-operator=v26.7.0" in capsys.readouterr().err
 
 
-def test_a_folder_without_yaml_is_a_wrong_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_yaml_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", str(tmp_path)]) == 2
     assert "no YAML" in capsys.readouterr().err
 
@@ -118,10 +118,10 @@ def test_unreadable_files_are_findings(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "b.yaml").symlink_to(tmp_path / "nowhere")
     (tmp_path / "c.yaml").write_text("kind: Pod\napiVersion: v1\nmetadata: []\n")
     _, report = lint(capsys, str(tmp_path))
-    assert [each["id"] for each in report["findings"]] == ["LNT005", "LNT005", "LNT004"]
+    assert [finding["id"] for finding in report["findings"]] == ["LNT005", "LNT005", "LNT004"]
 
 
-def test_nothing_is_reported_on_our_own_trees(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_output_of_the_examples_has_no_findings(capsys: pytest.CaptureFixture[str]) -> None:
     for name in EXAMPLES:
         _, report = lint(capsys, str(ROOT / "out" / name))
         assert report["findings"] == []
@@ -168,23 +168,23 @@ STRANGE = st.recursive(
 
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(st.sampled_from(KINDS), STRANGE, STRANGE, STRANGE), min_size=1, max_size=4))
-def test_no_strange_object_breaks_a_judge(objects: list[tuple[tuple[str, str], Any, Any, Any]]) -> None:
+def test_no_object_makes_a_check_fail(objects: list[tuple[tuple[str, str], Any, Any, Any]]) -> None:
     documents = [
         {"apiVersion": api, "kind": kind, "metadata": {"name": "a", "labels": labels}, "spec": spec, "rules": rules}
         for (api, kind), labels, spec, rules in objects
     ]
-    reading = Reading()
-    reading.add("f.json", "\n---\n".join(json.dumps(each, ensure_ascii=False) for each in documents))
+    reading = LoadedFiles()
+    reading.add("f.json", "\n---\n".join(json.dumps(document, ensure_ascii=False) for document in documents))
     assert len(reading.manifests) == len(objects)
     schema_findings(reading.manifests, "1.35", as_written=True)
     list(findings(ObjectSet(reading.manifests, is_complete=False)))
 
 
-def test_what_stands_twice_in_a_file_or_has_odd_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repeated_objects_and_invalid_labels_are_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: LABELS}\n"
     made = "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n"
     file = tmp_path / "objects.yaml"
     file.write_text("---\n".join([settings.replace("LABELS", "[x]"), settings.replace("LABELS", "{}"), made, made]))
     main(["lint", str(file), "--format", "json"])
     found = json.loads(capsys.readouterr().out)["findings"]
-    assert [(each["id"], each["line"]) for each in found] == [("LNT007", 3), ("LNT006", 7)]
+    assert [(finding["id"], finding["line"]) for finding in found] == [("LNT007", 3), ("LNT006", 7)]

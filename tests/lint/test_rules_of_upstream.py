@@ -1,4 +1,4 @@
-"""Upstream's own rules, on objects that are made around each of them."""
+"""The CEL rules of upstream CRDs, evaluated on objects that are generated for every rule."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 
 from gpuc.cel.program import NotEvaluated, Value
-from gpuc.lint.crds import rules as crd_rules
-from gpuc.lint.crds.values import as_rules_see
+from gpuc.lint.crds import cel_rules as crd_rules
+from gpuc.lint.crds.cel_values import cel_value
 from gpuc.verify.schema_errors import validator
 from tests.lint.rule_objects import Maker, spots
 
 LEAST, MOST = 4, 24
-"""Objects around each rule: more than the least only until it has passed and refused one."""
+"""Objects per rule. After the minimum, generation stops when the rule has accepted one object and refused one."""
 Answers = dict[tuple[str, str], Counter[str]]
 
 
 @pytest.fixture(scope="module")
 def answers(upstream: Path) -> Answers:
-    """How often each rule of each kind passed an object, refused one, or was not evaluated."""
+    """The results of every rule of every kind: objects accepted, refused, and not evaluated."""
     found: Answers = defaultdict(Counter)
     for path in sorted(upstream.rglob("*.json")):
         table = json.loads(path.read_text())
@@ -47,8 +47,8 @@ def answers(upstream: Path) -> Answers:
 
 def answered(body: dict[str, Any], name: str, table: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Every rule that an object meets, and its answer."""
-    whole = as_rules_see(body, table["schema"], table.get("shapes", {}))
-    root = {**whole, "apiVersion": "x/v1", "kind": "X", "metadata": {"name": name}}
+    body_value = cel_value(body, table["schema"], table.get("shapes", {}))
+    root = {**body_value, "apiVersion": "x/v1", "kind": "X", "metadata": {"name": name}}
     for _, place, value in crd_rules._places(root, table["rules"], ()):
         for rule in filter(crd_rules._holds_for_new, place["rules"]):
             answer = crd_rules._answer(rule, "rule", value)
@@ -63,8 +63,8 @@ def test_every_rule_is_evaluated_for_every_object(answers: Answers) -> None:
 
 
 @pytest.mark.slow
-def test_nearly_every_rule_passes_one_object_and_refuses_another(answers: Answers) -> None:
-    """The rest needs lists in lists of just the right texts, or a status, which nobody creates."""
+def test_most_rules_accept_one_object_and_refuse_another(answers: Answers) -> None:
+    """The other rules need nested lists with special texts, or a status, which users do not create."""
     unmet = {key for key, counts in answers.items() if not (counts["passed"] or counts["refused"])}
     both = [key for key, counts in answers.items() if counts["passed"] and counts["refused"]]
     assert unmet == set()

@@ -1,4 +1,4 @@
-"""`gpuc trace -f`: work as people write it, the step that stops it, and what to change."""
+"""`gpuc trace -f`: the report names the step that stops a workload, and the change that helps."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def job(spec: dict[str, Any], pods: int = 1, notes: dict[str, str] | None = None
 
 
 def traced(folder: Path, capsys: pytest.CaptureFixture[str], *objects: Any, where: str = "prod-use1") -> dict[str, Any]:
-    """What is said of the first work of a file; the exit code goes with it."""
+    """The report about the first workload of a file, and the exit code."""
     file = folder / "work.yaml"
     file.write_text(yaml.safe_dump_all(objects))
     code = main(["trace", "-f", str(file), where, "--format", "json"])
@@ -235,7 +235,7 @@ def test_replicas_are_counted_as_kueue_counts_them(
     assert bool(says) == bool(found["last"]["stage"])
 
 
-def test_pods_that_ask_for_nothing_are_admitted(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pods_without_requests_are_admitted(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = traced(tmp_path, capsys, job({"containers": [{"name": "a", "image": "b"}]}), where=files)
     assert found["verdict"] == "admitted"
     assert "the pods ask for nothing" in [step["message"] for step in found["steps"]]
@@ -258,13 +258,15 @@ def test_limits_are_requests_before_the_defaults_of_limit_ranges(
     assert found["last"]["stage"] == "instance type"
 
 
-def test_a_default_queue_takes_what_names_none(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_workload_without_a_queue_gets_the_default(
+    tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     (Path(files) / "queues.yaml").write_text(PARTS.replace("name: research, n", "name: default, n"))
     found = traced(tmp_path, capsys, job(GPUS, queue=""), where=files)
     assert (found["verdict"], found["bypass"]) == ("admitted", None)
 
 
-def test_what_cannot_be_read_is_said_and_is_no_success(
+def test_an_unreadable_part_is_reported_and_the_exit_code_is_not_0(
     tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "work.yaml"
@@ -273,15 +275,15 @@ def test_what_cannot_be_read_is_said_and_is_no_success(
     (Path(files) / "more.yaml").write_text("a: [\n")
     capsys.readouterr()
     assert main(["trace", "-f", str(file), files]) == 1
-    told = capsys.readouterr()
-    assert "gets its nodes" in told.out
-    assert f"{files}/more.yaml:2:1: this is not YAML" in told.err
+    printed = capsys.readouterr()
+    assert "gets its nodes" in printed.out
+    assert f"{files}/more.yaml:2:1: not YAML" in printed.err
     file.write_text("kind: [\n")
     assert main(["trace", "-f", str(file), files]) == 2
     assert "there is no object that can be read" in capsys.readouterr().err
 
 
-def test_the_answer_stands_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_result_is_the_last_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "work.yaml"
     file.write_text(yaml.safe_dump(job(pod(FULL), pods=20)))
     assert main(["trace", "-f", str(file), "prod-use1"]) == 1

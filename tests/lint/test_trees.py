@@ -1,4 +1,4 @@
-"""Trees as people write them: a line that ends with `#! ID` has exactly these findings, and no other line has any."""
+"""Sample folders of Kubernetes YAML: exactly the lines that end with `#! ID` have these findings."""
 
 from __future__ import annotations
 

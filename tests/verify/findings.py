@@ -1,4 +1,4 @@
-"""What the checks of a compile find in objects and values alone."""
+"""Runs the checks of `gpuc compile` on objects or values."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def schema_findings(manifests: Sequence[Manifest], kubernetes: str) -> list[Obje
 
 
 def verify_schemas(manifests: Sequence[Manifest], kubernetes: str) -> list[Finding]:
-    """The same as findings."""
+    """The same findings, in the form that reports show."""
     return [finding.to_finding() for finding in schema_findings(manifests, kubernetes)]
 
 
 def verify_values(values: Sequence[Values], releases: Mapping[str, Any]) -> list[Finding]:
-    """Keys and values that the charts do not take."""
+    """Keys and values that the charts do not accept."""
     subject = Subject(ObjectSet((), is_complete=True), "1.35", releases, tuple(values))
     return [finding.to_finding() for finding in _found(subject, "VAL")]

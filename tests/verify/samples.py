@@ -1,4 +1,4 @@
-"""Documents that a schema accepts, and what is one mistake away from them."""
+"""Documents that a schema accepts, and the same documents with one mistake."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WRONG_TYPES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Mistake:
-    """A document with one thing wrong, and what should be said of it."""
+    """A document with one mistake, and the expected error."""
 
     kind: ErrorKind
     place: str
@@ -33,7 +33,7 @@ class Mistake:
 
 @dataclass
 class Sampler:
-    """Builds documents of a schema; shared definitions are built in full once, then as small as they can be."""
+    """Builds documents of a schema. Shared definitions have every field only the first time."""
 
     definitions: dict[str, Any]
     seen: set[str] = field(default_factory=set)
@@ -91,10 +91,10 @@ class Sampler:
 
 
 def mistakes(schema: dict[str, Any], document: Any, definitions: dict[str, Any], seen: set[str]) -> Iterator[Mistake]:
-    """Every document with one mistake at one place; the document is changed in place and restored after each.
+    """Every document with one mistake at one place. The document is changed in place and restored after every mistake.
 
     Args:
-        seen: definitions whose mistakes were made before and are not made again.
+        seen: definitions that were tested before; they get no mistakes again.
     """
     return _in(schema, document, [], document, definitions, seen)
 

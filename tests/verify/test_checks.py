@@ -1,4 +1,4 @@
-"""Every check of a compile has a case file: objects, of which exactly the marked lines are reported."""
+"""Every check of `gpuc compile` has a case file, and reports exactly the marked lines of the file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from gpuc import isolation, verify
 from gpuc.diagnostics.contract import Check
-from gpuc.lint.load.objects import Reading
-from gpuc.lint.load.places import Places
+from gpuc.lint.load.loaded_files import LoadedFiles
+from gpuc.lint.load.source_map import SourceMap
 from gpuc.manifest.manifest import Values
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify import constraints
@@ -24,19 +24,19 @@ CHART = re.compile(r"^# Values of the chart (\S+)$", re.MULTILINE)
 
 
 def subject(file: str, text: str) -> Subject:
-    """A case as lint reads it; a map that is no object holds the values of the chart that the first line names."""
-    reading = Reading()
+    """The objects and values of a case file. The first line names the chart of a map that is not an object."""
+    reading = LoadedFiles()
     reading.add(file, text)
     assert not reading.findings
     charts = CHART.findall(text)
-    values = tuple(Values(file, (index,), charts[0], data) for _, index, data in reading.values)
+    values = tuple(Values(file, (index,), charts[0], data) for _, index, data in reading.other_maps)
     return Subject(ObjectSet(reading.manifests, is_complete=True), "1.35", dict.fromkeys(charts), values)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_findings_are_at_their_marks(case: Path) -> None:
-    text, places = case.read_text(), Places()
-    places.add(case.name, text)
+    text, source_map = case.read_text(), SourceMap()
+    source_map.add(case.name, text)
     found = set()
     checked = subject(case.name, text)
     for finding in (
@@ -44,7 +44,7 @@ def test_findings_are_at_their_marks(case: Path) -> None:
     ):
         index, *prefix = finding.manifest.origin
         assert isinstance(index, int)
-        mark = places.mark(case.name, index, (*prefix, *finding.path), on_key=finding.on_key)
+        mark = source_map.mark(case.name, index, (*prefix, *finding.path), on_key=finding.on_key)
         found.add((mark.line, finding.rule.id))
     wanted = {(number, mark[1]) for number, line in enumerate(text.splitlines(), 1) if (mark := MARK.search(line))}
     assert found == wanted

@@ -1,4 +1,4 @@
-"""What the verifier says of emitted objects."""
+"""The schema checks report mistakes in emitted objects."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_correct_objects_have_no_findings() -> None:
     assert verify_schemas([node_pool(), config_map(), template(properties=limit), constraint(max=8)], "1.35") == []
 
 
-def test_a_misspelt_field_names_file_object_place_and_the_nearest_field() -> None:
+def test_a_misspelled_field_has_a_finding_with_file_object_path_and_suggestion() -> None:
     (found,) = verify_schemas([node_pool(expiresAfter="Never")], "1.35")
     assert found.id == "SCH001"
     assert found.path == ORIGIN
@@ -59,13 +59,13 @@ def test_a_misspelt_field_names_file_object_place_and_the_nearest_field() -> Non
     )
 
 
-def test_all_mistakes_of_all_objects_are_told() -> None:
+def test_all_mistakes_of_all_objects_are_reported() -> None:
     bad = node_pool(taints=[{"key": "a", "effect": "NoShedule"}, {"value": "b", "effect": "NoSchedule"}], kubelet={})
     found = verify_schemas([bad, config_map(labels={"a": "not a value"})], "1.35")
     assert sorted(ids(found)) == ["SCH001", "SCH002", "SCH003", "SCH006", "SCH007"]
 
 
-def test_a_kind_of_an_older_version_is_unknown_and_the_nearest_is_named() -> None:
+def test_a_kind_of_an_older_version_is_unknown_and_the_newer_version_is_suggested() -> None:
     old = Manifest("o.yaml", ORIGIN, "karpenter.sh/v1beta1", "NodePool", "q", {}, "n")
     (found,) = verify_schemas([old], "1.35")
     assert found.id == "SCH004"
@@ -79,7 +79,7 @@ def test_a_kind_that_is_like_no_other_names_the_command_that_adds_its_schema() -
 
 
 @pytest.mark.parametrize(("written", "stored"), [("768000m", "768"), ("2000", "2k"), ("1024Gi", "1Ti")])
-def test_a_quantity_that_kubernetes_stores_otherwise_is_told_with_what_it_stores(written: str, stored: str) -> None:
+def test_a_quantity_that_is_not_canonical_is_reported_with_the_canonical_form(written: str, stored: str) -> None:
     (found,) = verify_schemas([node_pool(limits={"memory": written})], "1.35")
     assert (found.id, found.fix) == ("SCH005", f'"{stored}"')
 
@@ -97,20 +97,20 @@ def test_parameters_are_checked_against_the_template_of_the_same_tree() -> None:
     assert ids(verify_schemas([constraint(max=8)], "1.35")) == ["SCH004"]
 
 
-def test_a_template_with_a_schema_that_is_none_is_told() -> None:
+def test_a_template_with_a_schema_that_is_invalid_is_reported() -> None:
     found = verify_schemas([template(properties={"max": {"type": "int"}})], "1.35")
     assert ids(found) == ["SCH002"]
-    assert "spec.crd.spec.validation.openAPIV3Schema: not a schema" in found[0].message
+    assert "spec.crd.spec.validation.openAPIV3Schema: not a valid schema" in found[0].message
 
 
-def test_the_nearest_field_is_known_inside_shared_definitions() -> None:
+def test_suggestions_include_fields_of_shared_definitions() -> None:
     containers = [{"name": "a", "image": "b", "resources": {"limit": {"cpu": "1"}}}]
     pod = Manifest("p.yaml", ORIGIN, "v1", "Pod", "p", {"spec": {"containers": containers}}, "n")
     (found,) = verify_schemas([pod], "1.36")
     assert found.message.endswith('spec.containers[0].resources.limit: unknown field, did you mean "limits"')
 
 
-def test_a_misspelt_word_in_the_cel_of_a_template_is_told() -> None:
+def test_a_misspelled_key_in_the_cel_of_a_template_is_reported() -> None:
     wrong = template()
     wrong.body["spec"]["targets"][0]["code"][0]["source"]["matchConditions"] = [{"name": "a", "expression": "true"}]
     (found,) = verify_schemas([wrong], "1.35")
@@ -120,13 +120,13 @@ def test_a_misspelt_word_in_the_cel_of_a_template_is_told() -> None:
     )
 
 
-def test_a_template_that_is_not_named_as_its_kind_is_told() -> None:
+def test_a_template_that_is_not_named_as_its_kind_is_reported() -> None:
     named = template()
     other = Manifest(named.file, named.origin, named.api, named.kind, "gpu-limit", named.body)
     assert ids(verify_schemas([other], "1.35")) == ["SCH002"]
 
 
-def test_two_items_of_a_map_list_with_one_key_are_refused() -> None:
+def test_two_items_of_a_list_map_with_the_same_key_are_refused() -> None:
     ports = [{"name": "a", "port": 80}, {"name": "b", "port": 80, "protocol": "UDP"}, {"name": "c", "port": 80}]
     service = Manifest("s.yaml", ORIGIN, "v1", "Service", "s", {"spec": {"ports": ports[:2]}}, "n")
     assert verify_schemas([service], "1.35") == []
@@ -158,7 +158,7 @@ def test_illegal_metadata_is_refused(made: Manifest) -> None:
     assert ids(verify_schemas([made], "1.35")) == ["SCH006"]
 
 
-def test_legal_metadata_is_taken() -> None:
+def test_legal_metadata_is_accepted() -> None:
     role = Manifest("r.yaml", ORIGIN, "rbac.authorization.k8s.io/v1", "Role", "system:a", {}, "n")
     labelled = config_map("a.b-c", labels={"app.kubernetes.io/name": "a_B.1", "x": ""}, annotations={"A.io/b": "c d"})
     assert verify_schemas([role, labelled], "1.35") == []
@@ -169,38 +169,38 @@ def network_policy(**spec: Any) -> Manifest:
     return Manifest("p.yaml", ORIGIN, api, "NetworkPolicy", "deny", {"spec": spec}, "research")
 
 
-def test_empty_containers_stand_only_where_they_mean_something() -> None:
+def test_empty_values_are_allowed_only_in_fields_where_they_have_a_meaning() -> None:
     deny = network_policy(podSelector={}, policyTypes=["Ingress"], ingress=[])
     assert verify_schemas([deny], "1.35") == []
     everyone = network_policy(podSelector={}, policyTypes=["Ingress"], ingress=[{"from": [{}]}])
     assert ids(verify_schemas([everyone], "1.35")) == ["SCH007"]
 
 
-def test_an_empty_list_among_parameters_is_a_value_of_the_policy_and_none_at_all_is_not() -> None:
+def test_an_empty_list_among_parameters_is_a_value_of_the_policy_and_a_missing_list_is_not() -> None:
     declared = template(properties={"allowed": {"type": "array", "items": {"type": "string"}}})
     assert verify_schemas([declared, constraint(allowed=[])], "1.35") == []
     assert ids(verify_schemas([declared, constraint()], "1.35")) == ["SCH007"]
 
 
-def test_a_null_is_told_even_in_a_field_that_takes_anything() -> None:
+def test_a_null_is_reported_even_in_a_field_that_takes_anything() -> None:
     declared = template(properties={"mode": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}})
     assert ids(verify_schemas([declared, constraint(mode={"a": None})], "1.35")) == ["SCH007"]
 
 
-def test_one_object_in_two_files_is_told() -> None:
+def test_one_object_in_two_files_is_reported() -> None:
     found = verify_schemas([config_map(), config_map(file="d.yaml"), config_map(namespace="other")], "1.35")
     assert [item.message for item in found if "already" in item.message] == [
-        "d.yaml: ConfigMap research/nccl: stands in c.yaml already"
+        "d.yaml: ConfigMap research/nccl: c.yaml already has this object"
     ]
 
 
-def test_objects_of_one_file_follow_one_another() -> None:
+def test_objects_of_one_file_must_be_adjacent() -> None:
     tree = [config_map("a"), config_map("b", file="d.yaml"), config_map("c")]
     assert ids(verify_schemas(tree, "1.35")) == ["SCH008"]
     assert verify_schemas([tree[0], tree[2], tree[1]], "1.35") == []
 
 
-def test_people_may_leave_out_what_the_api_server_adds() -> None:
+def test_written_manifests_may_omit_fields_that_have_defaults() -> None:
     pool = node_pool()
     pool.body["spec"]["disruption"] = {"consolidateAfter": "5m", "budgets": [{"reasons": ["Drifted"]}]}
     assert schema_findings([pool], "1.35", as_written=True) == []

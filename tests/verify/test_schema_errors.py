@@ -1,4 +1,4 @@
-"""The words of a mismatch: where it is, and the part of the schema that the value does not fit."""
+"""Schema errors have the path of the value and the part of the schema that the value violates."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ NO_QUANTITY = '"many" is not a quantity; write a number with a unit such as 500m
         ({"format": "quantity"}, "many", (ErrorKind.VALUE, "a", NO_QUANTITY)),
         (NAMED, {"nam": "x"}, (ErrorKind.UNKNOWN, "a.nam", 'unknown field, did you mean "name"')),
         (NAMED, {"zone": "x"}, (ErrorKind.UNKNOWN, "a.zone", "unknown field; known: name")),
-        ({"type": "object", "required": ["b"]}, {}, (ErrorKind.MISSING, "a.b", "required, and missing")),
+        ({"type": "object", "required": ["b"]}, {}, (ErrorKind.MISSING, "a.b", "this required field is missing")),
         (PORTS, {"port": "x"}, (ErrorKind.VALUE, "a.port", "\"x\" is not of type 'integer'")),
     ],
 )
-def test_a_mismatch_has_a_place_and_a_reason(field: Any, value: Any, expected: tuple[ErrorKind, str, str]) -> None:
+def test_an_error_has_a_path_and_a_reason(field: Any, value: Any, expected: tuple[ErrorKind, str, str]) -> None:
     assert read({"properties": {"a": field}}, {"a": value}) == [expected]
     shared = {"properties": {"b": {"items": {"$ref": "#/$defs/B"}}}, "$defs": {"B": {"properties": {"a": field}}}}
     below = (expected[0], f"b[0].{expected[1]}", expected[2])
@@ -51,7 +51,7 @@ def test_the_reason_for_a_long_value_is_not_cut_off() -> None:
     assert message.endswith("... is not of type 'string'") and len(message) < 200
 
 
-def test_every_mismatch_of_a_document_is_found_once() -> None:
+def test_every_error_of_a_document_is_found_once() -> None:
     schema = {"properties": {"a": NAMED, "b": {"type": "integer"}}, "required": ["c", "d"]}
     found = read(schema, {"a": {"x": 1, "name": 2}, "b": "1"})
     assert [(fit, at) for fit, at, _ in found] == [
@@ -60,14 +60,14 @@ def test_every_mismatch_of_a_document_is_found_once() -> None:
     ]  # fmt: skip
 
 
-def test_a_quantity_below_another_mismatch_is_still_a_quantity() -> None:
+def test_a_quantity_in_a_value_with_another_error_is_still_reported() -> None:
     memory = {"type": "string", "format": "quantity"}
     schema = {"type": "object", "additionalProperties": False, "properties": {"memory": memory}}
     found = read(schema, {"memory": "1024Mi", "memori": "1"})
     assert [(fit, at) for fit, at, _ in found] == [(ErrorKind.UNKNOWN, "memori"), (ErrorKind.QUANTITY, "memory")]
 
 
-def test_nothing_explains_where_nothing_is_refused() -> None:
+def test_jsonschema_is_not_loaded_without_an_error() -> None:
     script = """
 import sys
 from gpuc.verify.schema_errors import schema_errors, validator

@@ -1,4 +1,4 @@
-"""jsonschema beside jsonschema-rs: the same verdict on every emitted object, and on every mistake in a sample."""
+"""jsonschema and jsonschema-rs accept every emitted object and refuse every mistake in a sample."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .samples import Sampler, mistakes
 
 KINDS = [*builtin_kinds("1.35"), *custom_kinds()]
 SEEN: set[str] = set()
-"""Definitions that were tried: they are the same for every core kind that refers to them."""
+"""Definitions that were tested: they are the same for every core kind that refers to them."""
 FORMATS = FormatChecker(())
 FORMATS.checks("quantity")(lambda value: not isinstance(value, str) or is_canonical_quantity(value))
 
 
 def once(_: Any, keys: list[str], items: Any, schema: dict[str, Any]) -> Any:
-    """No key of a map list is there twice."""
+    """No two items of a list map have the same key."""
     defaults = {name: field.get("default") for name, field in schema["items"].get("properties", {}).items()}
     found = [tuple(item.get(key, defaults.get(key)) for key in keys) for item in items if isinstance(item, dict)]
     if len(set(found)) < len(found):
@@ -49,7 +49,7 @@ def of_table(api: str, kind: str, kubernetes: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_both_take_every_object_of_an_example(name: str) -> None:
+def test_both_accept_every_object_of_an_example(name: str) -> None:
     spec = compiled_spec(ROOT, f"specs/{name}.yaml")
     emitted = [artifact for artifact in spec.artifacts if isinstance(artifact, Manifest)]
     assert emitted

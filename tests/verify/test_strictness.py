@@ -1,4 +1,4 @@
-"""The tables are strict: one mistake anywhere in an object of any kind is refused, at its place."""
+"""The tables are strict: every single mistake in an object of any kind is reported at its path."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TEMPLATE = Manifest(
 )  # fmt: skip
 BUILTIN = {api for api, _ in builtin_kinds("1.35")}
 SEEN: set[str] = set()
-"""Definitions of core kinds that were tried: they are the same for every kind and version that refers to them."""
+"""Definitions of core kinds that were tested: they are the same for every kind and version that refers to them."""
 COMPONENTS = ["efa", "gatekeeper", "gpu-operator", "karpenter", "karpenter-crd", "kueue"]
 
 
@@ -60,7 +60,7 @@ def refused(api: str, kind: str, body: dict[str, Any], kubernetes: str, namespac
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kubernetes", "api", "kind"), kinds())
-def test_every_mistake_in_an_object_is_refused_at_its_place(kubernetes: str, api: str, kind: str) -> None:
+def test_every_mistake_in_an_object_is_refused_at_its_path(kubernetes: str, api: str, kind: str) -> None:
     known = table(api, kind, kubernetes)
     assert known is not None
     schema, definitions = known.schema, known.schema.get("$defs", {})
@@ -78,12 +78,12 @@ def test_every_mistake_in_an_object_is_refused_at_its_place(kubernetes: str, api
     assert refused(api, kind, body, kubernetes, known.namespaced) == []
     for mistake in mistakes(schema, body, definitions, SEEN if api in BUILTIN else set()):
         found = refused(api, kind, mistake.document, kubernetes, known.namespaced)
-        told = [(item.id, f": {mistake.place}: " in item.message) for item in found]
-        assert (IDS[mistake.kind], True) in told, (mistake.kind, mistake.place, [item.message for item in found])
+        found_at = [(item.id, f": {mistake.place}: " in item.message) for item in found]
+        assert (IDS[mistake.kind], True) in found_at, (mistake.kind, mistake.place, [item.message for item in found])
 
 
 @pytest.mark.parametrize("name", [*COMPONENTS, "K8sNativeValidation", "Configuration"])
-def test_every_mistake_in_values_is_refused_at_its_place(name: str) -> None:
+def test_every_mistake_in_values_is_refused_at_its_path(name: str) -> None:
     own = {"K8sNativeValidation": cel_source(), "Configuration": kueue_configuration()}
     schema = own.get(name) or chart(name)
     assert schema is not None
@@ -94,7 +94,7 @@ def test_every_mistake_in_values_is_refused_at_its_place(name: str) -> None:
     assert list(schema_errors(compiled, document, schema)) == []
     count = 0
     for mistake in mistakes(schema, document, schema.get("$defs", {}), set()):
-        told = [(item.kind, place(item.path)) for item in schema_errors(compiled, mistake.document, schema)]
-        assert (mistake.kind, mistake.place) in told
+        found_at = [(item.kind, place(item.path)) for item in schema_errors(compiled, mistake.document, schema)]
+        assert (mistake.kind, mistake.place) in found_at
         count += 1
     assert count > 0

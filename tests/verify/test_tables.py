@@ -1,4 +1,4 @@
-"""The committed tables are what upstream's files give, and say what is known about the kinds."""
+"""The committed schema tables equal what upstream files give, and have facts about the kinds."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_tables_are_compact_and_without_prose_or_expressions() -> None:
         ("storage.k8s.io/v1", "StorageClass", False),
     ],
 )
-def test_a_table_knows_whether_its_kind_lives_in_namespaces(api: str, kind: str, namespaced: bool) -> None:
+def test_a_table_knows_whether_its_kind_is_namespaced(api: str, kind: str, namespaced: bool) -> None:
     known = schemas.table(api, kind, "1.35")
     assert known is not None
     assert known.namespaced is namespaced

@@ -1,4 +1,4 @@
-"""What the verifier says of Helm values."""
+"""The checks of Helm values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RELEASES = dict.fromkeys(["efa", "gatekeeper", "gpu-operator", "karpenter", "kar
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
 
-def told(component: str, body: dict[str, Any]) -> list[tuple[str, str]]:
+def ids_and_messages(component: str, body: dict[str, Any]) -> list[tuple[str, str]]:
     values = Values(f"out/a/{component}/values.yaml", ("spec", "releases"), component, body)
     found = verify_values([values], RELEASES)
     return [(item.id, item.message.partition(f"values of {component}: ")[2]) for item in found]
@@ -41,8 +41,8 @@ def told(component: str, body: dict[str, Any]) -> list[tuple[str, str]]:
         ("karpenter-crd", {"additionalAnnotations": {"a": "b"}}),
     ],
 )
-def test_keys_that_the_charts_read_are_taken(component: str, body: dict[str, Any]) -> None:
-    assert told(component, body) == []
+def test_keys_that_the_charts_read_are_accepted(component: str, body: dict[str, Any]) -> None:
+    assert ids_and_messages(component, body) == []
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,13 @@ def test_keys_that_the_charts_read_are_taken(component: str, body: dict[str, Any
         ({"hostPaths": {"rootFS": ""}}, "hostPaths.rootFS", "spec.hostPaths.rootFS"),
     ],
 )
-def test_finding_1_an_empty_value_that_renders_to_a_null_is_refused(
-    body: dict[str, Any], value: str, field: str
-) -> None:
+def test_an_empty_value_that_renders_to_a_null_is_refused(body: dict[str, Any], value: str, field: str) -> None:
     """The values that gpuc wrote before were accepted, and the API server refused the object that came of them."""
-    message = f"{value}: is empty, so that the chart renders ClusterPolicy with a null at {field}"
-    assert told("gpu-operator", body) == [("VAL004", message)]
+    message = f"{value}: is empty, so the chart renders ClusterPolicy with a null at {field}"
+    assert ids_and_messages("gpu-operator", body) == [("VAL004", message)]
 
 
-def test_what_renders_to_a_null_is_known_for_the_pinned_charts() -> None:
+def test_values_that_render_to_a_null_are_known_for_the_pinned_charts() -> None:
     from gpuc.catalog import load
 
     catalog = load()
@@ -88,7 +86,7 @@ def test_what_renders_to_a_null_is_known_for_the_pinned_charts() -> None:
     ],
 )
 def test_keys_that_the_gpu_operator_ignores_are_refused(body: dict[str, Any], place: str) -> None:
-    ((identity, message),) = told("gpu-operator", body)
+    ((identity, message),) = ids_and_messages("gpu-operator", body)
     assert identity == "VAL001"
     assert message.startswith(f"{place}: unknown field")
 
@@ -108,19 +106,19 @@ def test_keys_that_the_gpu_operator_ignores_are_refused(body: dict[str, Any], pl
     ],
 )
 def test_values_of_another_type_or_word_are_refused(component: str, body: dict[str, Any]) -> None:
-    assert [identity for identity, _ in told(component, body)] == ["VAL002"]
+    assert [identity for identity, _ in ids_and_messages(component, body)] == ["VAL002"]
 
 
-def test_a_misspelt_key_is_told_with_the_nearest() -> None:
-    assert told("karpenter", {"settings": {"interuptionQueue": "q"}}) == [
+def test_a_misspelled_key_is_reported_with_a_suggestion() -> None:
+    assert ids_and_messages("karpenter", {"settings": {"interuptionQueue": "q"}}) == [
         ("VAL001", 'settings.interuptionQueue: unknown field, did you mean "interruptionQueue"')
     ]
 
 
 def test_values_of_a_chart_without_a_schema_or_a_release_are_refused() -> None:
-    ((identity, message),) = told("hami", {})
+    ((identity, message),) = ids_and_messages("hami", {})
     assert identity == "VAL001"
-    assert message == 'chart "hami" has no schema of its values: run python -m gpuc.catalog.schemas.derive'
+    assert message == 'chart "hami" has no schema for its values: run python -m gpuc.catalog.schemas.derive'
     (found,) = verify_values([Values("out/x/efa/values.yaml", (), "efa", {})], {"kueue": ""})
     assert found.message == 'out/x/efa/values.yaml: values of efa: chart "efa" is not among the releases: kueue'
 
@@ -145,14 +143,14 @@ objectRetentionPolicies: {workloads: {afterFinished: 168h}}
 
 
 def configuration(text: str) -> list[tuple[str, str]]:
-    found = told("kueue", {"managerConfig": {"controllerManagerConfigYaml": text}})
+    found = ids_and_messages("kueue", {"managerConfig": {"controllerManagerConfigYaml": text}})
     return [
         (identity, message.removeprefix("managerConfig.controllerManagerConfigYaml").lstrip(".: "))
         for identity, message in found
     ]
 
 
-def test_a_full_kueue_configuration_is_taken() -> None:
+def test_a_full_kueue_configuration_is_accepted() -> None:
     assert configuration(FULL) == []
 
 
@@ -170,7 +168,7 @@ def test_a_full_kueue_configuration_is_taken() -> None:
         ("kind: [", "VAL002", "not YAML"),
     ],
 )
-def test_mistakes_in_the_kueue_configuration_are_told(text: str, identity: str, place: str) -> None:
+def test_mistakes_in_the_kueue_configuration_are_reported(text: str, identity: str, place: str) -> None:
     ((found, message),) = configuration(text)
     assert found == identity
     assert message.startswith(place)

@@ -11,9 +11,9 @@ from typing import Any
 from gpuc.diagnostics.report.console import complain, put
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
-from gpuc.lint.crds.definitions import Import, imports
+from gpuc.lint.crds.tables import ImportedTable, imported_tables
 from gpuc.lint.load.files import UnreadableError, files_below, text_of
-from gpuc.lint.load.text import read
+from gpuc.lint.load.yaml_text import read
 from gpuc.write.filesystem import BusyError, RefusedError, SafeDir
 
 INTO = "crds"
@@ -34,7 +34,7 @@ options:
 
 @dataclass
 class _Gathered:
-    tables: dict[str, Import] = field(default_factory=dict)
+    tables: dict[str, ImportedTable] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     others: int = 0
     """Documents that are no CustomResourceDefinition."""
@@ -72,12 +72,12 @@ def _never_evaluated(found: _Gathered) -> Iterator[str]:
     """How many rules lint evaluates for no object, and each of them."""
     if not any(table.rules for table in found.tables.values()):
         return
-    from gpuc.lint.crds.rules import never_evaluated
+    from gpuc.lint.crds.cel_rules import never_evaluated
 
     lines = [
         f"  {table.file.removesuffix('.json')}: {rule['rule'].strip()}: {why}"
         for table in found.tables.values()
-        for rule in table.each_rule()
+        for rule in table.all_rules()
         if (why := never_evaluated(rule))
     ]
     if lines:
@@ -121,13 +121,13 @@ def _take(file: Path, found: _Gathered) -> None:
                 found.others += 1
                 continue
             try:
-                for table in imports(each):
+                for table in imported_tables(each):
                     _keep(table, file, found)
             except (ValueError, RecursionError) as error:
                 found.problems.append(f"{file}: {_name(each)}: {error}")
 
 
-def _keep(table: Import, file: Path, found: _Gathered) -> None:
+def _keep(table: ImportedTable, file: Path, found: _Gathered) -> None:
     before = found.tables.get(table.file)
     if before is not None and before.text != table.text:
         found.problems.append(f"{file}: {table.file} was read before and says something else; the later one is taken")

@@ -21,7 +21,7 @@ from gpuc.isolation.report import Locate, Proof, document, text
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
 from gpuc.kubernetes.refused import Refused
-from gpuc.lint.load.gather import Gathered, gather
+from gpuc.lint.load.load_objects import LoadedObjects, load_objects
 from gpuc.objects.network_policies import GROUP, read_policies
 from gpuc.objects.object_set import ObjectSet
 
@@ -144,22 +144,22 @@ def _locator(spec: CompiledSpec) -> Locate:
 
 
 def _of_files(paths: list[str], label: str | None, pods: Ranges | None) -> Proof:
-    gathered = gather(paths)
-    for sentence in gathered.told:
+    loaded = load_objects(paths)
+    for sentence in loaded.unread_summary:
         complain(sentence)
-    tree = ObjectSet(gathered.manifests, is_complete=False)
+    tree = ObjectSet(loaded.manifests, is_complete=False)
     proof = _proof(", ".join(paths), tree, _tenancy(tree, label, paths), pods=pods)
-    return replace(proof, assumptions=[*_readable(gathered), *proof.assumptions], locate=gathered.locate)
+    return replace(proof, assumptions=[*_readable(loaded), *proof.assumptions], locate=loaded.locate)
 
 
-def _readable(gathered: Gathered) -> Iterator[Assumption]:
+def _readable(loaded: LoadedObjects) -> Iterator[Assumption]:
     """Policies add up: one more in a part that nobody could read may open what all others leave closed."""
-    if gathered.missing:
-        count = f"{len(gathered.missing)} places" if len(gathered.missing) > 1 else "one place"
-        because = f"not so at {count}: {gathered.missing[0]}"
+    if loaded.unread:
+        count = f"{len(loaded.unread)} places" if len(loaded.unread) > 1 else "one place"
+        because = f"not so at {count}: {loaded.unread[0]}"
         yield Assumption("every file of the tree can be read", Basis.BROKEN, because)
-    if gathered.others:
-        yield Assumption("what is no object yet has no NetworkPolicy", Basis.ASSUMED, "; ".join(gathered.others))
+    if loaded.not_objects:
+        yield Assumption("what is no object yet has no NetworkPolicy", Basis.ASSUMED, "; ".join(loaded.not_objects))
 
 
 def _tenancy(tree: ObjectSet, label: str | None, paths: list[str]) -> Tenancy:

@@ -1,8 +1,8 @@
-"""Checks of what a compile emits, before it is written: fields, values, metadata, names, and the isolation of tenants.
+"""Checks of the emitted objects before they are written: fields, values, metadata, references, and tenant isolation.
 
-They read nothing but the objects, and share no code with the emitters. Each is one module with its case file beside
-it, discovered and never listed. What else can be wrong among objects is a matter of `gpuc lint`; the tests run all of
-its checks over the output of the examples.
+The checks read only the objects and share no code with the emitters. Every check is a module with a case file beside
+it; the modules are discovered and not listed. `gpuc lint` has more checks, and the tests run all of them on the output
+of the example clusters.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 CHECKS: Checks[Subject, ObjectFinding] = Checks("gpuc.verify")
 check = CHECKS.declare
-"""Makes a function the check of a fault: its docstring is the title, and below that the reason."""
+"""Declares a function as the check of a rule. Its docstring has the title of the rule, and below that the reason."""
 
 
 def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str, Any]) -> list[ObjectFinding]:
-    """What is wrong with the emitted objects and values of one cluster.
+    """Findings about the emitted objects and values of one cluster.
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".
@@ -38,7 +38,7 @@ def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str
 
 
 def findings(subject: Subject) -> list[ObjectFinding]:
-    """What every check finds, then what opens a tenant to another."""
+    """The findings of all checks, followed by the findings about tenant isolation."""
     from gpuc import isolation
 
     found = [finding for check in CHECKS.discover() for finding in check.find(subject)]

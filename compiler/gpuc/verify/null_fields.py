@@ -1,4 +1,4 @@
-"""Empty values that a pinned chart renders as nulls, which a server-side apply refuses in objects of custom kinds."""
+"""Empty Helm values that a pinned chart renders as nulls, which a server-side apply refuses in custom resources."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gpuc.objects.object_set import dig
 
 
 def null_fields(component: str, values: Any) -> Iterator[tuple[Path, str]]:
-    """Path of each empty value, and the field that is null by it.
+    """The path of every empty value, and a sentence about the field that becomes null.
 
-    A value that is not there has the chart's default, which renders no null.
+    A missing value has the default of the chart, which renders no null.
 
     Args:
         component: the chart's key in the release set.
@@ -23,7 +23,7 @@ def null_fields(component: str, values: Any) -> Iterator[tuple[Path, str]]:
         *above, key = row.value.split(".")
         parent = dig(values, *above)
         if isinstance(parent, dict) and key in parent and _is_empty(parent[key]) and _is_rendered(row, values):
-            yield (*above, key), f"is empty, so that the chart renders {row.kind} with a null at {row.field}"
+            yield (*above, key), f"is empty, so the chart renders {row.kind} with a null at {row.field}"
 
 
 def _is_empty(value: Any) -> bool:
@@ -31,7 +31,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def _is_rendered(row: NullField, values: Any) -> bool:
-    """Whether the chart renders the object at all."""
+    """Whether the chart renders the object."""
     if not row.object_if:
         return True
     switch = dig(values, *row.object_if.split("."))

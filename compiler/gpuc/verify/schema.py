@@ -1,4 +1,4 @@
-"""Every object against the schema of its kind, as lint needs it: all that an API server would drop or refuse."""
+"""The schema checks for `gpuc lint`: everything that the API server would drop or refuse."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _CHECKS = (unknown_field, wrong_value, missing_field, unknown_kind, quantity_not
 
 
 def schema_findings(manifests: Iterable[Manifest], kubernetes: str, *, as_written: bool = False) -> list[ObjectFinding]:
-    """Every field, value and piece of metadata that the API server of a minor version would drop or refuse.
+    """Findings about fields, values and metadata that the API server of a minor version would drop or refuse.
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".
-        as_written: whether people wrote the objects: quantities may be numbers then, as the API server takes them, and
-            a namespace may come from elsewhere.
+        as_written: whether the objects are written manifests, in which quantities may be numbers and the namespace may
+            be missing.
     """
     subject = Subject(ObjectSet(manifests, is_complete=False), kubernetes, as_written=as_written)
     return [finding for check in _CHECKS for finding in check.find(subject)]

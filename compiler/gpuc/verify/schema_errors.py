@@ -1,7 +1,7 @@
-"""What a schema refuses, in the words of a finding: jsonschema-rs decides, jsonschema explains.
+"""Validates documents against schemas and explains the errors: jsonschema-rs validates, jsonschema explains.
 
-jsonschema-rs is fast and reads the patterns of Go. jsonschema has the failing part of the schema beside each error, and
-of alternatives the one that fits best; it is loaded for a refusal only.
+jsonschema-rs is fast and reads the patterns of Go. jsonschema gives the failing part of the schema with every error,
+and the best match among alternatives. jsonschema is loaded only for documents that have errors.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ErrorKind(Enum):
-    """In which way a value does not fit its schema."""
+    """The ways in which a value can violate its schema."""
 
     UNKNOWN = "unknown field"
     VALUE = "wrong value"
@@ -34,22 +34,22 @@ class ErrorKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SchemaError:
-    """One place of a document that its schema refuses."""
+    """A value of a document that violates the schema."""
 
     kind: ErrorKind
     path: Path
     """From the document's root: ("spec", "taints", 0, "effect")."""
     message: str
-    """What is wrong there, without the place."""
+    """The error, without the path."""
     fix: str = ""
 
     def under(self, *path: str | int) -> SchemaError:
-        """The same in a document of which this one is the part at a path."""
+        """The same error in a larger document, which has this document at a path."""
         return replace(self, path=(*path, *self.path))
 
 
 def validator(schema: Schema) -> Draft202012Validator:
-    """A compiled validator that also knows quantities and the keys of Kubernetes' map lists."""
+    """A compiled validator that also knows quantities and the keys of Kubernetes' list maps."""
     from jsonschema_rs import Draft202012Validator
 
     return Draft202012Validator(
@@ -61,7 +61,7 @@ def validator(schema: Schema) -> Draft202012Validator:
 
 
 def schema_errors(compiled: Draft202012Validator, document: Any, schema: Schema) -> Iterator[SchemaError]:
-    """Every place that the schema refuses, in the order of the document's paths.
+    """All errors of a document, sorted by path.
 
     Args:
         compiled: the validator of the schema.
@@ -79,17 +79,17 @@ class _MapKeys:
         self._schema, self._keys = parent_schema, value
 
     def validate(self, instance: Any) -> None:
-        """Refuses a second item with the same key.
+        """Raises an error for two items with the same key.
 
         Raises:
-            ValueError: with the key that two items have.
+            ValueError: when two items have the same key. The message has the key.
         """
-        for problem in _doubled(self._keys, instance, self._schema):
+        for problem in _repeated_keys(self._keys, instance, self._schema):
             raise ValueError(problem)
 
 
-def _doubled(keys: list[str], instance: Any, schema: Schema) -> Iterator[str]:
-    """Every key of a map list that an item before has too; a field that is left out has its default."""
+def _repeated_keys(keys: list[str], instance: Any, schema: Schema) -> Iterator[str]:
+    """A sentence for every item of a list map that repeats the key of an earlier item. Missing fields have defaults."""
     properties = schema.get("items", {}).get("properties", {})
     defaults = {name: properties.get(name, {}).get("default") for name in keys}
     before = set()
@@ -102,7 +102,7 @@ def _doubled(keys: list[str], instance: Any, schema: Schema) -> Iterator[str]:
 
 
 def _explained(error: ValidationError, schema: Schema) -> Iterator[SchemaError]:
-    """What jsonschema has to say of the value and the part of the schema at an error of jsonschema-rs."""
+    """The errors that jsonschema reports for the value and the part of the schema of an error of jsonschema-rs."""
     path: Path = tuple(error.instance_path)
     if error.kind.name == "format" and error.kind.format == "quantity":  # type: ignore[attr-defined]
         yield _quantity(path, str(error.instance))
@@ -111,13 +111,13 @@ def _explained(error: ValidationError, schema: Schema) -> Iterator[SchemaError]:
 
     part = _part(schema, list(error.schema_path[:-1]))
     errors = _explaining()({**part, "$defs": schema.get("$defs", {})}).iter_errors(error.instance)
-    here = [best_match([inner]) for inner in errors if not inner.path]  # what is below has an error of its own
+    here = [best_match([inner]) for inner in errors if not inner.path]  # nested values have errors of their own
     found = [item.under(*path) for inner in here for item in _read(inner)]
     yield from found or [SchemaError(ErrorKind.VALUE, path, _short(error.message, 300))]
 
 
 def _part(schema: Schema, schema_path: list[str | int]) -> Any:
-    """The part of a schema at a path; references on the way are followed."""
+    """The part of a schema at a path. References are followed."""
     part: Any = schema
     for step in schema_path:
         part = schema["$defs"][part["$ref"].rpartition("/")[2]] if step == "$ref" else part[step]
@@ -126,7 +126,7 @@ def _part(schema: Schema, schema_path: list[str | int]) -> Any:
 
 @cache
 def _explaining() -> Any:
-    """The validator of jsonschema; patterns and formats are those of jsonschema-rs, and the same keywords are known."""
+    """The validator of jsonschema, with the patterns, formats and keywords of jsonschema-rs."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
     from jsonschema.validators import extend
@@ -135,14 +135,16 @@ def _explaining() -> Any:
         if not _alone("pattern", value).is_valid(instance):
             yield ValidationError(f"{instance!r} does not match {value!r}")
 
-    def form(_: Any, value: str, instance: Any, __: Schema) -> Iterator[Any]:
+    def text_format(_: Any, value: str, instance: Any, __: Schema) -> Iterator[Any]:
         if not _alone("format", value).is_valid(instance):
             yield ValidationError(f"{instance!r} is not a {value!r}")
 
     def map_keys(_: Any, keys: list[str], instance: Any, schema: Schema) -> Iterator[Any]:
-        yield from map(ValidationError, _doubled(keys, instance, schema))
+        yield from map(ValidationError, _repeated_keys(keys, instance, schema))
 
-    return extend(Draft202012Validator, {"pattern": pattern, "format": form, "x-kubernetes-list-map-keys": map_keys})
+    return extend(
+        Draft202012Validator, {"pattern": pattern, "format": text_format, "x-kubernetes-list-map-keys": map_keys}
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -151,18 +153,18 @@ def _alone(keyword: str, value: str) -> Draft202012Validator:
 
 
 def _read(error: Any) -> Iterator[SchemaError]:
-    """The finding of an error of jsonschema."""
+    """Converts an error of jsonschema."""
     path: Path = tuple(error.absolute_path)
     if error.validator == "additionalProperties" and error.validator_value is False:
         known = sorted(error.schema.get("properties", {}))
         for name in sorted(set(error.instance) - set(known)):
-            near = nearest(name, known)
-            hint = f', did you mean "{near}"' if near else f"; known: {', '.join(known) or 'none'}"
+            suggestion = nearest(name, known)
+            hint = f', did you mean "{suggestion}"' if suggestion else f"; known: {', '.join(known) or 'none'}"
             yield SchemaError(ErrorKind.UNKNOWN, (*path, name), f"unknown field{hint}")
     elif error.validator == "required":
         for name in error.validator_value:
             if name not in error.instance:
-                yield SchemaError(ErrorKind.MISSING, (*path, name), "required, and missing")
+                yield SchemaError(ErrorKind.MISSING, (*path, name), "this required field is missing")
     else:
         shown = _short(json.dumps(error.instance, ensure_ascii=False, default=str), 100)
         yield SchemaError(ErrorKind.VALUE, path, _short(error.message.replace(repr(error.instance), shown, 1), 300))
@@ -176,5 +178,5 @@ def _quantity(where: Path, text: str) -> SchemaError:
     return SchemaError(ErrorKind.QUANTITY, where, f'quantity "{text}" is stored as "{canonical}"', f'"{canonical}"')
 
 
-def _short(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[:longest]}..."
+def _short(text: str, length_max: int) -> str:
+    return text if len(text) <= length_max else f"{text[:length_max]}..."

@@ -1,4 +1,4 @@
-"""What the checks look at: the objects and values of one cluster, with what several checks need computed once."""
+"""The input of the checks: the objects and values of one cluster, and cached results that several checks need."""
 
 from __future__ import annotations
 
@@ -24,38 +24,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Subject:
-    """Objects, and values of charts, that are checked together."""
+    """Objects and Helm values that are checked together."""
 
     tree: ObjectSet
     kubernetes: str
     """The cluster's minor version, for example "1.35"."""
     releases: Mapping[str, Any] = field(default_factory=dict)
-    """The cluster's releases by component; values of a component that it lacks are a finding."""
+    """The cluster's releases by component. Values of any other component are a finding."""
     values: tuple[Values, ...] = ()
     as_written: bool = False
-    """Whether people wrote the objects: quantities may be numbers then, as the API server takes them, and a namespace
-    may come from elsewhere."""
+    """Whether the objects are written manifests: quantities may be numbers, and the namespace may be missing."""
 
     @cached_property
     def index(self) -> Index:
-        """The objects by name, and the pods among them."""
+        """The objects by name, and their pod templates."""
         return Index(self.tree)
 
     @cached_property
     def tables(self) -> tuple[tuple[Manifest, Table | None], ...]:
-        """Each object with what is known of its kind; None where nothing is."""
+        """All objects with the schema tables of their kinds; None for an unknown kind."""
         return tuple((manifest, self._table(manifest)) for manifest in self.tree.manifests)
 
     def schema_errors(self, kind: ErrorKind) -> Iterator[tuple[Manifest, SchemaError]]:
-        """The places of objects that do not fit their schema in one way."""
+        """The schema errors of one kind in all objects."""
         return ((manifest, item) for manifest, item in self._schema_errors if item.kind is kind)
 
     def value_errors(self, *kinds: ErrorKind) -> Iterator[tuple[Values, SchemaError]]:
-        """The places of charts' values that the charts do not take, in some ways."""
+        """The errors of some kinds in all Helm values."""
         return ((values, item) for values, item in self._value_errors if item.kind in kinds)
 
     def unresolved(self, rule: Rule) -> Iterator[ObjectFinding]:
-        """The names of objects that do not exist, of one rule."""
+        """The findings of one rule about references to objects that do not exist."""
         return (finding for finding in self._unresolved if finding.rule is rule)
 
     @cached_property
@@ -69,11 +68,11 @@ class Subject:
 
     @cached_property
     def _schema_errors(self) -> tuple[tuple[Manifest, SchemaError], ...]:
-        known = [(manifest, found) for manifest, found in self.tables if found is not None]
-        return tuple((manifest, item) for manifest, found in known for item in self._of(manifest, found))
+        known = [(manifest, table) for manifest, table in self.tables if table is not None]
+        return tuple((manifest, error) for manifest, table in known for error in self._errors_of(manifest, table))
 
-    def _of(self, manifest: Manifest, known: Table) -> Iterator[SchemaError]:
-        key = (known.api, known.kind, self.kubernetes, self.as_written)
+    def _errors_of(self, manifest: Manifest, table: Table) -> Iterator[SchemaError]:
+        key = (table.api, table.kind, self.kubernetes, self.as_written)
         yield from schema_errors(_compiled(*key), manifest.body, _schema(*key))
         if manifest.api == CONSTRAINTS:
             yield from parameter_errors(manifest, self._parameters[manifest.kind])
@@ -104,14 +103,14 @@ def _schema(api: str, kind: str, kubernetes: str, as_written: bool) -> Schema:
 
 
 def written(schema: Any) -> Any:
-    """The same schema for what people write: a quantity may be a number, and what has a default may be left out."""
+    """The schema for written manifests: a quantity may be a number, and a field that has a default may be missing."""
     if isinstance(schema, list):
-        return [written(each) for each in schema]
+        return [written(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if schema.get("format") == "quantity" and schema.get("type") == "string":
         return {**schema, "type": ["string", "number"]}
-    parts = {key: written(each) for key, each in schema.items()}
+    parts = {key: written(value) for key, value in schema.items()}
     required, properties = parts.get("required"), parts.get("properties")
     if isinstance(required, list) and isinstance(properties, dict):
         parts["required"] = [name for name in required if "default" not in properties.get(name, {})]

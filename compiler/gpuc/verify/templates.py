@@ -1,4 +1,4 @@
-"""Gatekeeper's ConstraintTemplates: what they declare, and the parts that their CRD leaves open."""
+"""Checks Gatekeeper's ConstraintTemplates, including the parts that their CRD does not validate."""
 
 from __future__ import annotations
 
@@ -23,36 +23,39 @@ _PARAMETERS = ("spec", "crd", "spec", "validation", "openAPIV3Schema")
 
 
 def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
-    """By the kind of constraint, the schema of its parameters that its template declares, as JSON text.
+    """The schemas of parameters that templates declare, as JSON text, by the kind of constraint.
 
-    A template whose schema is none is left out: `open_parts` tells of it. Where several templates of a kind declare
-    differently, as those of several clusters in one folder, nobody knows which is meant, and anything goes.
+    A template with an invalid schema is left out; `open_parts` reports it. If several templates of a kind declare
+    different schemas, for example those of several clusters in one folder, any parameters are valid.
     """
     declared: dict[str, set[str]] = {}
     for template in manifests:
         if template.kind == "ConstraintTemplate":
             declared.setdefault(_kind(template), set()).add(_declared(template))
-    texts = {kind: each.pop() if len(each) == 1 else _OPEN for kind, each in declared.items()}
-    return {kind: text for kind, text in texts.items() if not _schema_fault(text)}
+    texts = {kind: schemas.pop() if len(schemas) == 1 else _OPEN for kind, schemas in declared.items()}
+    return {kind: text for kind, text in texts.items() if not _invalid_schema(text)}
 
 
 def parameter_errors(constraint: Manifest, declared: str) -> Iterator[SchemaError]:
-    """What is wrong with a constraint's parameters, by the text that its template declares."""
+    """Errors in the parameters of a constraint, checked against the schema that the template declares."""
     compiled, schema = _parameters(declared)
     for item in schema_errors(compiled, dig(constraint.body, "spec", "parameters") or {}, schema):
         yield item.under("spec", "parameters")
 
 
 def open_parts(manifest: Manifest) -> Iterator[SchemaError]:
-    """What is wrong with a template beside its CRD: its name, and its CEL, where a misspelt word admits all."""
+    """Errors in a template that its CRD does not find: its name, its schema, and its CEL source.
+
+    A misspelled key in the CEL source makes a policy that admits everything.
+    """
     if manifest.name != _kind(manifest).lower():
         fix = _kind(manifest).lower()
         yield SchemaError(
-            ErrorKind.VALUE, ("metadata", "name"), f'a template is named "{fix}", its kind in lower case', fix
+            ErrorKind.VALUE, ("metadata", "name"), f'the name must be "{fix}", the kind in lower case', fix
         )
-    wrong = _schema_fault(_declared(manifest))
-    if wrong:
-        yield SchemaError(ErrorKind.VALUE, _PARAMETERS, wrong)
+    error = _invalid_schema(_declared(manifest))
+    if error:
+        yield SchemaError(ErrorKind.VALUE, _PARAMETERS, error)
     for t, target in items(dig(manifest.body, "spec", "targets")):
         for c, code in items(dig(target, "code")):
             if dig(code, "engine") == _CEL_ENGINE:
@@ -67,12 +70,12 @@ def _parameters(declared: str) -> tuple[Draft202012Validator, Schema]:
 
 
 @cache
-def _schema_fault(declared: str) -> str:
-    """Why a text is no schema of parameters; empty when it is one."""
+def _invalid_schema(declared: str) -> str:
+    """The reason why a text is not a schema of parameters, or an empty text."""
     try:
         _parameters(declared)
     except (TypeError, ValueError, AttributeError) as error:
-        return f"not a schema: {error}"
+        return f"not a valid schema: {error}"
     return ""
 
 

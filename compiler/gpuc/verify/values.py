@@ -1,4 +1,4 @@
-"""Every value of a Helm chart against the keys that the pinned chart reads."""
+"""Checks Helm values against the keys and types of the pinned charts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CONFIGURATION = ("managerConfig", "controllerManagerConfigYaml")
 
 
 def value_errors(values: Values) -> Iterator[SchemaError]:
-    """All keys and values that the chart does not take; nothing for a chart without a table."""
+    """Errors about keys and values that the chart does not accept. A chart without a schema has no errors."""
     schema = chart(values.component)
     if schema is not None:
         yield from schema_errors(_compiled(values.component), values.body, schema)
@@ -27,7 +27,7 @@ def value_errors(values: Values) -> Iterator[SchemaError]:
 
 
 def _configuration(values: Values) -> Iterator[SchemaError]:
-    """The text that holds Kueue's whole configuration: the chart passes it on unread."""
+    """Errors in the text with Kueue's configuration, which the chart passes on without a check."""
     text = values.body.get(_CONFIGURATION[0], {}).get(_CONFIGURATION[1])
     if not isinstance(text, str):
         return
@@ -44,7 +44,7 @@ def _parsed(text: str) -> Any:
     """The document of a YAML text.
 
     Raises:
-        ValueError: when it is none.
+        ValueError: when the text is not YAML.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError

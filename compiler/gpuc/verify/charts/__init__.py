@@ -1,1 +1,1 @@
-"""Values of the pinned Helm charts."""
+"""Checks of the values of the pinned Helm charts."""

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def null_field(subject: Subject) -> Iterator[ObjectFinding]:
     """A chart renders an empty Helm value as a null in an object of a custom kind.
 
-    A server-side apply refuses the object, and the sync of its Application fails.
+    The API server refuses a server-side apply of the object, and the sync of its Application fails.
     """
     for values in subject.values:
-        wrong = {item.path for other, item in subject.value_errors(*ErrorKind) if other is values}
+        reported = {error.path for other, error in subject.value_errors(*ErrorKind) if other is values}
         for path, message in null_fields(values.component, values.body):
-            if path not in wrong:
+            if path not in reported:
                 yield ObjectFinding(null_field.rule, values.manifest, path, message)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def unknown_key(subject: Subject) -> Iterator[ObjectFinding]:
     """A Helm values file has a key that the pinned chart does not read.
 
-    Helm ignores it silently: the setting has no effect.
+    Helm silently ignores the key, and the setting has no effect.
     """
     for values in subject.values:
         if chart(values.component) is None:
-            text = f'chart "{values.component}" has no schema of its values: {DERIVE}'
+            text = f'chart "{values.component}" has no schema for its values: {DERIVE}'
             yield ObjectFinding(unknown_key.rule, values.manifest, (), text)
         elif values.component not in subject.releases:
             known = ", ".join(sorted(subject.releases))

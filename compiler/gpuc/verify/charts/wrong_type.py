@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @check("VAL002")
 def wrong_type(subject: Subject) -> Iterator[ObjectFinding]:
-    """A Helm value has another type, range or word than the pinned chart takes.
+    """A Helm value has a type, range or word that the pinned chart does not accept.
 
-    The chart renders something else than meant, or fails to render.
+    The chart fails to render, or renders the wrong object.
     """
     for values, item in subject.value_errors(ErrorKind.VALUE, ErrorKind.MISSING, ErrorKind.QUANTITY):
         yield ObjectFinding(wrong_type.rule, values.manifest, item.path, item.message, item.fix)

@@ -1,4 +1,4 @@
-"""Gatekeeper's constraints as a set: whom they judge, whom they miss, and names that their parameters misspell."""
+"""Checks Gatekeeper's constraints together: the namespaces and kinds they select, and the names in their parameters."""
 
 from __future__ import annotations
 
@@ -18,125 +18,133 @@ DENYING = (None, "deny")
 SAMPLE_KINDS = ("Deployment", "StatefulSet", "Job", "CronJob")
 
 CATCHES_ALL = declare_rule(
-    "PLC001", Severity.ERROR, "A constraint that denies selects no namespaces, so it judges those of the platform too.",
-    "The next pod of kube-system or of the operators that it does not like is refused, and with it a node's agents.",
+    "PLC001", Severity.ERROR, "A denying constraint selects no namespaces and applies to those of the platform too.",
+    "Gatekeeper may refuse pods of kube-system and of the operators, such as the agents of a node.",
     "https://open-policy-agent.github.io/gatekeeper/website/docs/howto/#the-match-field",
 )  # fmt: skip
 NO_KINDS = declare_rule(
-    "PLC002", Severity.ERROR, "A constraint names no kinds.",
-    "It is asked about every object of the cluster, and its policy reads fields that most of them do not have.",
+    "PLC002", Severity.ERROR, "A constraint selects no kinds.",
+    "The constraint applies to every object of the cluster, and most objects lack the fields that the policy reads.",
 )  # fmt: skip
 LEFT_OUT = declare_rule(
-    "PLC003", Severity.ERROR, "A namespace is judged by none of the constraints that hold for its neighbours.",
-    "A policy that every other tenant has does not exist for this one, and nothing says so.",
+    "PLC003", Severity.ERROR, "No constraint of a policy selects a namespace that is similar to selected ones.",
+    "The policy is not enforced for this tenant, and no error or event shows it.",
 )  # fmt: skip
 ODD_KINDS = declare_rule(
-    "PLC004", Severity.ERROR, "Constraints of one policy judge different kinds.",
-    "The same work is refused for one tenant and taken for another.",
+    "PLC004", Severity.ERROR, "Constraints of one policy select different kinds.",
+    "The same workload is refused for one tenant and admitted for another.",
 )  # fmt: skip
 UNKNOWN_NAME = declare_rule(
-    "PLC005", Severity.ERROR, "A parameter of a constraint nearly names an object of the tree.",
-    "The policy compares text: what is misspelled is refused, or never found.",
+    "PLC005", Severity.ERROR, "A parameter of a constraint names a queue or node pool that does not exist.",
+    "The policy compares names. With a misspelled name it refuses valid workloads, or admits invalid ones.",
 )  # fmt: skip
 NEVER_APPLIED = declare_rule(
     "PLC006", Severity.ERROR, "A ConstraintTemplate has no constraint.",
-    "A template alone refuses nothing: the policy looks installed and does not hold.",
+    "A template without a constraint refuses nothing: the policy looks installed and is not enforced.",
 )  # fmt: skip
 NOT_EXPANDED = declare_rule(
-    "PLC007", Severity.WARNING, "Pods that a kind of workload makes are not expanded, as those of others are.",
-    "Its author is told nothing: the workload is taken, its pods are refused, and only its controller knows.",
+    "PLC007", Severity.WARNING, "No ExpansionTemplate covers a kind of workload, although templates cover other kinds.",
+    "Gatekeeper admits the workload and refuses its pods. The author of the workload gets no error.",
     "https://open-policy-agent.github.io/gatekeeper/website/docs/expansion/",
 )  # fmt: skip
 NO_EXCLUSION = declare_rule(
-    "PLC008", Severity.ERROR, "Gatekeeper has constraints that deny, and no Config keeps it from the platform.",
-    "One constraint that selects too much then stops nodes, operators and Gatekeeper itself.",
+    "PLC008", Severity.ERROR, "Gatekeeper has denying constraints, and no Config excludes any namespace.",
+    "A constraint that selects too much can stop nodes, operators and Gatekeeper itself.",
 )  # fmt: skip
 
-TELLS_ALL = declare_rule(
-    "PLC014", Severity.WARNING, "A constraint that warns or reports selects no namespaces, as those beside it do.",
-    "Who works in another namespace is warned of a policy that is not theirs, and audits fill with what nobody mends.",
+WARNS_EVERYWHERE = declare_rule(
+    "PLC014", Severity.WARNING, "A constraint that warns or audits selects no namespaces, although others do.",
+    "Users of other namespaces get warnings about a policy that does not apply to them, and audits report violations "
+    "that need no fix.",
     "https://open-policy-agent.github.io/gatekeeper/website/docs/violations/",
 )  # fmt: skip
-_CHOOSING = ("namespaceSelector", "namespaces", "excludedNamespaces", "labelSelector", "name")
-_REFUSING = ("*", "validation.gatekeeper.sh", "vap.k8s.io")
-"""Enforcement points that refuse objects; audit and gator only tell."""
-_LEAST = 2
-"""More than so many others have to select namespaces before one that does not is odd."""
+_SELECTORS = ("namespaceSelector", "namespaces", "excludedNamespaces", "labelSelector", "name")
+_DENYING_POINTS = ("*", "validation.gatekeeper.sh", "vap.k8s.io")
+"""Enforcement points that refuse objects; audit and gator only report."""
+_SELECTING_MIN = 3
+"""A constraint without a selector is reported if at least this many other constraints have one."""
 
 
 def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """What is wrong with the constraints of a tree, template by template."""
+    """Findings about constraints, grouped by the kind of constraint."""
     by_kind: dict[str, list[Manifest]] = {}
     for manifest in tree.manifests:
         if manifest.api.startswith(f"{GATEKEEPER}/"):
             by_kind.setdefault(manifest.kind, []).append(manifest)
     for constraints in by_kind.values():
         for constraint in constraints:
-            yield from _alone(constraint)
-        yield from _together(tree, constraints)
-    yield from _names(tree, [each for constraints in by_kind.values() for each in constraints])
+            yield from _single_constraint(constraint)
+        yield from _same_kind(tree, constraints)
+    all_constraints = [constraint for constraints in by_kind.values() for constraint in constraints]
+    yield from _parameter_names(tree, all_constraints)
     if tree.is_complete:
-        yield from _open(list(by_kind.values()))
-        yield from _unused(tree, set(by_kind))
-        yield from _unexpanded(tree)
-        yield from _unprotected(tree, [each for constraints in by_kind.values() for each in constraints])
+        yield from _warns_everywhere(list(by_kind.values()))
+        yield from _unused_templates(tree, set(by_kind))
+        yield from _unexpanded_kinds(tree)
+        yield from _without_exclusion(tree, all_constraints)
 
 
-def _alone(constraint: Manifest) -> Iterator[ObjectFinding]:
+def _single_constraint(constraint: Manifest) -> Iterator[ObjectFinding]:
     match = dig(constraint.body, "spec", "match")
     entries = list(items(dig(match, "kinds")))
     if not entries:
-        yield ObjectFinding(NO_KINDS, constraint, ("spec", "match"), "no kinds are named: every object is judged")
+        yield ObjectFinding(
+            NO_KINDS, constraint, ("spec", "match"), "no kinds are selected: the constraint applies to every object"
+        )
     for index, entry in entries:
         if not dig(entry, "kinds"):
-            text = "no kinds are named: every kind of these API groups is judged"
+            text = "no kinds are selected: the constraint applies to every kind of these API groups"
             yield ObjectFinding(NO_KINDS, constraint, ("spec", "match", "kinds", index), text)
-    if _denies(constraint) and not _chooses(constraint):
-        text = "it denies in every namespace, those of the platform included: select namespaces, or exclude some"
+    if _denies(constraint) and not _selects(constraint):
+        text = "denies in every namespace, including those of the platform: select namespaces, or exclude some"
         yield ObjectFinding(CATCHES_ALL, constraint, ("spec", "match", "namespaceSelector"), text)
 
 
 def _denies(constraint: Manifest) -> bool:
-    """Source: gatekeeper v3.23 pkg/util/enforcement_action.go: "scoped" says it per enforcement point."""
+    """Whether a constraint refuses objects. The action "scoped" has actions per enforcement point.
+
+    Source: gatekeeper v3.23 pkg/util/enforcement_action.go
+    """
     action = dig(constraint.body, "spec", "enforcementAction")
     if action != "scoped":
         return action in DENYING
     scoped = dig(constraint.body, "spec", "scopedEnforcementActions")
     return any(
-        dig(each, "action") == "deny" and dig(point, "name") in _REFUSING
-        for _, each in items(scoped)
-        for _, point in items(dig(each, "enforcementPoints"))
+        dig(action, "action") == "deny" and dig(point, "name") in _DENYING_POINTS
+        for _, action in items(scoped)
+        for _, point in items(dig(action, "enforcementPoints"))
     )
 
 
-def _chooses(constraint: Manifest) -> bool:
-    """Whether it judges some objects only."""
+def _selects(constraint: Manifest) -> bool:
+    """Whether a constraint applies to some namespaces or objects only."""
     match = dig(constraint.body, "spec", "match")
-    return any(_says_something(dig(match, each)) for each in _CHOOSING)
+    return any(_is_set(dig(match, selector)) for selector in _SELECTORS)
 
 
-def _open(by_kind: list[list[Manifest]]) -> Iterator[ObjectFinding]:
-    """Constraints that only tell, of every namespace, where all others select theirs."""
-    choosing = sum(_chooses(each) for constraints in by_kind for each in constraints)
+def _warns_everywhere(by_kind: list[list[Manifest]]) -> Iterator[ObjectFinding]:
+    """Constraints that warn or audit in every namespace, although the constraints of other kinds select namespaces."""
+    selecting = sum(_selects(constraint) for constraints in by_kind for constraint in constraints)
     for constraints in by_kind:
+        if selecting < _SELECTING_MIN or any(_selects(constraint) for constraint in constraints):
+            continue  # _same_kind compares the constraints of one kind
         for constraint in constraints:
-            is_alone = not any(_chooses(each) for each in constraints)  # the others are told of beside their neighbours
-            if choosing > _LEAST and is_alone and not _denies(constraint):
+            if not _denies(constraint):
                 action = dig(constraint.body, "spec", "enforcementAction")
-                text = f"{action} holds for every namespace; {choosing} other constraints select theirs"
-                yield ObjectFinding(TELLS_ALL, constraint, ("spec", "match", "namespaceSelector"), text)
+                text = f"{action} applies to every namespace; {selecting} other constraints select namespaces"
+                yield ObjectFinding(WARNS_EVERYWHERE, constraint, ("spec", "match", "namespaceSelector"), text)
 
 
-def _says_something(value: Any) -> bool:
+def _is_set(value: Any) -> bool:
     if isinstance(value, dict):
-        return any(_says_something(each) for each in value.values())
+        return any(_is_set(child) for child in value.values())
     return bool(value)
 
 
-def _together(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    """Constraints of one kind: the same kinds for all, and no namespace left out of a label that they divide."""
+def _same_kind(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+    """Compares the constraints of one kind: they select the same kinds, and together all values of a label."""
     if len(constraints) > 1:
-        yield from _odd_kinds(constraints)
+        yield from _different_kinds(constraints)
     selected: dict[str, dict[str, Manifest]] = {}
     everywhere = []
     for constraint in constraints:
@@ -145,41 +153,42 @@ def _together(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFi
         if isinstance(labels, dict) and len(labels) == 1:
             ((key, value),) = labels.items()
             selected.setdefault(key, {})[str(value)] = constraint
-        elif _says_something(selector):
+        elif _is_set(selector):
             return
         else:
             everywhere.append(constraint)
     for constraint in everywhere if selected else ():
-        text = "it judges every namespace by what it is told of one: others of its kind select theirs"
-        found = CATCHES_ALL if _denies(constraint) else TELLS_ALL
-        yield ObjectFinding(found, constraint, ("spec", "match", "namespaceSelector"), text)
+        text = "applies to every namespace; other constraints of this kind select namespaces"
+        rule = CATCHES_ALL if _denies(constraint) else WARNS_EVERYWHERE
+        yield ObjectFinding(rule, constraint, ("spec", "match", "namespaceSelector"), text)
     for key, values in selected.items():
-        yield from _left_out(tree, key, values)
+        yield from _unselected_namespaces(tree, key, values)
 
 
-def _left_out(tree: ObjectSet, key: str, values: dict[str, Manifest]) -> Iterator[ObjectFinding]:
-    """Values of a label that constraints of one kind select and no namespace has, and the other way round."""
-    there = {str(labels[key]): name for name, labels in tree.namespaces.items() if key in labels}
+def _unselected_namespaces(tree: ObjectSet, key: str, values: dict[str, Manifest]) -> Iterator[ObjectFinding]:
+    """Values of a label that no namespace has, and namespaces whose value no constraint of one kind selects."""
+    actual = {str(labels[key]): name for name, labels in tree.namespaces.items() if key in labels}
     for value, constraint in values.items():
-        if there and value not in there:
-            near = misspelt(str(value), map(str, there))
-            hint = f', did you mean "{near}"' if near else f"; there are {', '.join(sorted(map(str, there)))}"
+        if actual and value not in actual:
+            suggestion = misspelt(str(value), map(str, actual))
+            known = ", ".join(sorted(map(str, actual)))
+            hint = f', did you mean "{suggestion}"' if suggestion else f"; known values: {known}"
             path = ("spec", "match", "namespaceSelector", "matchLabels", key)
-            yield ObjectFinding(LEFT_OUT, constraint, path, f'no namespace has "{key}: {value}"{hint}', near)
+            yield ObjectFinding(LEFT_OUT, constraint, path, f'no namespace has "{key}: {value}"{hint}', suggestion)
     kind = next(iter(values.values())).kind
-    for value, name in sorted(there.items(), key=str):
+    for value, name in sorted(actual.items(), key=str):
         namespace = tree.find("", "Namespace", name)
         if value not in values and namespace is not None:
-            text = f'no {kind} selects "{key}: {value}", as others are selected'
+            text = f'no {kind} selects "{key}: {value}", although other values are selected'
             yield ObjectFinding(LEFT_OUT, namespace, ("metadata", "labels", key), text)
 
 
-def _odd_kinds(constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    kinds = {id(each): _kinds(each) for each in constraints}
-    every = set().union(*kinds.values())
+def _different_kinds(constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+    kinds = {id(constraint): _kinds(constraint) for constraint in constraints}
+    all_kinds = set().union(*kinds.values())
     for constraint in constraints:
-        if lacking := sorted(every - kinds[id(constraint)]):
-            text = f"{', '.join(lacking)} are not judged here, as in the other constraints of the kind"
+        if missing := sorted(all_kinds - kinds[id(constraint)]):
+            text = f"{', '.join(missing)} missing; other constraints of this kind select them"
             yield ObjectFinding(ODD_KINDS, constraint, ("spec", "match", "kinds"), text)
 
 
@@ -188,41 +197,41 @@ def _kinds(constraint: Manifest) -> set[str]:
     return {str(kind) for _, entry in entries for _, kind in items(dig(entry, "kinds"))}
 
 
-def _names(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    """Parameters that name queues or node pools: a text that is almost one of them, and is none."""
-    queues = {each.name for each in tree.of("kueue.x-k8s.io", "LocalQueue")}
-    pools = {each.name for each in tree.of("karpenter.sh", "NodePool")}
+def _parameter_names(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+    """Parameters that name a queue or node pool that does not exist."""
+    queues = {queue.name for queue in tree.of("kueue.x-k8s.io", "LocalQueue")}
+    pools = {pool.name for pool in tree.of("karpenter.sh", "NodePool")}
     for constraint in constraints:
         for path, value in _texts(dig(constraint.body, "spec", "parameters"), ("spec", "parameters")):
-            words = " ".join(step for step in path if isinstance(step, str)).lower()
-            known = queues if "queue" in words else pools if "pool" in words else set()
+            keys = " ".join(step for step in path if isinstance(step, str)).lower()
+            kind, known = ("queue", queues) if "queue" in keys else ("node pool", pools if "pool" in keys else set())
             if value and known and value not in known:
-                near = misspelt(str(value), map(str, known))
-                hint = f'did you mean "{near}"' if near else f"there are {', '.join(sorted(known))}"
-                yield ObjectFinding(UNKNOWN_NAME, constraint, path, f'"{value}" is none of the tree\'s; {hint}', near)
+                suggestion = misspelt(str(value), map(str, known))
+                hint = f', did you mean "{suggestion}"' if suggestion else f"; known: {', '.join(sorted(known))}"
+                text = f'no {kind} has the name "{value}"{hint}'
+                yield ObjectFinding(UNKNOWN_NAME, constraint, path, text, suggestion)
 
 
 def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
     if isinstance(value, str) and path[-1] != "resource":
         yield path, value
     elif isinstance(value, dict):
-        for key, each in value.items():
-            yield from _texts(each, (*path, str(key)))
+        for key, child in value.items():
+            yield from _texts(child, (*path, str(key)))
     elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from _texts(each, (*path, index))
+        for index, item in enumerate(value):
+            yield from _texts(item, (*path, index))
 
 
-def _unused(tree: ObjectSet, kinds: set[str]) -> Iterator[ObjectFinding]:
+def _unused_templates(tree: ObjectSet, kinds: set[str]) -> Iterator[ObjectFinding]:
     for template in tree.of(TEMPLATES, "ConstraintTemplate"):
         kind = dig(template.body, "spec", "crd", "spec", "names", "kind")
         if isinstance(kind, str) and kind not in kinds:
-            yield ObjectFinding(
-                NEVER_APPLIED, template, ("spec", "crd", "spec", "names", "kind"), f"nobody applies a {kind}"
-            )
+            path = ("spec", "crd", "spec", "names", "kind")
+            yield ObjectFinding(NEVER_APPLIED, template, path, f"there is no constraint of kind {kind}")
 
 
-def _unexpanded(tree: ObjectSet) -> Iterator[ObjectFinding]:
+def _unexpanded_kinds(tree: ObjectSet) -> Iterator[ObjectFinding]:
     found = tree.of(EXPANSION, "ExpansionTemplate")
     kinds = {
         str(kind)
@@ -230,12 +239,12 @@ def _unexpanded(tree: ObjectSet) -> Iterator[ObjectFinding]:
         for _, entry in items(dig(template.body, "spec", "applyTo"))
         for _, kind in items(dig(entry, "kinds"))
     }
-    if found and (lacking := [kind for kind in SAMPLE_KINDS if kind not in kinds]):
-        yield ObjectFinding(NOT_EXPANDED, found[0], ("spec", "applyTo"), f"no template expands {', '.join(lacking)}")
+    if found and (missing := [kind for kind in SAMPLE_KINDS if kind not in kinds]):
+        yield ObjectFinding(NOT_EXPANDED, found[0], ("spec", "applyTo"), f"no template expands {', '.join(missing)}")
 
 
-def _unprotected(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    denying = [each for each in constraints if _denies(each)]
+def _without_exclusion(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+    denying = [constraint for constraint in constraints if _denies(constraint)]
     excluding = any(
         entry.get("excludedNamespaces")
         for config in tree.of("config.gatekeeper.sh", "Config")

@@ -1,1 +1,1 @@
-"""Fields, values, quantities and metadata of single objects, as strictly as their kind's schema."""
+"""Checks of fields, values, quantities and metadata of single objects against the schema of their kind."""

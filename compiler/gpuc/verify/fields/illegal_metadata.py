@@ -30,7 +30,7 @@ _SUBDOMAIN_NAME = (SUBDOMAIN, "a DNS subdomain (RFC 1123)")
 _LABEL_VALUED = frozenset(
     ("ClusterQueue", "Job", "JobSet", "LocalQueue", "NodePool", "Pod", "ResourceFlavor", "WorkloadPriorityClass")
 )
-"""Kinds whose controllers write the name into a label, which holds 63 characters."""
+"""Kinds whose controllers copy the name into a label value, which has at most 63 characters."""
 _MOST_ANNOTATIONS_BYTES = 262_144
 
 
@@ -46,17 +46,18 @@ def illegal_metadata(subject: Subject) -> Iterator[ObjectFinding]:
 
 
 def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = False) -> Iterator[ObjectFinding]:
-    """What is wrong with the object's metadata.
+    """Findings about the metadata of an object.
 
     Args:
-        namespaced: whether its kind lives in namespaces.
-        as_written: whether a namespace may be missing, because `kubectl -n` or Argo CD gives one, and may stand at an
-            object of the cluster's scope: the API server clears it (k8s.io/apiserver v0.35 pkg/registry/rest/meta.go).
+        namespaced: whether the kind is namespaced.
+        as_written: whether the object is a written manifest. A namespaced object may have no namespace, because
+            `kubectl -n` or Argo CD adds it. A cluster-scoped object may have one, because the API server removes it
+            (k8s.io/apiserver v0.35 pkg/registry/rest/meta.go).
     """
     is_open = as_written and not (namespaced and manifest.namespace)
     namespace = () if is_open else _namespace(manifest, namespaced)
-    told = (_name(manifest), namespace, _labels(manifest), _annotations(manifest))
-    for path, message in (each for part in told for each in part):
+    errors = (*_name(manifest), *namespace, *_labels(manifest), *_annotations(manifest))
+    for path, message in errors:
         yield ObjectFinding(illegal_metadata.rule, manifest, ("metadata", *path), message)
 
 
@@ -69,9 +70,9 @@ def _name(manifest: Manifest) -> Iterator[tuple[Path, str]]:
 
 def _namespace(manifest: Manifest, namespaced: bool) -> Iterator[tuple[Path, str]]:
     if namespaced and not LABEL.fullmatch(manifest.namespace):
-        yield ("namespace",), f'"{manifest.namespace}" is not a namespace, and a {manifest.kind} lives in one'
+        yield ("namespace",), f'"{manifest.namespace}" is not a namespace, and {manifest.kind} is a namespaced kind'
     if not namespaced and manifest.namespace:
-        yield ("namespace",), f'a {manifest.kind} lives in none, not in "{manifest.namespace}"'
+        yield ("namespace",), f'{manifest.kind} is cluster-scoped and cannot have the namespace "{manifest.namespace}"'
 
 
 def _labels(manifest: Manifest) -> Iterator[tuple[Path, str]]:
@@ -91,4 +92,4 @@ def _annotations(manifest: Manifest) -> Iterator[tuple[Path, str]]:
             yield ("annotations", key), f"{value!r} is not text"
         total += len(key.encode()) + len(str(value).encode())
     if total > _MOST_ANNOTATIONS_BYTES:
-        yield ("annotations",), f"{total} bytes together, at most {_MOST_ANNOTATIONS_BYTES} are allowed"
+        yield ("annotations",), f"the annotations have {total} bytes, at most {_MOST_ANNOTATIONS_BYTES} are allowed"

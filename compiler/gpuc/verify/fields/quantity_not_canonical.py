@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @check("SCH005", source="k8s.io/apimachinery v0.35, pkg/api/resource/quantity.go")
 def quantity_not_canonical(subject: Subject) -> Iterator[ObjectFinding]:
-    """A quantity is not in the form in which Kubernetes stores it.
+    """A quantity is not in the canonical form, in which Kubernetes stores quantities.
 
-    Argo CD compares text with what is stored and shows a difference that no sync ends.
+    Argo CD compares the text with the stored quantity and reports OutOfSync forever.
     """
     for manifest, item in subject.schema_errors(ErrorKind.QUANTITY):
         yield ObjectFinding(quantity_not_canonical.rule, manifest, item.path, item.message, item.fix)

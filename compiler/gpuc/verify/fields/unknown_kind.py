@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @check("SCH004")
 def unknown_kind(subject: Subject) -> Iterator[ObjectFinding]:
-    """An object is of a kind or version without a schema.
+    """An object has a kind or version for which gpuc has no schema.
 
-    Nothing is known of it, so nothing in it could be checked.
+    gpuc could not check the fields of the object.
     """
     for manifest, known in subject.tables:
         if known is None:
@@ -26,10 +26,10 @@ def unknown_kind(subject: Subject) -> Iterator[ObjectFinding]:
 
 def _reason(manifest: Manifest, kubernetes: str) -> str:
     if manifest.api == CONSTRAINTS:
-        return f'no ConstraintTemplate of this tree declares the kind "{manifest.kind}"'
+        return f'no ConstraintTemplate declares the kind "{manifest.kind}"'
     known = [f"{api} {kind}" for api, kind in (*builtin_kinds(kubernetes), *custom_kinds())]
-    near = nearest(f"{manifest.api} {manifest.kind}", known)
+    suggestion = nearest(f"{manifest.api} {manifest.kind}", known)
     reason = f"no schema of {manifest.api} {manifest.kind} in Kubernetes {kubernetes} or the release set"
-    if near:
-        return f'{reason}, did you mean "{near}"'
+    if suggestion:
+        return f'{reason}, did you mean "{suggestion}"'
     return f"{reason}: {DERIVE} with --kind {manifest.api} {manifest.kind}, see its --help"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @check("SCH002")
 def wrong_value(subject: Subject) -> Iterator[ObjectFinding]:
-    """A value has another type, range, pattern or word than its field allows.
+    """A value has a type, range, pattern or word that its field does not allow.
 
     The API server refuses the object and its Application does not sync.
     """

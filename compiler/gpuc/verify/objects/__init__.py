@@ -1,1 +1,1 @@
-"""Objects beside one another, and what in them is empty."""
+"""Checks for repeated objects and for empty values."""

@@ -15,26 +15,26 @@ _MEANINGFUL = frozenset(
         "namespaceResourceWhitelist", "namespaceSelector", "podSelector", "selector",
     }
 )  # fmt: skip
-"""Fields in which empty says something else than absent: everything selected, no rule, the default volume."""
+"""Fields that have a meaning when they are empty: select everything, allow nothing, use the default volume."""
 _PARAMETERS = ("spec", "parameters")
-"""Of a constraint: an empty list in them is what its policy compares with."""
+"""The parameters of a constraint: its policy may compare with an empty list."""
 _OPEN = "openAPIV3Schema"
-"""Beneath it stands a schema, whose empty parts are a matter of its own."""
+"""The key of a schema, in which empty values are valid."""
 
 
 @check("SCH007")
 def meaningless_value(subject: Subject) -> Iterator[ObjectFinding]:
-    """An object has a null, or an empty map or list that says nothing.
+    """An object has a null, or an empty map or list that has no meaning.
 
-    The API server drops it, so Argo CD shows a difference that no sync ends, or it means all instead of none.
+    The API server drops the value, and Argo CD reports OutOfSync forever; or the value selects all instead of none.
     """
     for manifest in subject.tree.manifests:
         for path in _empties(manifest.body):
-            yield ObjectFinding(meaningless_value.rule, manifest, path, "null or empty, leave it out")
+            yield ObjectFinding(meaningless_value.rule, manifest, path, "null or empty: remove the field")
 
 
 def _empties(body: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:
-    """Paths of nulls and of empty containers without a meaning."""
+    """The paths of nulls and of empty maps and lists that have no meaning."""
     waiting: list[tuple[tuple[str | int, ...], Any]] = [((), body)] if body else []
     while waiting:
         path, value = waiting.pop()

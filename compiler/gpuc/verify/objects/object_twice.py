@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @check("SCH008")
 def object_twice(subject: Subject) -> Iterator[ObjectFinding]:
-    """One object is emitted twice, or the objects of one file do not follow one another.
+    """An object is emitted twice, or the objects of one file are not adjacent.
 
-    The later object wins, by chance of order; an interleaved file is written in pieces.
+    The later of two equal objects wins. A file whose objects are not adjacent would be written in several pieces.
     """
     yield from _duplicates(subject.tree.manifests)
     yield from _interleaved(subject.tree.manifests)
@@ -27,7 +27,7 @@ def _duplicates(manifests: Sequence[Manifest]) -> Iterator[ObjectFinding]:
         group = manifest.api.rpartition("/")[0]
         before = first.setdefault((group, manifest.kind, manifest.namespace, manifest.name), manifest)
         if before is not manifest:
-            yield ObjectFinding(object_twice.rule, manifest, (), f"stands in {before.file} already")
+            yield ObjectFinding(object_twice.rule, manifest, (), f"{before.file} already has this object")
 
 
 def _interleaved(manifests: Sequence[Manifest]) -> Iterator[ObjectFinding]:
@@ -37,7 +37,10 @@ def _interleaved(manifests: Sequence[Manifest]) -> Iterator[ObjectFinding]:
         if manifest.file != current:
             if manifest.file in ended:
                 yield ObjectFinding(
-                    object_twice.rule, manifest, (), f"is apart from its file's others, after objects of {current}"
+                    object_twice.rule,
+                    manifest,
+                    (),
+                    f"objects of {current} separate this object from the others of its file",
                 )
             ended.add(current)
             current = manifest.file

@@ -1,1 +1,1 @@
-"""Names and keys by which one object refers to another."""
+"""References between objects by name or key."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpuc.verify import check
-from gpuc.verify.references.reference import SAID, Reference
+from gpuc.verify.references.reference import TYPED, Reference
 
 if TYPE_CHECKING:
     from gpuc.objects.object_finding import ObjectFinding
@@ -20,38 +20,38 @@ _LOCAL = f"{_KUEUE}/LocalQueue"
     "TopologyNotFound)",
 )
 def inactive_queue(subject: Subject) -> Iterator[ObjectFinding]:
-    """A queue or flavor of Kueue names an object that does not exist.
+    """A queue or flavor of Kueue refers to an object that does not exist.
 
-    Kueue keeps the queue inactive and admits nothing through it; work waits without an event of its own.
+    Kueue keeps the queue inactive and admits nothing through it. Workloads wait without an event.
     """
     return subject.unresolved(inactive_queue.rule)
 
 
-_FAULT = inactive_queue.rule
+_RULE = inactive_queue.rule
 ROWS = (
-    Reference(_LOCAL, "spec.clusterQueue", f"{_KUEUE}/ClusterQueue", _FAULT),
+    Reference(_LOCAL, "spec.clusterQueue", f"{_KUEUE}/ClusterQueue", _RULE),
     Reference(
         f"{_KUEUE}/ClusterQueue",
         "spec.resourceGroups[].flavors[].name",
         f"{_KUEUE}/ResourceFlavor",
-        _FAULT,
+        _RULE,
     ),
-    Reference(f"{_KUEUE}/Cohort", "spec.resourceGroups[].flavors[].name", f"{_KUEUE}/ResourceFlavor", _FAULT),
-    Reference(f"{_KUEUE}/ClusterQueue", "spec.admissionChecks[]", f"{_KUEUE}/AdmissionCheck", _FAULT),
+    Reference(f"{_KUEUE}/Cohort", "spec.resourceGroups[].flavors[].name", f"{_KUEUE}/ResourceFlavor", _RULE),
+    Reference(f"{_KUEUE}/ClusterQueue", "spec.admissionChecks[]", f"{_KUEUE}/AdmissionCheck", _RULE),
     Reference(
         f"{_KUEUE}/ClusterQueue",
         "spec.admissionChecksStrategy.admissionChecks[].name",
         f"{_KUEUE}/AdmissionCheck",
-        _FAULT,
+        _RULE,
     ),
     Reference(
         f"{_KUEUE}/ClusterQueue",
         "spec.admissionChecksStrategy.admissionChecks[].onFlavors[]",
         f"{_KUEUE}/ResourceFlavor",
-        _FAULT,
+        _RULE,
     ),
-    Reference(f"{_KUEUE}/ResourceFlavor", "spec.topologyName", f"{_KUEUE}/Topology", _FAULT),
-    Reference(f"{_KUEUE}/AdmissionCheck", "spec.parameters", SAID, _FAULT),
-    Reference(f"{_KUEUE}/MultiKueueConfig", "spec.clusters[]", f"{_KUEUE}/MultiKueueCluster", _FAULT),
+    Reference(f"{_KUEUE}/ResourceFlavor", "spec.topologyName", f"{_KUEUE}/Topology", _RULE),
+    Reference(f"{_KUEUE}/AdmissionCheck", "spec.parameters", TYPED, _RULE),
+    Reference(f"{_KUEUE}/MultiKueueConfig", "spec.clusters[]", f"{_KUEUE}/MultiKueueCluster", _RULE),
 )
-"""Every place at which an object names one."""
+"""The fields in which objects refer to others."""

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     source="https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-configmap/",
 )
 def missing_key(subject: Subject) -> Iterator[ObjectFinding]:
-    """A key is read that the ConfigMap or Secret does not have.
+    """A pod refers to a key that the ConfigMap or Secret does not have.
 
-    The container does not start: CreateContainerConfigError, or a volume that is never mounted.
+    The container does not start: CreateContainerConfigError, or the volume cannot be mounted.
     """
     return findings(subject.index)
 
@@ -39,39 +39,42 @@ READS: tuple[tuple[str, str, str, str], ...] = (
     ("spec.volumes[].projected.sources[].configMap", "name", "items[].key", "ConfigMap"),
     ("spec.volumes[].projected.sources[].secret", "name", "items[].key", "Secret"),
 )
-"""In pods: where a map stands, its key with the object's name, where in it the read keys stand, the object's kind."""
+"""Fields of pods: path of the reference, its key with the name of the object, path of the keys, kind of the object."""
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Every key that is read and not there; objects without any key are filled in by others."""
+    """References to keys that do not exist. Objects without any key are skipped: a program fills them."""
     objects: dict[tuple[str, str], list[Manifest]] = {}
     for kind in ("ConfigMap", "Secret"):
         for manifest in index.tree.of("", kind):
             objects.setdefault((kind, manifest.name), []).append(manifest)
-    for each in index.pods:
+    for pods in index.pods:
         for where, name, keys, kind in READS:
-            for path, reference in places(each.template, pattern(where)):
-                named = objects.get((kind, str(dig(reference, name))), [])
-                known = _keys_here(named, each.manifest.namespace)
+            for path, reference in places(pods.template, pattern(where)):
+                candidates = objects.get((kind, str(dig(reference, name))), [])
+                known = _known_keys(candidates, pods.manifest.namespace)
                 if known and dig(reference, "optional") is not True:
                     for inner, key in places(reference, pattern(keys)):
-                        found = f"{kind} {dig(reference, name)}"
-                        yield from _flaw(each.manifest, (*each.path, *path, *inner), key, known, found)
+                        target = f"{kind} {dig(reference, name)}"
+                        yield from _key_finding(pods.manifest, (*pods.path, *path, *inner), key, known, target)
 
 
-def _keys_here(named: list[Manifest], namespace: str) -> set[str]:
-    """The keys of the one object that is meant; nothing where it is not in the tree, or which one is not sure."""
-    meant = [each for each in named if not namespace or not each.namespace or each.namespace == namespace]
-    return _keys(meant[0]) if len(meant) == 1 else set()
+def _known_keys(candidates: list[Manifest], namespace: str) -> set[str]:
+    """The keys of the object that a pod of a namespace refers to; empty if no candidate or several match."""
+    matching = [
+        manifest
+        for manifest in candidates
+        if not namespace or not manifest.namespace or manifest.namespace == namespace
+    ]
+    return _keys(matching[0]) if len(matching) == 1 else set()
 
 
 def _keys(manifest: Manifest) -> set[str]:
-    return {key for part in ("data", "binaryData", "stringData") for key, _ in pairs(dig(manifest.body, part))}
+    return {key for field in ("data", "binaryData", "stringData") for key, _ in pairs(dig(manifest.body, field))}
 
 
-def _flaw(manifest: Manifest, path: Path, key: Any, known: set[str], what: str) -> Iterator[ObjectFinding]:
+def _key_finding(manifest: Manifest, path: Path, key: Any, known: set[str], target: str) -> Iterator[ObjectFinding]:
     if isinstance(key, str) and key not in known:
-        near = misspelt(key, known)
-        yield ObjectFinding(
-            missing_key.rule, manifest, path, f"in {what}: {missing('the key', key, known, near)}", write(near)
-        )
+        suggestion = misspelt(key, known)
+        message = f"in {target}: {missing('the key', key, known, suggestion)}"
+        yield ObjectFinding(missing_key.rule, manifest, path, message, write(suggestion))

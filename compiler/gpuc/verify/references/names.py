@@ -1,4 +1,4 @@
-"""Names: each row of the table is a place where one kind of object names another."""
+"""Checks that objects exist which other objects refer to by name."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
 from gpuc.objects.paths import pattern, places
 from gpuc.objects.pods import Pods
-from gpuc.verify.references.reference import ANY, POD, Reference, Use, judge, use
+from gpuc.verify.references.reference import ANY, POD, ObjectReference, Reference, check_reference, object_reference
 
 REFERENCES: tuple[Reference, ...] = tuple(row for module in modules(__package__) for row in getattr(module, "ROWS", ()))
-"""Every place at which an object names another: the rows of the modules beside this one."""
+"""Every field in which objects refer to others: the ROWS of all modules in this folder."""
 
 _BY_SOURCE: dict[str, list[tuple[Reference, tuple[str, ...]]]] = {}
-for _each in REFERENCES:
-    _BY_SOURCE.setdefault(_each.source, []).append((_each, pattern(_each.path)))
+for _row in REFERENCES:
+    _BY_SOURCE.setdefault(_row.source, []).append((_row, pattern(_row.path)))
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Every name that leads nowhere, in the order of the objects."""
-    for seen in uses(index):
-        yield from judge(seen, index)
+    """Every reference to an object that does not exist, in the order of the objects."""
+    for found in object_references(index):
+        yield from check_reference(found, index)
 
 
-def uses(index: Index) -> Iterator[Use]:
-    """Every place at which an object of the tree names another."""
+def object_references(index: Index) -> Iterator[ObjectReference]:
+    """Every reference from an object to another object."""
     for manifest in index.tree.manifests:
         api_group = group(manifest)
         rows = _BY_SOURCE.get(f"{api_group}/{manifest.kind}" if api_group else manifest.kind, [])
@@ -37,16 +37,16 @@ def uses(index: Index) -> Iterator[Use]:
         document = manifest.document()
         for reference, steps in (*rows, *wide, *(_BY_SOURCE[ANY] if manifest.labels else ())):
             for path, value in places(document, steps):
-                if seen := use(reference, manifest, path, value, document):
-                    yield seen
-    for each in index.pods:
-        yield from _of(each)
+                if found := object_reference(reference, manifest, path, value, document):
+                    yield found
+    for pods in index.pods:
+        yield from _pod_references(pods)
 
 
-def _of(each: Pods) -> Iterator[Use]:
+def _pod_references(pods: Pods) -> Iterator[ObjectReference]:
     for reference, steps in _BY_SOURCE[POD]:
-        if not each.path and steps[0] == "metadata":
-            continue  # a bare pod's own labels are those of any object
-        for path, value in places(each.template, steps):
-            if seen := use(reference, each.manifest, path, value, each.template, under=each.path):
-                yield seen
+        if not pods.path and steps[0] == "metadata":
+            continue  # the rows for ANY cover the labels of a bare pod
+        for path, value in places(pods.template, steps):
+            if found := object_reference(reference, pods.manifest, path, value, pods.template, under=pods.path):
+                yield found

@@ -1,4 +1,4 @@
-"""A reference from one kind of object to another: how it is declared, and what is wrong with one that leads nowhere."""
+"""References between objects: their declaration, and the check that the named object exists."""
 
 from __future__ import annotations
 
@@ -18,67 +18,69 @@ from gpuc.objects.symbol_table import CLUSTER_SCOPED, Kind, kind_of
 NOT_IN_THESE_FILES = declare_rule(
     "REF090",
     Severity.WARNING,
-    "An object expects something that is in none of these files, although others of its kind are.",
-    "Unless it is kept elsewhere, the reference leads nowhere: what depends on it waits, or has no effect.",
+    "An object refers to an object that is not in these files, although others of that kind are.",
+    "Unless the object is kept elsewhere, the reference is broken: whatever depends on it waits or has no effect.",
 )
-"""For files that somebody keeps, where something else may well make what is missing."""
+"""For incomplete input, where the missing object may be created by something else."""
 
 ANY: Final = "*"
-"""As a source: objects of every kind."""
+"""A source: objects of every kind."""
 POD: Final = "pod"
-"""As a source: what has the metadata and spec of pods, wherever a kind keeps it."""
-SAID: Final = "said"
-"""As a target: the reference is a map that says group, kind and name itself."""
-OWN: Final = "own"
-"""As a namespace: that of the object that refers."""
-ANYWHERE: Final = "anywhere"
-"""As a namespace: some namespace."""
+"""A source: pods and all pod templates."""
+TYPED: Final = "typed"
+"""A target: the reference is a map that has group, kind and name."""
+SAME_NAMESPACE: Final = "same"
+"""A namespace: the namespace of the object that refers."""
+ANY_NAMESPACE: Final = "any"
+"""A namespace: the object may be in any namespace."""
 
 
-class Kept(Enum):
-    """How sure it is, of files that somebody keeps, that what is missing among others of its kind is missing."""
+class Confidence(Enum):
+    """How certain it is, for incomplete input with other objects of a kind, that an object of that kind is missing."""
 
-    TOGETHER = "together"
-    """Who keeps some of them keeps all: an error."""
-    APART = "apart"
-    """Programs make some: a warning where the same namespace has others."""
-    ALL_OVER = "all over"
-    """Charts and generators make them too: a warning only where a name is nearly that of another."""
+    CERTAIN = "certain"
+    """A repository has either all objects of the kind or none: an error."""
+    LIKELY = "likely"
+    """Programs create some objects of the kind: a warning if the same namespace has others."""
+    ONLY_IF_MISSPELLED = "only if misspelled"
+    """Charts and generators create objects of the kind: a warning only if the name resembles another name."""
 
 
 class Reference(NamedTuple):
-    """That objects of one kind name objects of another."""
+    """A field in which objects of one kind refer to objects of another kind."""
 
     source: str
-    """Who refers: "kueue.x-k8s.io/LocalQueue", a group with "/*", ANY or POD."""
+    """The kind that has the field: "kueue.x-k8s.io/LocalQueue", a group with "/*", ANY or POD."""
     path: str
-    """Where, as a pattern of compiler/gpuc/objects/paths.py."""
+    """The path of the field, as a pattern of compiler/gpuc/objects/paths.py."""
     target: str
-    """What is meant: a kind as above, or SAID."""
+    """The kind of the named object, in the same form, or TYPED."""
     rule: Rule
-    namespace: str = OWN
-    """Where it is looked for: OWN, ANYWHERE, or the key beside the name that says it. Not for the cluster's scope."""
+    namespace: str = SAME_NAMESPACE
+    """The namespace of the named object: SAME_NAMESPACE, ANY_NAMESPACE, or the key beside the name that has it.
+
+    Cluster-scoped kinds ignore it."""
     when: tuple[str, str] = ("", "")
-    """A key beside the name, and the value that it must have for this to be a reference."""
+    """A key beside the name, and the value of that key: with any other value the field is not a reference."""
 
 
-class Use(NamedTuple):
-    """One place at which an object names another."""
+class ObjectReference(NamedTuple):
+    """One object refers to another by name."""
 
     reference: Reference
     manifest: Manifest
     path: Path
-    """Of the name, in the object's document."""
+    """The path of the name in the object that refers."""
     kind: Kind
     name: str
     namespace: str
-    """Empty for the cluster's scope, for any, and where a file does not say."""
+    """Empty for cluster-scoped kinds, for any namespace, and if the file has no namespace."""
 
 
-_TOGETHER = frozenset(("karpenter.sh", "karpenter.k8s.aws", "kueue.x-k8s.io", "templates.gatekeeper.sh"))
-_ALL_OVER = frozenset(
-    kind_of(each)
-    for each in (
+_CERTAIN_GROUPS = frozenset(("karpenter.sh", "karpenter.k8s.aws", "kueue.x-k8s.io", "templates.gatekeeper.sh"))
+_OFTEN_GENERATED = frozenset(
+    kind_of(kind)
+    for kind in (
         "node.k8s.io/RuntimeClass",
         "rbac.authorization.k8s.io/ClusterRole",
         "resource.k8s.io/DeviceClass",
@@ -94,24 +96,26 @@ _ALL_OVER = frozenset(
 )
 
 
-def kept(kind: Kind) -> Kept:
-    """How objects of a kind are kept."""
-    if kind[0] in _TOGETHER:
-        return Kept.TOGETHER
-    return Kept.ALL_OVER if kind in _ALL_OVER else Kept.APART
+def confidence_of(kind: Kind) -> Confidence:
+    """How certain it is that an object of a kind is missing."""
+    if kind[0] in _CERTAIN_GROUPS:
+        return Confidence.CERTAIN
+    return Confidence.ONLY_IF_MISSPELLED if kind in _OFTEN_GENERATED else Confidence.LIKELY
 
 
-def use(
+def object_reference(
     reference: Reference, manifest: Manifest, path: Path, value: Any, document: Any, under: Path = ()
-) -> Use | None:
-    """What a place that fits a reference names; None where it names nothing.
+) -> ObjectReference | None:
+    """The reference at a field of a document; None if the field refers to no object.
 
     Args:
-        path: of the place in the document.
-        under: where the document stands in the manifest's, if it is a part of it.
+        path: the path of the field in the document.
+        value: the value of the field.
+        document: the object, or the pod template in it.
+        under: the path of the document in the object.
     """
-    if reference.target == SAID:
-        kind = _said(value)
+    if reference.target == TYPED:
+        kind = _typed_kind(value)
         path, value, beside = (*path, "name"), dig(value, "name"), value
     else:
         kind = kind_of(reference.target)
@@ -119,29 +123,32 @@ def use(
     key, wanted = reference.when
     if kind is None or not is_name(value) or (key and dig(beside, key) != wanted) or dig(beside, "optional") is True:
         return None
-    return Use(reference, manifest, (*under, *path), kind, value, _namespace(reference, kind, manifest, beside))
+    return ObjectReference(
+        reference, manifest, (*under, *path), kind, value, _namespace(reference, kind, manifest, beside)
+    )
 
 
-def judge(seen: Use, index: Index) -> Iterator[ObjectFinding]:
-    """The finding of one use, where what it names does not exist."""
+def check_reference(found: ObjectReference, index: Index) -> Iterator[ObjectFinding]:
+    """The finding about a reference whose object does not exist."""
     register, is_complete = index.register, index.tree.is_complete
-    if register.has(seen.kind, seen.name, seen.namespace) or not (is_complete or register.offers(seen.kind)):
+    kind, name, namespace = found.kind, found.name, found.namespace
+    if register.has(kind, name, namespace) or not (is_complete or register.offers(kind)):
         return
-    here = register.within(seen.kind, seen.namespace)
-    near = misspelt(seen.name, here) or _rehashed(seen.name, here)
-    found = _fault(seen, is_complete=is_complete, others=bool(here), near=near)
-    if found is not None:
-        message = missing(f"the {seen.kind[1]}", seen.name, here, near)
-        message += f" in namespace {seen.namespace}" if seen.namespace and not near and not here else ""
-        where = register.offers(seen.kind).get(seen.name, set()) - {""}
-        message += f"; namespace {min(where)} has one of that name" if where and not near else ""
-        yield ObjectFinding(found, seen.manifest, seen.path, message, write(near))
+    known = register.within(kind, namespace)
+    suggestion = misspelt(name, known) or _other_hash(name, known)
+    rule = _rule(found, is_complete=is_complete, has_others=bool(known), suggestion=suggestion)
+    if rule is not None:
+        message = missing(f"the {kind[1]}", name, known, suggestion)
+        message += f" in namespace {namespace}" if namespace and not suggestion and not known else ""
+        others = register.offers(kind).get(name, set()) - {""}
+        message += f"; namespace {min(others)} has a {kind[1]} of that name" if others and not suggestion else ""
+        yield ObjectFinding(rule, found.manifest, found.path, message, write(suggestion))
 
 
-def _rehashed(name: str, known: list[str]) -> str:
-    """The one known name that is another with another hash of Kustomize at its end; empty without one."""
+def _other_hash(name: str, known: list[str]) -> str:
+    """The only known name that differs just in the hash suffix of Kustomize, or an empty text."""
     stem = _HASHED.fullmatch(name)
-    found = [each for each in known if stem and (other := _HASHED.fullmatch(each)) and other[1] == stem[1]]
+    found = [text for text in known if stem and (other := _HASHED.fullmatch(text)) and other[1] == stem[1]]
     return found[0] if len(found) == 1 else ""
 
 
@@ -149,20 +156,20 @@ _HASHED = re.compile(r"(.+)-[2456789bcdfghkmt]{10}")
 """Names of generated ConfigMaps and Secrets: kustomize v5 api/internal/generators and api/hasher/hasher.go (encode)."""
 
 
-def _fault(seen: Use, *, is_complete: bool, others: bool, near: str) -> Rule | None:
+def _rule(found: ObjectReference, *, is_complete: bool, has_others: bool, suggestion: str) -> Rule | None:
     if is_complete:
-        return seen.reference.rule
-    match kept(seen.kind):
-        case Kept.TOGETHER:
-            return seen.reference.rule if others else NOT_IN_THESE_FILES
-        case Kept.APART:
-            return NOT_IN_THESE_FILES if others else None
-        case Kept.ALL_OVER:
-            return NOT_IN_THESE_FILES if near else None
+        return found.reference.rule
+    match confidence_of(found.kind):
+        case Confidence.CERTAIN:
+            return found.reference.rule if has_others else NOT_IN_THESE_FILES
+        case Confidence.LIKELY:
+            return NOT_IN_THESE_FILES if has_others else None
+        case Confidence.ONLY_IF_MISSPELLED:
+            return NOT_IN_THESE_FILES if suggestion else None
 
 
-def _said(value: Any) -> Kind | None:
-    """The kind that a typed reference says; the API version, where it stands for the group, loses its version."""
+def _typed_kind(value: Any) -> Kind | None:
+    """The group and kind of a typed reference. If it has an apiVersion instead of a group, the version is removed."""
     kind = dig(value, "kind")
     for key in ("group", "apiGroup"):
         if isinstance(api_group := dig(value, key), str):
@@ -173,7 +180,7 @@ def _said(value: Any) -> Kind | None:
 
 
 def _around(path: Path) -> Path:
-    """The path of the map that holds the key that a path ends with, or ends with an item of."""
+    """The path of the map that has the last key of a path. Indexes of items at the end of the path are ignored."""
     end = len(path)
     while end and isinstance(path[end - 1], int):
         end -= 1
@@ -181,13 +188,13 @@ def _around(path: Path) -> Path:
 
 
 def is_name(value: Any) -> bool:
-    """Whether a value is a name, and not left open for a program that fills it in."""
+    """Whether a value is a name without a variable that a tool replaces."""
     return isinstance(value, str) and bool(value) and not any(sign in value for sign in "${}<>")
 
 
 def _namespace(reference: Reference, kind: Kind, manifest: Manifest, beside: Any) -> str:
-    if kind in CLUSTER_SCOPED or reference.namespace == ANYWHERE:
+    if kind in CLUSTER_SCOPED or reference.namespace == ANY_NAMESPACE:
         return ""
-    if reference.namespace != OWN and isinstance(said := dig(beside, reference.namespace), str):
-        return said
+    if reference.namespace != SAME_NAMESPACE and isinstance(namespace := dig(beside, reference.namespace), str):
+        return namespace
     return manifest.namespace

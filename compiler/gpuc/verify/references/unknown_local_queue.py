@@ -20,17 +20,17 @@ _LOCAL = f"{_KUEUE}/LocalQueue"
     source="Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)",
 )
 def unknown_local_queue(subject: Subject) -> Iterator[ObjectFinding]:
-    """Work names a LocalQueue that its namespace does not have.
+    """A workload names a LocalQueue that its namespace does not have.
 
-    Kueue suspends the work and never admits it.
+    Kueue suspends the workload and never admits it.
     """
     return subject.unresolved(unknown_local_queue.rule)
 
 
-_FAULT = unknown_local_queue.rule
+_RULE = unknown_local_queue.rule
 ROWS = (
-    Reference(ANY, f"metadata.labels.{_QUEUE}", _LOCAL, _FAULT),
-    Reference(POD, f"metadata.labels.{_QUEUE}", _LOCAL, _FAULT),
-    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_QUEUE}", _LOCAL, _FAULT),
+    Reference(ANY, f"metadata.labels.{_QUEUE}", _LOCAL, _RULE),
+    Reference(POD, f"metadata.labels.{_QUEUE}", _LOCAL, _RULE),
+    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_QUEUE}", _LOCAL, _RULE),
 )
-"""Every place at which an object names one."""
+"""The fields in which objects refer to others."""

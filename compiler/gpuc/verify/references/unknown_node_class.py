@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpuc.verify import check
-from gpuc.verify.references.reference import SAID, Reference
+from gpuc.verify.references.reference import TYPED, Reference
 
 if TYPE_CHECKING:
     from gpuc.objects.object_finding import ObjectFinding
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 @check("REF004", source="Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go")
 def unknown_node_class(subject: Subject) -> Iterator[ObjectFinding]:
-    """A node pool or overlay of Karpenter names an object that does not exist.
+    """A node pool or overlay of Karpenter refers to an object that does not exist.
 
-    The pool is not ready and starts no node; an overlay of a pool that is not there changes nothing.
+    The pool is not ready and starts no node. An overlay for a missing pool has no effect.
     """
     return subject.unresolved(unknown_node_class.rule)
 
 
-_FAULT = unknown_node_class.rule
+_RULE = unknown_node_class.rule
 ROWS = (
-    Reference("karpenter.sh/NodePool", "spec.template.spec.nodeClassRef", SAID, _FAULT),
+    Reference("karpenter.sh/NodePool", "spec.template.spec.nodeClassRef", TYPED, _RULE),
     Reference(
         "karpenter.sh/NodeOverlay",
         "spec.requirements[].values[]",
         "karpenter.sh/NodePool",
-        _FAULT,
+        _RULE,
         when=("key", "karpenter.sh/nodepool"),
     ),
 )
-"""Every place at which an object names one."""
+"""The fields in which objects refer to others."""

@@ -20,19 +20,19 @@ _CLASS = f"{_KUEUE}/WorkloadPriorityClass"
     source="Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority",
 )
 def unknown_priority(subject: Subject) -> Iterator[ObjectFinding]:
-    """Work names a priority class that does not exist.
+    """A workload names a priority class that does not exist.
 
-    Without its WorkloadPriorityClass no Workload is made; without its PriorityClass the API server refuses the
+    Without the WorkloadPriorityClass Kueue creates no Workload; without the PriorityClass the API server refuses the
     pods.
     """
     return subject.unresolved(unknown_priority.rule)
 
 
-_FAULT = unknown_priority.rule
+_RULE = unknown_priority.rule
 ROWS = (
-    Reference(ANY, f"metadata.labels.{_PRIORITY}", _CLASS, _FAULT),
-    Reference(POD, f"metadata.labels.{_PRIORITY}", _CLASS, _FAULT),
-    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_PRIORITY}", _CLASS, _FAULT),
-    Reference(POD, "spec.priorityClassName", "scheduling.k8s.io/PriorityClass", _FAULT),
+    Reference(ANY, f"metadata.labels.{_PRIORITY}", _CLASS, _RULE),
+    Reference(POD, f"metadata.labels.{_PRIORITY}", _CLASS, _RULE),
+    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_PRIORITY}", _CLASS, _RULE),
+    Reference(POD, "spec.priorityClassName", "scheduling.k8s.io/PriorityClass", _RULE),
 )
-"""Every place at which an object names one."""
+"""The fields in which objects refer to others."""

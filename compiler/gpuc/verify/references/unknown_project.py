@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpuc.verify import check
-from gpuc.verify.references.reference import ANYWHERE, Reference
+from gpuc.verify.references.reference import ANY_NAMESPACE, Reference
 
 if TYPE_CHECKING:
     from gpuc.objects.object_finding import ObjectFinding
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 def unknown_project(subject: Subject) -> Iterator[ObjectFinding]:
     """An Application names an AppProject that does not exist.
 
-    Argo CD reports InvalidSpecError and syncs nothing of it.
+    Argo CD reports InvalidSpecError and does not sync the Application.
     """
     return subject.unresolved(unknown_project.rule)
 
 
-_FAULT = unknown_project.rule
+_RULE = unknown_project.rule
 ROWS = (
-    Reference("argoproj.io/Application", "spec.project", "argoproj.io/AppProject", _FAULT, ANYWHERE),
+    Reference("argoproj.io/Application", "spec.project", "argoproj.io/AppProject", _RULE, ANY_NAMESPACE),
     Reference(
         "argoproj.io/ApplicationSet",
         "spec.template.spec.project",
         "argoproj.io/AppProject",
-        _FAULT,
-        ANYWHERE,
+        _RULE,
+        ANY_NAMESPACE,
     ),
 )
-"""Every place at which an object names one."""
+"""The fields in which objects refer to others."""

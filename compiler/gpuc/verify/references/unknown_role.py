@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpuc.verify import check
-from gpuc.verify.references.reference import SAID, Reference
+from gpuc.verify.references.reference import TYPED, Reference
 
 if TYPE_CHECKING:
     from gpuc.objects.object_finding import ObjectFinding
@@ -18,27 +18,27 @@ _RBAC = "rbac.authorization.k8s.io"
     source="https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding",
 )
 def unknown_role(subject: Subject) -> Iterator[ObjectFinding]:
-    """A binding names a role or an account that does not exist.
+    """A binding refers to a role or a service account that does not exist.
 
-    The API server takes the binding and nobody gets a right from it.
+    The API server accepts the binding, and the binding grants nothing.
     """
     return subject.unresolved(unknown_role.rule)
 
 
-_FAULT = unknown_role.rule
+_RULE = unknown_role.rule
 ROWS = (
-    Reference(f"{_RBAC}/RoleBinding", "roleRef", SAID, _FAULT),
-    Reference(f"{_RBAC}/ClusterRoleBinding", "roleRef", SAID, _FAULT),
+    Reference(f"{_RBAC}/RoleBinding", "roleRef", TYPED, _RULE),
+    Reference(f"{_RBAC}/ClusterRoleBinding", "roleRef", TYPED, _RULE),
     *(
         Reference(
-            f"{_RBAC}/{each}",
+            f"{_RBAC}/{kind}",
             "subjects[].name",
             "ServiceAccount",
-            _FAULT,
+            _RULE,
             "namespace",
             ("kind", "ServiceAccount"),
         )
-        for each in ("RoleBinding", "ClusterRoleBinding")
+        for kind in ("RoleBinding", "ClusterRoleBinding")
     ),
 )
-"""Every place at which an object names one."""
+"""The fields in which objects refer to others."""

@@ -17,20 +17,19 @@ _CONSTRAINTS = "constraints.gatekeeper.sh"
 def unknown_template(subject: Subject) -> Iterator[ObjectFinding]:
     """A constraint or policy binding has no template or policy.
 
-    The API server does not know the constraint's kind, or the binding binds nothing: the policy is not
-    enforced.
+    The API server does not know the kind of the constraint, or the binding has no effect: the policy is not enforced.
     """
     return subject.unresolved(unknown_template.rule)
 
 
-_FAULT = unknown_template.rule
+_RULE = unknown_template.rule
 ROWS = (
-    Reference(f"{_CONSTRAINTS}/*", "kind", "templates.gatekeeper.sh/ConstraintTemplate", _FAULT),
+    Reference(f"{_CONSTRAINTS}/*", "kind", "templates.gatekeeper.sh/ConstraintTemplate", _RULE),
     Reference(
         "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
         "spec.policyName",
         "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
-        _FAULT,
+        _RULE,
     ),
 )
-"""Every place at which an object names one."""
+"""The fields in which objects refer to others."""

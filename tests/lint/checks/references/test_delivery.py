@@ -11,7 +11,7 @@ from gpuc.lint.checks.references.charts import RESOURCES
 from gpuc.catalog import load
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.checks.references import delivery, projects
-from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import sources
 from gpuc.objects.index import Index
@@ -60,7 +60,7 @@ metadata: {name: train, namespace: web}
 
 
 def tree(files: dict[str, str], *, is_complete: bool = True, values: tuple[str, ...] = ()) -> ObjectSet:
-    reading = Reading()
+    reading = LoadedFiles()
     for file, text in files.items():
         reading.add(file, text)
     assert reading.findings == []

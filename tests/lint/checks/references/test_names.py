@@ -12,7 +12,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.paths import EACH, pattern
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, NAMED_BY, Kind, kind_of
 from gpuc.verify.references.names import REFERENCES
-from gpuc.verify.references.reference import ANY, NOT_IN_THESE_FILES, POD, SAID, Kept, Reference, kept
+from gpuc.verify.references.reference import ANY, NOT_IN_THESE_FILES, POD, TYPED, Confidence, Reference, confidence_of
 from tests.lint.checks.references.trees import findings, ids, reported
 
 MEANT = {
@@ -29,7 +29,7 @@ ROWS = pytest.mark.parametrize("row", REFERENCES, ids=lambda row: f"{row.source}
 
 
 def target_of(row: Reference) -> Kind:
-    return kind_of(MEANT[row.path] if row.target == SAID else row.target)
+    return kind_of(MEANT[row.path] if row.target == TYPED else row.target)
 
 
 def written(steps: tuple[str, ...], leaf: Any, beside: dict[str, Any]) -> Any:
@@ -47,7 +47,7 @@ def written(steps: tuple[str, ...], leaf: Any, beside: dict[str, Any]) -> Any:
 def source_of(row: Reference, name: str) -> Manifest:
     """An object with the reference of a row to a name."""
     leaf: Any = name
-    if row.target == SAID:
+    if row.target == TYPED:
         group, kind = target_of(row)
         version = {"apiVersion": f"{group}/v1"} if "argetRef" in row.path else {"apiGroup": group}
         leaf = {**version, "kind": kind, "name": name}
@@ -100,7 +100,7 @@ def test_a_misspelt_name_is_reported_with_its_fix(row: Reference) -> None:
             finding for finding in of_row(row, MISSPELT, NAME, is_complete=is_complete) if MISSPELT in finding.message
         ]
         assert finding.fix == f"write {NAME}"
-        sure = is_complete or kept(target_of(row)) is Kept.TOGETHER
+        sure = is_complete or confidence_of(target_of(row)) is Confidence.CERTAIN
         assert finding.rule is (row.rule if sure else NOT_IN_THESE_FILES)
 
 
@@ -110,8 +110,12 @@ def test_another_name_is_reported_by_its_certainty(row: Reference) -> None:
     assert finding.rule is row.rule
     assert finding.fix == ""
     part = [finding for finding in of_row(row, OTHER, NAME, is_complete=False) if OTHER in finding.message]
-    wanted = {Kept.TOGETHER: [row.rule], Kept.APART: [NOT_IN_THESE_FILES], Kept.ALL_OVER: []}
-    assert [finding.rule for finding in part] == wanted[kept(target_of(row))]
+    wanted = {
+        Confidence.CERTAIN: [row.rule],
+        Confidence.LIKELY: [NOT_IN_THESE_FILES],
+        Confidence.ONLY_IF_MISSPELLED: [],
+    }
+    assert [finding.rule for finding in part] == wanted[confidence_of(target_of(row))]
 
 
 @ROWS

@@ -10,17 +10,17 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.symbol_table import NAMED_BY, kind_of
-from gpuc.verify.references.names import uses
-from gpuc.verify.references.reference import Use
+from gpuc.verify.references.names import object_references
+from gpuc.verify.references.reference import ObjectReference
 from tests.lint.checks.references.trees import example_objects, findings_of, replaced, with_value
 
 PROD = example_objects("prod-use1")
 
 
-def uses_by_kind() -> dict[str, Use]:
+def uses_by_kind() -> dict[str, ObjectReference]:
     """One use of every row and kind of object in the production cluster."""
-    found: dict[str, Use] = {}
-    for use in uses(Index(ObjectSet(PROD, is_complete=True))):
+    found: dict[str, ObjectReference] = {}
+    for use in object_references(Index(ObjectSet(PROD, is_complete=True))):
         found.setdefault(f"{use.manifest.kind} {use.reference.path} {use.kind[1]}", use)
     return found
 
@@ -48,7 +48,7 @@ def test_the_production_cluster_has_many_kinds_of_references() -> None:
 
 
 @BY_USE
-def test_a_missing_target_is_reported_at_the_path_of_the_reference(use: Use) -> None:
+def test_a_missing_target_is_reported_at_the_path_of_the_reference(use: ObjectReference) -> None:
     broken = with_value(use.manifest, use.path, f"{use.name}-gone")
     findings = findings_of(replaced(PROD, use.manifest, broken), is_complete=True, charts_of="prod-use1")
     assert [
@@ -57,7 +57,7 @@ def test_a_missing_target_is_reported_at_the_path_of_the_reference(use: Use) -> 
 
 
 @BY_USE
-def test_a_removed_target_is_reported_at_its_source(use: Use) -> None:
+def test_a_removed_target_is_reported_at_its_source(use: ObjectReference) -> None:
     api_group, kind = use.kind
     targets = [manifest for manifest in PROD if manifest.kind == kind and manifest.api.rpartition("/")[0] == api_group]
     where = NAMED_BY.get(f"{api_group}/{kind}")

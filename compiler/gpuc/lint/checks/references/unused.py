@@ -10,7 +10,7 @@ from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group, items
 from gpuc.objects.symbol_table import Kind, kind_of
-from gpuc.verify.references.names import uses
+from gpuc.verify.references.names import object_references
 
 UNUSED_CAPACITY = declare_rule(
     "REF060",
@@ -62,7 +62,7 @@ KINDS: tuple[Unused, ...] = tuple(
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
     """Objects that nothing refers to: kinds of the table, cohorts, priority classes, node pools and ConfigMaps."""
-    tree, used = index.tree, {(use.kind, use.name) for use in uses(index)}
+    tree, used = index.tree, {(use.kind, use.name) for use in object_references(index)}
     groups = {group(manifest) for manifest in tree.manifests}
     for row in KINDS:
         api_group, user = kind_of(row.user)

@@ -1,4 +1,4 @@
-"""Charts that a tree installs: their values are judged where they stand, in the version that gpuc knows."""
+"""Helm values of installed charts are checked against the pinned versions, and findings have the line of the value."""
 
 from __future__ import annotations
 
@@ -44,8 +44,11 @@ def lint(capsys: pytest.CaptureFixture[str], folder: Path, files: dict[str, str]
     return report
 
 
-def told(report: dict[str, Any]) -> list[tuple[str, str, int, int]]:
-    return [(each["id"], Path(each["file"]).name, each["line"], each["column"]) for each in report["findings"]]
+def ids_and_places(report: dict[str, Any]) -> list[tuple[str, str, int, int]]:
+    return [
+        (finding["id"], Path(finding["file"]).name, finding["line"], finding["column"])
+        for finding in report["findings"]
+    ]
 
 
 CASES = {
@@ -136,14 +139,14 @@ CASES = {
 
 
 @pytest.mark.parametrize(("text", "wanted"), CASES.values(), ids=CASES)
-def test_values_are_judged_where_they_stand(
+def test_findings_have_the_line_of_the_value(
     text: str, wanted: list[tuple[str, str, int, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = lint(capsys, tmp_path, {"a.yaml": text})
-    assert told(report) == wanted
+    assert ids_and_places(report) == wanted
 
 
-def test_files_of_values_are_found_by_their_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_files_are_found_by_their_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = APPLICATION + SOURCE + "      valueFiles: [$ref/clusters/one/values.yaml]\n"
     files = {
         "apps/a.yaml": text,
@@ -151,12 +154,12 @@ def test_files_of_values_are_found_by_their_paths(tmp_path: Path, capsys: pytest
         "clusters/two/x.yaml": "a: 1\n",
     }
     report = lint(capsys, tmp_path, files)
-    assert told(report) == [("VAL001", "values.yaml", 1, 10)]
+    assert ids_and_places(report) == [("VAL001", "values.yaml", 1, 10)]
     assert "x.yaml" in str(report["unjudged"])
     assert "values.yaml" not in str(report["unjudged"])
 
 
-def test_charts_of_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_of_umbrella_charts_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chart = """\
         apiVersion: v2
         name: stack
@@ -168,18 +171,18 @@ def test_charts_of_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         """
     values = "global: {a: 1}\ngpu: {enabled: true, global: {}, drivers: {}}\nkueue: {enableKueueViz: 1}\n"
     report = lint(capsys, tmp_path, {"Chart.yaml": chart, "values.yaml": values, "values-prod.yaml": "gpu: {x: 1}\n"})
-    assert told(report) == [
+    assert ids_and_places(report) == [
         ("VAL001", "values-prod.yaml", 1, 7),
         ("VAL001", "values.yaml", 2, 34),
         ("VAL002", "values.yaml", 3, 25),
     ]
 
 
-def test_another_version_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_version_is_reported_as_unchecked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (APPLICATION + SOURCE + "      valuesObject: {driver: {enable: true}}\n").replace("v26.7.0", "v25.3.0")
     report = lint(capsys, tmp_path, {"a.yaml": text})
-    assert told(report) == []
-    assert "gpu-operator in version v25.3.0: gpuc knows those of v26.7.0" in str(report["unjudged"])
+    assert ids_and_places(report) == []
+    assert "gpu-operator in version v25.3.0; gpuc knows the keys of v26.7.0" in str(report["unjudged"])
 
 
 CONFIG = """\
@@ -187,18 +190,18 @@ CONFIG = """\
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: plugin-config, namespace: gpu-operator}
-data: {shared: "", whole: ""}
+data: {shared: "", complete: ""}
 """
 
 
-def test_values_name_config_maps_of_the_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_config_maps_in_values_must_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def of(name: str, default: str) -> dict[str, Any]:
         values = f"      valuesObject: {{devicePlugin: {{config: {{name: {name}, default: {default}}}}}}}\n"
         return lint(capsys, tmp_path, {"a.yaml": APPLICATION + SOURCE + values + CONFIG})
 
-    assert told(of("plugin-config", "whole")) == told(of("made-elsewhere", "whole")) == []
-    assert [each[0] for each in told(of("plugin-configs", "whole"))] == ["VAL003"]
-    assert [each[0] for each in told(of("plugin-config", "half"))] == ["VAL003"]
+    assert ids_and_places(of("plugin-config", "complete")) == ids_and_places(of("made-elsewhere", "complete")) == []
+    assert [place[0] for place in ids_and_places(of("plugin-configs", "complete"))] == ["VAL003"]
+    assert [place[0] for place in ids_and_places(of("plugin-config", "half"))] == ["VAL003"]
 
 
 KUSTOMIZATION = """\
@@ -222,32 +225,34 @@ spec:
 """
 
 
-def test_kustomizations_are_taken_at_their_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kustomizations_name_patches_and_generated_objects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     patch = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {unknown: 1}\n"
     files = {"kustomization.yaml": KUSTOMIZATION, "pod.yaml": POD % "b.conf", "patch.yaml": patch}
-    assert told(lint(capsys, tmp_path, files)) == [("VAL001", "kustomization.yaml", 8, 68)]
+    assert ids_and_places(lint(capsys, tmp_path, files)) == [("VAL001", "kustomization.yaml", 8, 68)]
     report = lint(capsys, tmp_path, {"pod.yaml": POD % "c.conf"})
-    assert ("pod.yaml", 7) in [each[1:3] for each in told(report)], "the generated ConfigMap has no such key"
-    assert "patches of Kustomize" in str(report["unjudged"])
+    assert ("pod.yaml", 7) in [place[1:3] for place in ids_and_places(report)], (
+        "the generated ConfigMap has no such key"
+    )
+    assert "Kustomize patches" in str(report["unjudged"])
 
 
-def test_texts_with_braces_are_no_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_strings_with_braces_are_not_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    {{ .Value }}\n  b: 1\n"
     report = lint(capsys, tmp_path, {"a.yaml": text})
-    assert [each[0] for each in told(report)] == ["SCH002"]
+    assert [place[0] for place in ids_and_places(report)] == ["SCH002"]
     for template in ("a: {{ .Values.a }}\n", "{{- if .Values.a }}\na: 1\n{{- end }}\n"):
         report = lint(capsys, tmp_path, {"a.yaml": template})
-        assert (told(report), "templates" in str(report["unjudged"])) == ([], True)
+        assert (ids_and_places(report), "templates" in str(report["unjudged"])) == ([], True)
 
 
-def test_what_is_filled_in_later_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_variables_are_reported_as_unchecked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: ${N}\n"
     report = lint(capsys, tmp_path, {"a.yaml": text})
     assert "such as ${NAME}" in str(report["unjudged"])
-    assert all("replicas" not in each["message"] for each in report["findings"])
+    assert all("replicas" not in finding["message"] for finding in report["findings"])
 
 
-def test_numbers_are_amounts_only_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_are_quantities_only_in_quantity_fields(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = """\
         apiVersion: autoscaling/v2
         kind: HorizontalPodAutoscaler
@@ -261,9 +266,9 @@ def test_numbers_are_amounts_only_where_they_are(tmp_path: Path, capsys: pytest.
             - type: Object
               object: {metric: {name: q}, describedObject: {kind: A, name: b}, target: {type: Value, value: 3}}
         """
-    assert told(lint(capsys, tmp_path, {"a.yaml": good})) == []
+    assert ids_and_places(lint(capsys, tmp_path, {"a.yaml": good})) == []
     pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  limits: {cpu: true}\n"
-    assert ("SCH002", "b.yaml", 5, 17) in told(lint(capsys, tmp_path, {"b.yaml": pool}))
+    assert ("SCH002", "b.yaml", 5, 17) in ids_and_places(lint(capsys, tmp_path, {"b.yaml": pool}))
 
 
 TEMPLATE = """\
@@ -287,26 +292,26 @@ spec:
 """
 
 
-def test_parameters_are_those_of_the_one_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(lint(capsys, tmp_path, {"a.yaml": TEMPLATE % "label" + CONSTRAINT})) == []
-    assert [each[0] for each in told(lint(capsys, tmp_path, {"a.yaml": TEMPLATE % "labels" + CONSTRAINT}))] == [
-        "SCH001"
-    ]
+def test_parameters_are_checked_against_the_only_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ids_and_places(lint(capsys, tmp_path, {"a.yaml": TEMPLATE % "label" + CONSTRAINT})) == []
+    assert [
+        place[0] for place in ids_and_places(lint(capsys, tmp_path, {"a.yaml": TEMPLATE % "labels" + CONSTRAINT}))
+    ] == ["SCH001"]
     two = {"a.yaml": TEMPLATE % "labels", "b.yaml": TEMPLATE % "names" + CONSTRAINT}
-    assert told(lint(capsys, tmp_path, two)) == [], "nobody knows which template is meant"
+    assert ids_and_places(lint(capsys, tmp_path, two)) == [], "it is unknown which template applies"
 
 
-def test_what_patches_add_is_not_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fields_that_patches_may_add_are_not_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
     service += "spec: {selector: {app: a}, ports: [{port: 80, targetPort: web}]}\n"
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec: {containers: [{name: c}]}\n"
     files = {"s.yaml": service, "p.yaml": pod}
-    assert [each[0] for each in told(lint(capsys, tmp_path, files))] == ["OBJ022"]
+    assert [place[0] for place in ids_and_places(lint(capsys, tmp_path, files))] == ["OBJ022"]
     report = lint(capsys, tmp_path, {"kustomization.yaml": "resources: [s.yaml, p.yaml]\npatches: [{path: x.yaml}]\n"})
-    assert (told(report), "may add" in str(report["unjudged"])) == ([], True)
+    assert (ids_and_places(report), "may add" in str(report["unjudged"])) == ([], True)
 
 
-def test_what_is_piped_in_is_read(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stdin_is_read(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "gpuc.cli.lint_command.text_of", lambda file: {"/dev/stdin": "kind: Pod\napiVersion: v1\n"}[file]
     )
@@ -315,7 +320,7 @@ def test_what_is_piped_in_is_read(capsys: pytest.CaptureFixture[str], monkeypatc
 
 
 @pytest.mark.parametrize(("version", "code"), [("v1.34.2", 0), ("1.34", 0), ("1.12", 2), ("x", 2)])
-def test_the_version_of_kubernetes_is_one_that_is_known(
+def test_an_unknown_kubernetes_version_is_a_usage_error(
     version: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")

@@ -1,4 +1,4 @@
-"""Hostile files, full disks and killed processes: every command says one clear thing, and nothing is lost."""
+"""Invalid files, full disks and killed processes: every command reports a clear error and keeps existing files."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ STRANGE: dict[str, str | bytes] = {
     "a long line": f"a: {'x' * 200_000}: y: z\n",
     "noise": bytes(range(256)) * 40,
 }  # fmt: skip
-"""What stands in a file, by its name."""
+"""The content of a file, by a name for the test."""
 
 COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "lint": lambda file: ["lint", file],
@@ -100,57 +100,57 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Where a test puts its file; beside it stands a LocalQueue."""
+    """The file of a test, beside a folder that has a LocalQueue."""
     (tmp_path / "queues").mkdir()
     queue = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: research, namespace: x}\nspec: {}\n"
     (tmp_path / "queues" / "q.yaml").write_text(queue)
     return tmp_path / "f.yaml"
 
 
-def told(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """Exit code and all that was printed; a command never fails itself, and never acts on the terminal."""
+def run(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Exit code and output. No command has an internal error, and no output controls the terminal."""
     code = main(words)
     out, err = capsys.readouterr()
     assert code in (0, 1, 2), err
     assert all(char.isprintable() or char == "\n" for char in out + err)
-    assert code == 0 or out + err, "whoever is refused is told why"
+    assert code == 0 or out + err, "a failed command prints the reason"
     return code, out + err
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", STRANGE)
-def test_no_text_breaks_a_command(name: str, command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_content_crashes_a_command(name: str, command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     content = STRANGE[name]
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    told(COMMANDS[command](str(file)), capsys)
+    run(COMMANDS[command](str(file)), capsys)
     assert not Path("pwned").exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
-        ("not UTF-8", "it is not UTF-8: byte 0xE9 at offset 5"),
-        ("UTF-16", "it is UTF-16, as PowerShell writes it, and not UTF-8"),
-        ("NUL", "f.yaml:3:19: this is not YAML: the character U+0000 is not allowed"),
-        ("tab", "f.yaml:5:1: this is not YAML: found character that cannot start any token"),
-        ("key twice", '"kind" stands twice in this map; the last one is taken'),
-        ("billion laughs", "aliases make more than 1000000 values of this document"),
-        ("billion merges", "aliases make more than 1000000 values of this document"),
-        ("alias within itself", "nested more than 100 levels deep, aliases expanded"),
-        ("alias to nothing", "this is not YAML: found undefined alias"),
-        ("another YAML", "this is not YAML: found incompatible YAML document"),
+        ("not UTF-8", "the text is not UTF-8: byte 0xE9 at offset 5"),
+        ("UTF-16", "the encoding is UTF-16, which PowerShell writes, and not UTF-8"),
+        ("NUL", "f.yaml:3:19: not YAML: the character U+0000 is not allowed"),
+        ("tab", "f.yaml:5:1: not YAML: found character that cannot start any token"),
+        ("key twice", 'this map has the key "kind" twice; the last value is used'),
+        ("billion laughs", "the aliases of this document expand to more than 1000000 values"),
+        ("billion merges", "the aliases of this document expand to more than 1000000 values"),
+        ("alias within itself", "the document is nested more than 100 levels deep, with aliases expanded"),
+        ("alias to nothing", "not YAML: found undefined alias"),
+        ("another YAML", "not YAML: found incompatible YAML document"),
     ],
 )
-def test_what_could_not_be_read_is_said_at_its_place(
-    name: str, said: str, file: Path, capsys: pytest.CaptureFixture[str]
+def test_unreadable_parts_are_reported_with_their_line(
+    name: str, message: str, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     content = STRANGE[name]
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert said in told(COMMANDS["trace of the file"](str(file)), capsys)[1]
-    assert said in told(COMMANDS["isolation"](str(file)), capsys)[1]
-    code, words = told(COMMANDS["crds import"](str(file)), capsys)
+    assert message in run(COMMANDS["trace of the file"](str(file)), capsys)[1]
+    assert message in run(COMMANDS["isolation"](str(file)), capsys)[1]
+    code, words = run(COMMANDS["crds import"](str(file)), capsys)
     assert code == 1
-    assert said.partition(";")[0] in words
+    assert message.partition(";")[0] in words
 
 
 NESTED = {
@@ -177,7 +177,7 @@ def ran(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", NESTED)
-def test_nesting_does_not_end_the_process(name: str, file: Path) -> None:
+def test_deep_nesting_does_not_crash_the_process(name: str, file: Path) -> None:
     file.write_text(NESTED[name])
     process = ran("lint", str(file))
     assert (process.returncode, process.stderr) == (1, "")
@@ -192,8 +192,8 @@ def test_large_files_are_read_in_two_gib(tmp_path: Path) -> None:
     (tmp_path / "many.yaml").write_text(f"---\n{POD.replace('image', 'imagE')}" * 5000)
     process = ran("lint", str(tmp_path), "--format", "json")
     assert process.returncode == 1
-    found = {each["line"] for each in json.loads(process.stdout)["findings"] if each["id"] == "SCH001"}
-    assert len(found) == 5000, "each at its own line"
+    found = {finding["line"] for finding in json.loads(process.stdout)["findings"] if finding["id"] == "SCH001"}
+    assert len(found) == 5000, "every finding has a line of its own"
 
 
 def test_streams_of_json_are_read_as_kubectl_does(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,27 +201,27 @@ def test_streams_of_json_are_read_as_kubectl_does(file: Path, capsys: pytest.Cap
     file.write_text(f"{bad.replace('spec', 'status')}{bad}  {bad}\n{{}}")
     assert main(["lint", str(file), "--format", "json"]) == 1
     findings = json.loads(capsys.readouterr().out)["findings"]
-    places = [(each["line"], each["column"]) for each in findings if "spec.containers" in each["message"]]
+    places = [(finding["line"], finding["column"]) for finding in findings if "spec.containers" in finding["message"]]
     assert places == [(3, 10), (4, 10)]
 
 
-def test_a_name_that_is_no_text_says_what_yaml_made_of_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_yaml_does_not_read_as_text_is_reported(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(POD.replace("name: a", "name: on"))
-    code, said = told(["lint", str(file)], capsys)
+    code, message = run(["lint", str(file)], capsys)
     assert code == 1
-    assert "f.yaml:3:18" in said
-    assert "the name of this Pod is read as true, which is no text: put it in quotes" in said
+    assert "f.yaml:3:18" in message
+    assert "YAML reads the name of this Pod as true, which is not text: put the name in quotes" in message
 
 
-def test_a_long_value_is_not_told_in_full(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_value_is_shortened_in_messages(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(STRANGE["huge numbers"].replace("999", "987"))  # type: ignore[arg-type]
     assert main(["lint", str(file), "--format", "json"]) == 1
-    messages = [each["message"] for each in json.loads(capsys.readouterr().out)["findings"]]
-    assert any("spec.priority" in each for each in messages)
+    messages = [finding["message"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+    assert any("spec.priority" in message for message in messages)
     assert max(map(len, messages)) < 1000
 
 
-def test_files_that_are_none_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_paths_that_are_not_regular_files_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = tmp_path / "tree"
     tree.mkdir()
     os.mkfifo(tree / "a-pipe.yaml")
@@ -235,17 +235,17 @@ def test_files_that_are_none_are_told(tmp_path: Path, capsys: pytest.CaptureFixt
     (tree / "g.yaml").write_text(POD)
     assert main(["lint", str(tree), "--format", "json"]) == 1
     report = json.loads(capsys.readouterr().out)
-    said = {Path(each["file"]).stem: each["message"].partition(": ")[2] for each in report["findings"]}
-    assert said == {
-        "a-pipe": "it is a pipe, and nobody writes into it",
-        "b-device": "it is a device",
+    message = {Path(finding["file"]).stem: finding["message"].partition(": ")[2] for finding in report["findings"]}
+    assert message == {
+        "a-pipe": "the path is a pipe that no process writes to",
+        "b-device": "the path is a device",
         "c-nowhere": "No such file or directory",
         "d-itself": "Too many levels of symbolic links",
         "e-socket": "No such device or address",
     }
 
 
-def test_a_pipe_that_somebody_fills_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_is_read_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
     reading, writing = os.pipe()
     os.write(writing, POD.encode())
     os.close(writing)
@@ -254,7 +254,7 @@ def test_a_pipe_that_somebody_fills_is_read(capsys: pytest.CaptureFixture[str]) 
     assert "1 object: no findings" in capsys.readouterr().out
 
 
-def test_what_has_no_text_says_why(tmp_path: Path) -> None:
+def test_an_unreadable_file_has_an_error_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="Is a directory"):
         text_of(str(tmp_path))
     huge = tmp_path / "huge.yaml"
@@ -263,18 +263,18 @@ def test_what_has_no_text_says_why(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="larger than 256 MiB"):
         text_of(str(huge))
     (tmp_path / "link").symlink_to("nowhere")
-    with pytest.raises(UsageError, match="link is a link to nothing"):
+    with pytest.raises(UsageError, match="link is a link to a missing file"):
         list(files_below(str(tmp_path / "link")))
     gone = tmp_path / "gone.yaml"
     gone.write_text(POD)
-    (file,) = (each for each in files_below(str(tmp_path)) if each.endswith("gone.yaml"))
+    (file,) = (path for path in files_below(str(tmp_path)) if path.endswith("gone.yaml"))
     gone.unlink()
     with pytest.raises(UnreadableError, match="No such file"):
         text_of(file)
 
 
-def test_a_folder_that_nobody_may_open_is_told(tmp_path: Path) -> None:
-    """Run as nobody where the test runs as root, to whom every folder is open."""
+def test_a_folder_without_read_permission_is_reported(tmp_path: Path) -> None:
+    """The child runs as the user nobody, because root can open every folder."""
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o000)
     (tmp_path / "f.yaml").write_text(POD)
@@ -287,12 +287,12 @@ def test_a_folder_that_nobody_may_open_is_told(tmp_path: Path) -> None:
     if number == 0:
         if os.geteuid() == 0:
             os.setuid(65534)
-        os._exit(0 if [str(closed)] == [each for each in files_below(str(tmp_path)) if "closed" in each] else 1)
+        os._exit(0 if [str(closed)] == [path for path in files_below(str(tmp_path)) if "closed" in path] else 1)
     assert os.waitpid(number, 0)[1] == 0
     closed.chmod(0o700)
 
 
-def test_names_of_files_do_not_act_on_a_terminal(
+def test_control_characters_in_file_names_are_escaped(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -300,16 +300,16 @@ def test_names_of_files_do_not_act_on_a_terminal(
     (tmp_path / "a\x1b[31m\nb\u202e.yaml").write_text("a: [\n")
     (tmp_path / os.fsdecode(b"f\xff.yaml")).write_text("a: [\n")
     for words in (["lint", str(tmp_path)], ["isolation", str(tmp_path)], ["crds", "import", str(tmp_path)]):
-        code, said = told(words, capsys)
+        code, message = run(words, capsys)
         assert code in (1, 2)
-        assert "\\x1b[31m" in said
-        assert "\\udcff" in said
+        assert "\\x1b[31m" in message
+        assert "\\udcff" in message
     main(["lint", str(tmp_path), "--format", "json"])
-    assert {each["id"] for each in json.loads(capsys.readouterr().out)["findings"]} == {"LNT001"}
+    assert {finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]} == {"LNT001"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_reader_who_has_gone_is_no_failure(command: str, file: Path) -> None:
+def test_a_closed_stdout_is_not_an_error(command: str, file: Path) -> None:
     file.write_text(BOTH)
     reading, writing = os.pipe()
     os.close(reading)
@@ -321,7 +321,7 @@ def test_a_reader_who_has_gone_is_no_failure(command: str, file: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("command", ["lint", "trace of the file", "crds import"])
-def test_a_full_disk_behind_stdout_is_told(command: str, file: Path) -> None:
+def test_a_full_disk_behind_stdout_is_reported(command: str, file: Path) -> None:
     file.write_text(BOTH)
     with Path("/dev/full").open("w") as full:
         process = ran(*COMMANDS[command](str(file)), capture_output=False, stdout=full, stderr=subprocess.PIPE)
@@ -331,11 +331,11 @@ def test_a_full_disk_behind_stdout_is_told(command: str, file: Path) -> None:
 
 def definitions(count: int, field: str) -> str:
     made = [CRD.replace("Thing", f"Thing{number}").replace("things", f"things{number}") for number in range(count)]
-    return "---\n".join(each.replace("{a:", f"{{{field}:") for each in made)
+    return "---\n".join(text.replace("{a:", f"{{{field}:") for text in made)
 
 
 def tables(into: Path) -> dict[str, str]:
-    """Every table by its name, each of which is whole."""
+    """All tables by name; every table is complete."""
     found = {path.name: path.read_text() for path in sorted(into.rglob("*.json"))}
     assert all("schema" in json.loads(text) for text in found.values())
     return found
@@ -361,7 +361,7 @@ FAULTY = """
 @pytest.mark.parametrize(
     "fault", ["os.kill(os.getpid(), signal.SIGKILL)", "raise OSError(28, 'No space left on device')"]
 )
-def test_an_import_that_ends_anywhere_leaves_every_table_whole(left: int, fault: str, file: Path) -> None:
+def test_an_import_that_is_interrupted_leaves_every_table_complete(left: int, fault: str, file: Path) -> None:
     into = file.parent / "into"
     file.write_text(definitions(5, "old"))
     assert ran("crds", "import", str(file), "--into", str(into)).returncode == 0
@@ -407,7 +407,7 @@ def test_a_disk_that_is_full_leaves_the_old_tables(file: Path) -> None:
     assert tables(into) == before
 
 
-def test_a_target_that_cannot_be_written_is_told(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_target_that_cannot_be_written_is_reported(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(CRD)
     into = file.parent / "into"
     into.write_text("a file")
@@ -426,6 +426,6 @@ def test_two_imports_at_once_both_succeed(file: Path) -> None:
     words = [sys.executable, "-m", "gpuc.cli.main", "crds", "import", str(file), "--into", str(into)]
     environment = dict(os.environ)
     several = [subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    counted = sorted(each.communicate()[0].partition("/: ")[2].strip() for each in several)
+    counted = sorted(process.communicate()[0].partition("/: ")[2].strip() for process in several)
     assert counted == ["0 new, 0 changed", "0 new, 0 changed", "100 new, 0 changed"]
     assert len(tables(into)) == 100

@@ -1,4 +1,4 @@
-"""YAML of other people: what Kubernetes reads, where it stands, and bounds that nothing passes."""
+"""YAML is read as Kubernetes does, with the marks of all values and within limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuc.diagnostics.finding import Mark
-from gpuc.lint.load.text import marks, read
+from gpuc.lint.load.yaml_text import marks, read
 
 
 def one(text: str) -> object:
@@ -39,7 +39,7 @@ def one(text: str) -> object:
         ("!custom x", "x"),
     ],
 )
-def test_scalars_are_what_kubernetes_makes_of_them(text: str, value: object) -> None:
+def test_scalars_have_the_types_that_kubernetes_reads(text: str, value: object) -> None:
     assert one(f"a: {text}") == {"a": value}
 
 
@@ -52,43 +52,43 @@ def test_json_is_yaml() -> None:
     assert one(json.dumps({"a": [1, None, {"b": "c"}]})) == {"a": [1, None, {"b": "c"}]}
 
 
-def test_every_value_and_key_has_its_place() -> None:
+def test_every_value_and_key_has_a_mark() -> None:
     found = marks("a: 1\n---\nb:\n  - c: x\n", "f.yaml", 1)
     assert found[("b", 0, "c"), False] == Mark("f.yaml", 4, 8)
     assert found[("b", 0, "c"), True] == Mark("f.yaml", 4, 5)
 
 
-def test_a_document_behind_a_good_one_is_told() -> None:
+def test_an_error_after_a_valid_document_is_reported() -> None:
     found = read("a: 1\n---\nb: [\n", "f.yaml")
     assert found.documents == [(0, {"a": 1})]
-    assert [(each.id, each.mark.line if each.mark else 0) for each in found.findings] == [("LNT001", 4)]
+    assert [(finding.id, finding.mark.line if finding.mark else 0) for finding in found.findings] == [("LNT001", 4)]
 
 
-def test_a_key_that_stands_twice_is_told_once_per_map() -> None:
+def test_a_repeated_key_is_reported_once_per_map() -> None:
     found = read("a: {b: 1, c: 2, b: 3}\n", "f.yaml")
-    assert [(each.id, str(each.mark)) for each in found.findings] == [("LNT002", "f.yaml:1:17")]
+    assert [(finding.id, str(finding.mark)) for finding in found.findings] == [("LNT002", "f.yaml:1:17")]
 
 
 def test_nested_aliases_do_not_explode() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     found = read("\n".join(lines), "f.yaml")
-    assert [each.id for each in found.findings] == ["LNT003"]
+    assert [finding.id for finding in found.findings] == ["LNT003"]
     assert found.documents == []
 
 
 def test_an_alias_within_itself_does_not_hang() -> None:
-    assert [each.id for each in read("a: &a [*a]\n", "f.yaml").findings] == ["LNT003"]
+    assert [finding.id for finding in read("a: &a [*a]\n", "f.yaml").findings] == ["LNT003"]
     assert marks("a: &a [*a]\n", "f.yaml", 0)
 
 
 def test_deep_nesting_is_refused() -> None:
-    assert [each.id for each in read("[" * 5000 + "]" * 5000, "f.yaml").findings] in (["LNT003"], ["LNT001"])
+    assert [finding.id for finding in read("[" * 5000 + "]" * 5000, "f.yaml").findings] in (["LNT003"], ["LNT001"])
 
 
 @settings(max_examples=300)
 @given(st.text(max_size=200))
-def test_any_text_is_read_or_told(text: str) -> None:
+def test_any_text_is_read_or_reported(text: str) -> None:
     found = read(text, "f.yaml")
     for index, _ in found.documents:
         assert marks(text, "f.yaml", index)
@@ -96,7 +96,7 @@ def test_any_text_is_read_or_told(text: str) -> None:
 
 @settings(max_examples=300)
 @given(st.text(alphabet="ab:-[]{}&*!|>'\"\n #,?%@0.<~", max_size=120))
-def test_any_punctuation_is_read_or_told(text: str) -> None:
+def test_any_punctuation_is_read_or_reported(text: str) -> None:
     found = read(text, "f.yaml")
     for index, _ in found.documents:
         assert marks(text, "f.yaml", index)
@@ -129,7 +129,7 @@ def test_documents_are_found_without_reading_those_before() -> None:
     assert marks(MANY, "f.yaml", 5) == {}
 
 
-def test_values_in_a_stream_of_json_have_their_places() -> None:
+def test_values_in_a_stream_of_json_have_marks() -> None:
     text = '{"a": 1}{"b":\n {"c": 2}} {"d": 3}\n'
     assert read(text, "f.json").documents == [(0, {"a": 1}), (1, {"b": {"c": 2}}), (2, {"d": 3})]
     assert marks(text, "f.json", 1)[("b", "c"), False] == Mark("f.json", 2, 8)
@@ -137,9 +137,9 @@ def test_values_in_a_stream_of_json_have_their_places() -> None:
     assert read('{"a": 1}\n[2]\n', "f.json").findings, "only objects come in streams"
 
 
-def test_the_bound_is_for_what_aliases_make_not_for_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpuc.lint.load.text.VALUES_MAX", 100)
+def test_the_limit_counts_values_of_aliases_and_not_written_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuc.lint.load.yaml_text.VALUES_MAX", 100)
     (found,) = read(f"a: [{'1,' * 500}]\n", "f.yaml").documents
     assert len(found[1]["a"]) == 500
     aliases = f"a: &a [{'1,' * 50}]\nb: [*a, *a, *a]\n"
-    assert [each.id for each in read(aliases, "f.yaml").findings] == ["LNT003"]
+    assert [finding.id for finding in read(aliases, "f.yaml").findings] == ["LNT003"]
