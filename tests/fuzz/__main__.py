@@ -94,7 +94,7 @@ def _isolation() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
         from gpuc.isolation.assumptions import assumptions
         from gpuc.isolation.matrix import verdicts
-        from gpuc.isolation.proof import Reach
+        from gpuc.isolation.proof import Reachability
         from gpuc.isolation.report import Proof, document, text
         from gpuc.isolation.tenancy import separate_tenancy
         from gpuc.lint.load.objects import Reading
@@ -105,8 +105,8 @@ def _isolation() -> Callable[[bytes], None]:
         reading = Reading()
         reading.add("f.yaml", data.decode(errors="ignore"))
         tree = ObjectSet(reading.manifests, is_complete=False)
-        reach = Reach(read_policies(tree.of(GROUP, "NetworkPolicy")), separate_tenancy(tree))
-        proof = Proof("f.yaml", reach, verdicts(reach), assumptions(tree, reach), 0.0)
+        reachability = Reachability(read_policies(tree.of(GROUP, "NetworkPolicy")), separate_tenancy(tree))
+        proof = Proof("f.yaml", reachability, verdicts(reachability), assumptions(tree, reachability), 0.0)
         text(proof)
         document([proof])
 

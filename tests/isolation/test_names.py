@@ -62,12 +62,12 @@ def test_a_rule_that_leads_nowhere_is_told_at_its_peer(
 ) -> None:
     tree = compiled_spec(ROOT, "specs/prod-use1.yaml").objects
     key = ("NetworkPolicy", "research-lab", "allow-dns")
-    broken = next(each for each in tree if (each.kind, each.namespace, each.name) == key)
+    broken = next(manifest for manifest in tree if (manifest.kind, manifest.namespace, manifest.name) == key)
     body = deepcopy(broken.body)
     change(body["spec"])
-    made = tuple(replace(each, body=body) if each is broken else each for each in tree)
+    made = tuple(replace(manifest, body=body) if manifest is broken else manifest for manifest in tree)
     assert told(made, is_complete=is_complete) == [("NetworkPolicy research-lab/allow-dns", f"spec.egress[0].{where}")]
-    without = tuple(each for each in tree if each is not broken)
+    without = tuple(manifest for manifest in tree if manifest is not broken)
     assert told(without, is_complete=is_complete) == [("NetworkPolicy research-lab/default-deny", "spec.policyTypes")]
 
 

@@ -42,12 +42,12 @@ def test_every_verdict_of_cyclonus(shared: Path) -> None:
         world, known = World(read_policies(policies), case["NsLabels"]), pods(case)
         assert len(world.policies) == len(policies), case["Desc"]
         allowed = set(case["Allowed"] or ())
-        for caller in known:
-            for called in known:
-                for port in PORTS if caller != called else ():
+        for client in known:
+            for server in known:
+                for port in PORTS if client != server else ():
                     for protocol in PROTOCOLS:
-                        flow = f"{caller}>{called}:{port}/{protocol}"
-                        verdicts[world.allows(known[caller], known[called], protocol, port) == (flow in allowed)] += 1
+                        flow = f"{client}>{server}:{port}/{protocol}"
+                        verdicts[world.allows(known[client], known[server], protocol, port) == (flow in allowed)] += 1
     print(f"cyclonus: {verdicts[True]} of {verdicts.total()} verdicts agree")
     assert verdicts == {True: verdicts.total()}
     assert verdicts.total() >= 110_000

@@ -70,13 +70,13 @@ class World(NamedTuple):
     namespaces: Mapping[str, Mapping[str, str]]
     """Labels of each namespace by its name."""
 
-    def allows(self, caller: Pod, called: Pod, protocol: str, port: int) -> bool:
-        """Whether a connection between two pods is let out and let in; the port is that of the called pod."""
-        return self._lets(EGRESS, caller, called, called, protocol, port) and self._lets(
-            INGRESS, called, caller, called, protocol, port
+    def allows(self, client: Pod, server: Pod, protocol: str, port: int) -> bool:
+        """Whether a connection between two pods is let out and let in; the port is that of the server pod."""
+        return self._lets(EGRESS, client, server, server, protocol, port) and self._lets(
+            INGRESS, server, client, server, protocol, port
         )
 
-    def _lets(self, direction: str, pod: Pod, other: Pod, called: Pod, protocol: str, port: int) -> bool:
+    def _lets(self, direction: str, pod: Pod, other: Pod, server: Pod, protocol: str, port: int) -> bool:
         """Policies only add up: a pod that one of them selects is isolated, and each rule of each of them opens."""
         selecting = [
             policy
@@ -84,7 +84,7 @@ class World(NamedTuple):
             if direction in policy.rules and policy.namespace == pod.namespace and matches(policy.pods, pod.labels)
         ]
         return not selecting or any(
-            opens(rule.ports, protocol, port, called.named)
+            opens(rule.ports, protocol, port, server.named)
             and (not rule.peers or any(self._is(peer, other, policy.namespace) for peer in rule.peers))
             for policy in selecting
             for rule in policy.rules[direction]
