@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from gpuc.kubernetes.network_policy import Pod, World
+from gpuc.kubernetes.network_policy import Pod, PodNetwork
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import read_policies
 
@@ -39,7 +39,7 @@ def test_every_verdict_of_cyclonus(shared: Path) -> None:
     verdicts = Counter[bool]()
     for case in cases:
         policies = [policy(raw) for raw in case["Policies"] or ()]
-        world, known = World(read_policies(policies), case["NsLabels"]), pods(case)
+        world, known = PodNetwork(read_policies(policies), case["NsLabels"]), pods(case)
         assert len(world.policies) == len(policies), case["Desc"]
         allowed = set(case["Allowed"] or ())
         for client in known:

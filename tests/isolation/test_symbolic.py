@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpuc.isolation.proof import Reachability
 from gpuc.isolation.tenancy import Tenancy
 from gpuc.kubernetes.addresses import read_ranges
-from gpuc.kubernetes.network_policy import Pod, World
+from gpuc.kubernetes.network_policy import Pod, PodNetwork
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import read_policies
 
@@ -126,7 +126,7 @@ def test_the_proof_is_exact(manifests: list[Manifest], teams: dict[str, str]) ->
     namespaces = {name: {"team": team} if team else {} for name, team in teams.items()}
     read = read_policies(manifests)
     assert len(read) == len(manifests)
-    world = World(read, namespaces)
+    world = PodNetwork(read, namespaces)
     reachability = Reachability(read, Tenancy(namespaces, TENANTS), read_ranges(["10.0.0.0/31"]))
     text = str([manifest.body for manifest in manifests])
     addresses, names = (PODS if "ipBlock" in text else PODS[:1]), "'web'" in text or "'api'" in text

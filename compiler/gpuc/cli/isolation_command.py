@@ -20,7 +20,7 @@ from gpuc.isolation.proof import Reachability
 from gpuc.isolation.report import Locate, Proof, document, text
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
-from gpuc.kubernetes.refused import Refused
+from gpuc.kubernetes.invalid import Invalid
 from gpuc.lint.load.gather import Gathered, gather
 from gpuc.objects.network_policies import GROUP, read_policies
 from gpuc.objects.object_set import ObjectSet
@@ -101,7 +101,7 @@ def _ranges(text: str) -> Ranges | None:
     """
     try:
         return read_ranges(each.strip() for each in text.split(",")) if text else None
-    except Refused:
+    except Invalid:
         raise UsageError(f"--pod-cidrs takes ranges such as 10.0.0.0/16, with commas between, not {text}") from None
 
 
@@ -183,7 +183,7 @@ def _proof(
         unisolated = frozenset(tenant.name for tenant in cluster.tenants if not tenant.isolates_network)
         try:
             pods = read_ranges(cluster.aws.pod_cidrs) or None
-        except Refused:
+        except Invalid:
             pods = None
     started = perf_counter()
     reachability = Reachability(read_policies(tree.of(GROUP, "NetworkPolicy")), tenancy, pods)

@@ -24,7 +24,7 @@ class Quota:
     def hold(self, queue: str, flavor: str, amounts: Mapping[str, int]) -> None:
         """Takes quota, as an admitted workload does."""
         for resource, amount in amounts.items():
-            quota.hold(self.cluster.quota_nodes[queue], (flavor, resource), amount, self.usage)
+            quota.add_usage(self.cluster.quota_nodes[queue], (flavor, resource), amount, self.usage)
 
     def capacity(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
         """The most that a ClusterQueue can have while no other queue has anything."""

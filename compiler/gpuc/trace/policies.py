@@ -32,7 +32,7 @@ class PolicyViolation(NamedTuple):
 
 
 def policy_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
-    """A failed step for the first policy that denies the workload; otherwise one step with the policies and warnings."""
+    """A failed step for the first policy that denies the workload; otherwise one step with all warnings."""
     found = list(violations(cluster, workload))
     denied = next((violation for violation in found if violation.is_denied), None)
     if denied is not None:

@@ -124,7 +124,7 @@ def use(
 
 def judge(seen: Use, index: Index) -> Iterator[ObjectFinding]:
     """The finding of one use, where what it names does not exist."""
-    register, is_complete = index.register, index.tree.is_complete
+    register, is_complete = index.symbols, index.tree.is_complete
     if register.has(seen.kind, seen.name, seen.namespace) or not (is_complete or register.offers(seen.kind)):
         return
     here = register.within(seen.kind, seen.namespace)

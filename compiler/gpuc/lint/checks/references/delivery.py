@@ -65,7 +65,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 def _folder(source: Source, found: Delivery, *, is_complete: bool) -> Iterator[ObjectFinding]:
     """That a source syncs nothing; of files that somebody keeps, only where a folder is misspelt that nothing syncs."""
     folder = source.folder
-    if folder is None or source.repository not in found.repositories or found.held(source):
+    if folder is None or source.repository not in found.repositories or found.synced_folders(source):
         return
     near = misspelt(folder, (each for each in found.objects if each not in found.delivered))
     if near or is_complete:
@@ -81,7 +81,7 @@ def _twice(found: Delivery) -> Iterator[ObjectFinding]:
             continue  # each may make other objects of the folder
         destination = dig(source.application.body, "spec", "destination")
         place = tuple(str(dig(destination, key)) for key in ("server", "name", "namespace"))
-        for folder in found.held(source):
+        for folder in found.synced_folders(source):
             first = seen.setdefault((source.repository, folder, *place), source)
             if first.application is not source.application:
                 message = f"Application {first.application.name} syncs {folder} to the same place"

@@ -33,8 +33,8 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 
 def _subdomain(each: Pods, name: str, index: Index) -> Iterator[ObjectFinding]:
     kind, home = ("", "Service"), each.manifest.namespace
-    here = index.register.within(kind, home)
-    if index.register.has(kind, name, home) or not (index.tree.is_complete or here):
+    here = index.symbols.within(kind, home)
+    if index.symbols.has(kind, name, home) or not (index.tree.is_complete or here):
         return
     near = misspelt(name, here)
     found = NO_SUBDOMAIN if index.tree.is_complete or near else NOT_IN_THESE_FILES
