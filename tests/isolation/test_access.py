@@ -16,7 +16,7 @@ from gpuc.isolation.access.permissions import FORBIDDEN, granted_permissions
 from gpuc.lint.checks import shared_members
 from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES
-from tests.isolation.cases import namespace, synced, tree, whole
+from tests.isolation.cases import complete, namespace, synced, tree
 from tests.lint.checks.sound import unsound
 
 RBAC = "rbac.authorization.k8s.io"
@@ -69,7 +69,7 @@ def ids(objects: Sequence[Manifest], *, kind: str = "", name: str = "") -> set[s
     """Rules at objects of a kind and a name."""
     return {
         finding.rule.id
-        for finding in findings(whole(objects))
+        for finding in findings(complete(objects))
         if kind in ("", finding.manifest.kind) and name in ("", finding.manifest.name)
     }
 
@@ -102,7 +102,7 @@ def subject_of(objects: Sequence[Manifest]) -> dict[str, str]:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_examples_grant_nothing_too_much(example: str) -> None:
-    assert list(findings(whole(synced(example)))) == []
+    assert list(findings(complete(synced(example)))) == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -110,7 +110,7 @@ def test_the_examples_grant_nothing_too_much(example: str) -> None:
 def test_every_power_is_reported_at_the_rule(example: str, fault: str, group: str, resource: str, verb: str) -> None:
     objects = synced(example)
     for role in roles(objects):
-        found = list(findings(whole(with_rule(objects, role, group, resource, verb))))
+        found = list(findings(complete(with_rule(objects, role, group, resource, verb))))
         places = {
             (finding.rule.id, finding.manifest.namespace, finding.manifest.name, finding.path) for finding in found
         }
@@ -140,7 +140,7 @@ def test_powers_over_the_cluster_are_reported_at_the_binding(
 ) -> None:
     objects = synced("prod-use1")
     more = cluster_wide(subject or subject_of(objects), group, resource, verb)
-    found = list(findings(whole([*objects, *more])))
+    found = list(findings(complete([*objects, *more])))
     assert [(finding.rule.id, finding.manifest.kind, finding.path) for finding in found] == [
         (fault, "ClusterRoleBinding", ("subjects", 0))
     ]
@@ -168,7 +168,7 @@ def test_built_in_roles_are_known(role: str, faults: set[str]) -> None:
         body = {**binding.body, "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}}
         broken = [replace(manifest, body=body) if manifest is binding else manifest for manifest in objects]
         assert ids(broken, kind="RoleBinding", name=binding.name) == faults
-        assert {finding.path for finding in findings(whole(broken))} <= {("roleRef", "name")}
+        assert {finding.path for finding in findings(complete(broken))} <= {("roleRef", "name")}
 
 
 def test_what_aggregates_to_a_built_in_role_counts() -> None:
@@ -226,7 +226,7 @@ def test_a_group_of_two_tenants_is_told_at_both() -> None:
     ]
     found = [
         (finding.rule.id, finding.manifest.namespace, finding.path)
-        for finding in shared_members.findings(whole(broken))
+        for finding in shared_members.findings(complete(broken))
     ]
     assert ("RBA010", "embeddings", ("subjects", 1, "name")) in found
     assert {row[0] for row in found} == {"RBA010"}

@@ -18,7 +18,7 @@ from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.network_policies import GROUP, read_policies
 from tests.conftest import EXAMPLES
-from tests.isolation.cases import synced, whole
+from tests.isolation.cases import complete, synced
 
 PEERS = {"ingress": "from", "egress": "to"}
 EVERY_POD: Body = {"podSelector": {}, "namespaceSelector": {}}
@@ -94,7 +94,7 @@ def tenant_of(objects: tuple[Manifest, ...], namespace: str) -> str:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_is_isolated(example: str) -> None:
-    assert list(findings(whole(synced(example)))) == []
+    assert list(findings(complete(synced(example)))) == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -107,7 +107,7 @@ def test_every_widened_rule_is_reported_at_its_policy(example: str) -> None:
         if tenant_of(objects, policy.namespace) == other:
             other = next(tenant for tenant in ("research", "retrieval", "foundation") if tenant_known(objects, tenant))
         for what, broken in widenings(policy, other):
-            found = list(findings(whole((*objects[:position], broken, *objects[position + 1 :]))))
+            found = list(findings(complete((*objects[:position], broken, *objects[position + 1 :]))))
             assert {finding.manifest.name for finding in found} == {policy.name}, what
             assert {finding.manifest.namespace for finding in found} == {policy.namespace}, what
             assert {finding.rule.id for finding in found} <= {"ISO001", "ISO002"}, what
@@ -135,7 +135,7 @@ def test_two_ends_that_open_are_an_error_that_names_both_rules(example: str) -> 
                 id(client): changed(client, lambda spec, rule=rule_out: spec["egress"].append(rule)),
                 id(server): changed(server, lambda spec, rule=rule_in: spec["ingress"].append(rule)),
             }
-            found = list(findings(whole([broken.get(id(manifest), manifest) for manifest in objects])))
+            found = list(findings(complete([broken.get(id(manifest), manifest) for manifest in objects])))
             errors = [finding for finding in found if finding.rule.id == "ISO001"]
             assert {(finding.manifest.namespace, finding.path) for finding in errors} == {
                 (client.namespace, ("spec", "egress", 1, "to", 0)),
@@ -161,7 +161,7 @@ def test_a_namespace_without_policies_is_reported_at_the_namespace(example: str)
         kept = [
             manifest for manifest in objects if (manifest.kind, manifest.namespace) != ("NetworkPolicy", space.name)
         ]
-        found = list(findings(whole(kept)))
+        found = list(findings(complete(kept)))
         assert {(finding.manifest.kind, finding.manifest.name) for finding in found} == {("Namespace", space.name)}
 
 
@@ -178,7 +178,7 @@ def test_dropped_policies_are_reported_exactly_where_pods_are_open(example: str)
         others = [manifest for manifest in objects if (manifest.kind, manifest.namespace) != ("NetworkPolicy", space)]
         for left in (left for count in range(3) for left in combinations(policies, count)):
             types = {name for policy in left for name in policy.body["spec"]["policyTypes"]}
-            found = list(findings(whole([*others, *left])))
+            found = list(findings(complete([*others, *left])))
             assert bool(found) == (types != {"Ingress", "Egress"}), [policy.name for policy in left]
             assert {(finding.manifest.kind, finding.manifest.name) for finding in found} <= {("Namespace", space)}
             opened += bool(found)
@@ -194,7 +194,7 @@ def test_a_denial_that_selects_some_pods_isolates_no_others(example: str) -> Non
             if (manifest.kind, manifest.namespace) == ("NetworkPolicy", space) else manifest
             for manifest in objects
         ]  # fmt: skip
-        found = list(findings(whole(broken)))
+        found = list(findings(complete(broken)))
         assert {(finding.manifest.kind, finding.manifest.name) for finding in found} == {("Namespace", space)}
         assert all("selects pods with other labels" in finding.message for finding in found)
 
@@ -215,7 +215,7 @@ def test_a_changed_tenant_label_is_reported_at_the_namespace(example: str, label
         elif label:
             labels["gpuc.dev/tenant"] = label
         broken = [replace(manifest, labels=labels) if manifest is space else manifest for manifest in objects]
-        at = [finding for finding in findings(whole(broken)) if finding.manifest.name == space.name]
+        at = [finding for finding in findings(complete(broken)) if finding.manifest.name == space.name]
         assert "ISO004" in {finding.rule.id for finding in at}
 
 
@@ -233,7 +233,7 @@ def test_a_privileged_namespace_needs_a_constraint() -> None:
         broken = [manifest for manifest in objects if manifest is not fence]
         if change is not None:
             broken.append(replace(fence, body={"spec": {**fence.body["spec"], **change}}))
-        found = [(finding.rule.id, finding.manifest.name) for finding in findings(whole(broken))]
+        found = [(finding.rule.id, finding.manifest.name) for finding in findings(complete(broken))]
         assert found == [("ISO003", "research-train"), ("ISO003", "search-train")]
 
 
@@ -245,7 +245,7 @@ def test_a_constraint_that_refuses_nothing_breaks_the_proof(action: str) -> None
         if manifest.kind == "GpucHostNetwork" else manifest
         for manifest in synced("prod-use1")
     ]  # fmt: skip
-    made = whole(objects)
+    made = complete(objects)
     assert list(findings(made)) == []
     reachability = Reachability(read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made))
     broken = [assumption.reason for assumption in assumptions(made, reachability) if assumption.basis is Basis.BROKEN]

@@ -36,9 +36,9 @@ def test_the_examples_are_proven(capsys: pytest.CaptureFixture[str], monkeypatch
 
 def test_a_committed_tree_is_proven(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_isolation([str(ROOT / "out/prod-use1")]) == 0
-    told = capsys.readouterr().out
-    assert "6 ordered pairs: 6 blocked" in told
-    assert "assumed   NetworkPolicies are enforced" in told
+    output = capsys.readouterr().out
+    assert "6 ordered pairs: 6 blocked" in output
+    assert "assumed   NetworkPolicies are enforced" in output
 
 
 def test_an_open_pair_names_rules_and_ports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,13 +47,13 @@ def test_an_open_pair_names_rules_and_ports(tmp_path: Path, capsys: pytest.Captu
     )
     file = written(tmp_path, text + policy("blue", DENY, "deny"))
     assert run_isolation([file]) == 1
-    told = capsys.readouterr().out
-    assert "OPEN b -> r: TCP 80" in told
+    output = capsys.readouterr().out
+    assert "OPEN b -> r: TCP 80" in output
     lines = (tmp_path / "tree.yaml").read_text(encoding="utf-8").splitlines()
     inward, outward = (next(n for n, line in enumerate(lines, 1) if word in line) for word in (OPEN_IN, OPEN_OUT))
-    assert f"egress   NetworkPolicy blue/out, spec.egress[0].to[0], {file}:{outward}:" in told
-    assert f"ingress  NetworkPolicy red/in, spec.ingress[0].from[0], {file}:{inward}:" in told
-    assert told.endswith("The proof does not hold; open pairs: 1 of 2.\n")
+    assert f"egress   NetworkPolicy blue/out, spec.egress[0].to[0], {file}:{outward}:" in output
+    assert f"ingress  NetworkPolicy red/in, spec.ingress[0].from[0], {file}:{inward}:" in output
+    assert output.endswith("The proof does not hold; open pairs: 1 of 2.\n")
     assert run_isolation([file, "--format", "json"]) == 1
     pairs = json.loads(capsys.readouterr().out)["proofs"][0]["pairs"]
     assert [(pair["from"], pair["to"], pair["state"]) for pair in pairs] == [("b", "r", "open"), ("r", "b", "blocked")]
@@ -97,9 +97,9 @@ def test_tenants_by_another_label_and_by_namespace(tmp_path: Path, capsys: pytes
 def test_many_tenants_fit_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "".join(namespace(f"team-{number}", f"t{number}") + policy(f"team-{number}", DENY) for number in range(30))
     assert run_isolation([written(tmp_path, text)]) == 0
-    told = capsys.readouterr().out
-    assert "870 ordered pairs: 870 blocked" in told
-    assert max(map(len, told.splitlines())) < 160
+    output = capsys.readouterr().out
+    assert "870 ordered pairs: 870 blocked" in output
+    assert max(map(len, output.splitlines())) < 160
 
 
 def test_help_names_the_arguments(capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,8 +135,8 @@ def test_the_usual_mistakes_are_named_by_their_rules(
     assert run_isolation([written(tmp_path, closed + out)]) == 0
     capsys.readouterr()
     assert run_isolation([written(tmp_path, closed + out + policy("red", spec, "mistake"))]) == 1
-    told = capsys.readouterr().out
-    (line,) = (line for line in told.splitlines() if line.strip().startswith("ingress "))
+    output = capsys.readouterr().out
+    (line,) = (line for line in output.splitlines() if line.strip().startswith("ingress "))
     assert "NetworkPolicy red/mistake" in line
     assert rule in line
 
@@ -148,11 +148,11 @@ def test_policies_that_forget_a_direction_or_stand_elsewhere_leave_it_open(
     no_egress = policy("blue", "{podSelector: {}, ingress: []}")
     elsewhere = policy("default", DENY)
     assert run_isolation([written(tmp_path, spaces + no_egress + elsewhere)]) == 1
-    told = capsys.readouterr().out
-    assert "OPEN b -> r: all ports" in told
-    assert "namespace blue has no egress policy" in told
-    assert "namespace red has no ingress policy" in told
-    assert "r         blocked   -" in told, "no pod of red gets into blue"
+    output = capsys.readouterr().out
+    assert "OPEN b -> r: all ports" in output
+    assert "namespace blue has no egress policy" in output
+    assert "namespace red has no ingress policy" in output
+    assert "r         blocked   -" in output, "no pod of red gets into blue"
 
 
 def test_a_range_is_judged_by_where_pods_have_their_addresses(
@@ -184,10 +184,10 @@ def test_what_could_not_be_read_breaks_the_proof(tmp_path: Path, capsys: pytest.
         .startswith("The proof holds, if all assumptions without evidence are true")
     )
     assert run_isolation([str(tmp_path)]) == 1
-    told = capsys.readouterr()
-    assert "broken    every file of the tree can be read" in told.out
-    assert told.out.endswith("The proof does not hold; broken assumptions: 1.\n")
-    assert f"{tmp_path}/other.yaml:2:1: this is not YAML" in told.err
+    output = capsys.readouterr()
+    assert "broken    every file of the tree can be read" in output.out
+    assert output.out.endswith("The proof does not hold; broken assumptions: 1.\n")
+    assert f"{tmp_path}/other.yaml:2:1: this is not YAML" in output.err
 
 
 def test_a_dozen_tenants_are_a_matrix_of_signs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from gpuc.objects.object_finding import ObjectFinding
 from tests.conftest import EXAMPLES
 from tests.lint.checks.sound import unsound
-from tests.trace.test_flaws import STRANGE, broken, judged, whole
+from tests.trace.test_unreachable_queues import STRANGE, all_objects, broken, reported
 
 
 def about(found: list[ObjectFinding]) -> list[ObjectFinding]:
@@ -18,14 +18,14 @@ def about(found: list[ObjectFinding]) -> list[ObjectFinding]:
 
 
 def changed(name: str, kind: str, constraint: str, change: Callable[[Any], None]) -> list[ObjectFinding]:
-    """What is told of queues and policies where one constraint's parameters are changed."""
+    """The findings about queues and policies where one constraint's parameters are changed."""
     objects = broken(name, kind, constraint, lambda body: change(body["spec"].setdefault("parameters", {})))
-    return about(judged(objects))
+    return about(reported(objects))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_resource_that_a_queue_gives_has_to_be_allowed(name: str) -> None:
-    constraints = [manifest for manifest in whole(name) if manifest.kind == "GpucGpuResources"]
+    constraints = [manifest for manifest in all_objects(name) if manifest.kind == "GpucGpuResources"]
     allowed = [
         (constraint, row) for constraint in constraints for row in constraint.body["spec"]["parameters"]["resources"]
     ]
@@ -45,8 +45,8 @@ def test_a_constraint_only_has_to_allow_what_its_own_tenants_are_given() -> None
         "prod-use1", "GpucGpuResources", "gpu-resources-research", lambda given: given["resources"].append("x/y")
     )
     assert more == []
-    objects = [manifest for manifest in whole("prod-use1") if not manifest.kind.startswith("GpucGpuResources")]
-    assert about(judged(objects)) == []
+    objects = [manifest for manifest in all_objects("prod-use1") if not manifest.kind.startswith("GpucGpuResources")]
+    assert about(reported(objects)) == []
 
 
 def test_the_pool_of_a_flavor_may_be_chosen() -> None:
@@ -66,18 +66,18 @@ def test_a_pod_of_one_device_is_not_too_large() -> None:
     assert {finding.path for finding in found} == {("spec", "parameters", "limits")}
 
 
-def test_what_is_only_tried_out_is_not_told() -> None:
+def test_what_is_only_tried_out_is_not_reported() -> None:
     def dry(body: Any) -> None:
         body["spec"]["enforcementAction"] = "dryrun"
         body["spec"]["parameters"]["resources"] = []
 
-    assert about(judged(broken("train-usw2", "GpucGpuResources", "gpu-resources-safety", dry))) == []
+    assert about(reported(broken("train-usw2", "GpucGpuResources", "gpu-resources-safety", dry))) == []
 
 
 @pytest.mark.parametrize("value", STRANGE, ids=repr)
 def test_strange_parameters_are_survived(value: Any) -> None:
     for kind in ("GpucGpuResources", "GpucPoolSelector", "GpucQueueRequired", "GpucGpuLimits", "GpucTolerationFence"):
-        name = next(manifest.name for manifest in whole("train-usw2") if manifest.kind == kind)
+        name = next(manifest.name for manifest in all_objects("train-usw2") if manifest.kind == kind)
         for part in ("parameters", "match", "enforcementAction"):
             objects = broken("train-usw2", kind, name, lambda body, part=part: body["spec"].__setitem__(part, value))
-            assert unsound(judged(objects), objects) == []
+            assert unsound(reported(objects), objects) == []
