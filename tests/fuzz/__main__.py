@@ -66,24 +66,24 @@ def _trace() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
         from gpuc.lint.load.loaded_files import LoadedFiles
         from gpuc.objects.object_set import ObjectSet
-        from gpuc.trace import ClusterIndex, PodSet, Work, trace_work, work_of
+        from gpuc.trace import ClusterIndex, PodSet, Workload, trace_workload, workload_of
         from gpuc.trace.limits import container_limits
         from gpuc.trace.report import Traced, render
-        from gpuc.trace.work import requests
+        from gpuc.trace.workload import pod_requests
 
     def target(data: bytes) -> None:
         reading = LoadedFiles()
         reading.add("f.yaml", data.decode(errors="ignore"))
         reading.apply_kustomizations()
         site = ClusterIndex(ObjectSet(reading.manifests, is_complete=len(data) % 2 == 0))
-        several = [work for manifest in reading.manifests if (work := work_of(manifest)) is not None]
+        several = [work for manifest in reading.manifests if (work := workload_of(manifest)) is not None]
         asked = {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "8", "cpu": "1"}}}]}
-        queues = site.tree.of("kueue.x-k8s.io", "LocalQueue")[:3]
-        several += [Work((PodSet(asked, 2),), queue.namespace, queue.name) for queue in queues]
+        queues = site.objects.of("kueue.x-k8s.io", "LocalQueue")[:3]
+        several += [Workload((PodSet(asked, 2),), queue.namespace, queue.name) for queue in queues]
         for work in several:
             limits = container_limits(site, work.namespace)
-            pods = {pod_set.name: requests(pod_set.pod, limits) for pod_set in work.pod_sets}
-            traced = [Traced(work, trace_work(site, work), pods)]
+            pods = {pod_set.name: pod_requests(pod_set.pod, limits) for pod_set in work.pod_sets}
+            traced = [Traced(work, trace_workload(site, work), pods)]
             for form in ("text", "json"):
                 render(form, traced, lambda manifest, path: None)
 
@@ -94,7 +94,7 @@ def _isolation() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
         from gpuc.isolation.assumptions import assumptions
         from gpuc.isolation.matrix import verdicts
-        from gpuc.isolation.proof import Reach
+        from gpuc.isolation.proof import Reachability
         from gpuc.isolation.report import Proof, document, text
         from gpuc.isolation.tenancy import separate_tenancy
         from gpuc.lint.load.loaded_files import LoadedFiles
@@ -105,8 +105,8 @@ def _isolation() -> Callable[[bytes], None]:
         reading = LoadedFiles()
         reading.add("f.yaml", data.decode(errors="ignore"))
         tree = ObjectSet(reading.manifests, is_complete=False)
-        reach = Reach(read_policies(tree.of(GROUP, "NetworkPolicy")), separate_tenancy(tree))
-        proof = Proof("f.yaml", reach, verdicts(reach), assumptions(tree, reach), 0.0)
+        reachability = Reachability(read_policies(tree.of(GROUP, "NetworkPolicy")), separate_tenancy(tree))
+        proof = Proof("f.yaml", reachability, verdicts(reachability), assumptions(tree, reachability), 0.0)
         text(proof)
         document([proof])
 

@@ -28,7 +28,7 @@ def synced(example: str) -> tuple[Manifest, ...]:
     return compiled_spec(ROOT, f"specs/{example}.yaml").synced
 
 
-def whole(objects: Sequence[Manifest]) -> ObjectSet:
+def complete(objects: Sequence[Manifest]) -> ObjectSet:
     return ObjectSet(objects, is_complete=True)
 
 

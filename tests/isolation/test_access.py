@@ -12,11 +12,11 @@ import pytest
 
 from gpuc.isolation.access import findings
 from gpuc.isolation.access.builtin import BUILTIN, Grant
-from gpuc.isolation.access.powers import POWERS, held
+from gpuc.isolation.access.permissions import FORBIDDEN, granted_permissions
 from gpuc.lint.checks import shared_members
 from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES
-from tests.isolation.cases import namespace, synced, tree, whole
+from tests.isolation.cases import complete, namespace, synced, tree
 from tests.lint.checks.sound import unsound
 
 RBAC = "rbac.authorization.k8s.io"
@@ -69,7 +69,7 @@ def ids(objects: Sequence[Manifest], *, kind: str = "", name: str = "") -> set[s
     """Rules at objects of a kind and a name."""
     return {
         finding.rule.id
-        for finding in findings(whole(objects))
+        for finding in findings(complete(objects))
         if kind in ("", finding.manifest.kind) and name in ("", finding.manifest.name)
     }
 
@@ -79,11 +79,11 @@ def with_rule(
 ) -> list[Manifest]:
     body = deepcopy(role.body)
     body["rules"].append({"apiGroups": [group], "resources": [resource], "verbs": [verb], **more})
-    return [replace(each, body=body) if each is role else each for each in objects]
+    return [replace(manifest, body=body) if manifest is role else manifest for manifest in objects]
 
 
 def roles(objects: Sequence[Manifest]) -> list[Manifest]:
-    return [each for each in objects if each.kind == "Role"]
+    return [manifest for manifest in objects if manifest.kind == "Role"]
 
 
 def cluster_wide(subject: dict[str, str], group: str, resource: str, verb: str) -> list[Manifest]:
@@ -96,13 +96,13 @@ def cluster_wide(subject: dict[str, str], group: str, resource: str, verb: str) 
 
 
 def subject_of(objects: Sequence[Manifest]) -> dict[str, str]:
-    found: dict[str, str] = next(each for each in objects if each.kind == "RoleBinding").body["subjects"][0]
+    found: dict[str, str] = next(manifest for manifest in objects if manifest.kind == "RoleBinding").body["subjects"][0]
     return found
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_examples_grant_nothing_too_much(example: str) -> None:
-    assert list(findings(whole(synced(example)))) == []
+    assert list(findings(complete(synced(example)))) == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -110,8 +110,10 @@ def test_the_examples_grant_nothing_too_much(example: str) -> None:
 def test_every_power_is_reported_at_the_rule(example: str, fault: str, group: str, resource: str, verb: str) -> None:
     objects = synced(example)
     for role in roles(objects):
-        found = list(findings(whole(with_rule(objects, role, group, resource, verb))))
-        places = {(each.rule.id, each.manifest.namespace, each.manifest.name, each.path) for each in found}
+        found = list(findings(complete(with_rule(objects, role, group, resource, verb))))
+        places = {
+            (finding.rule.id, finding.manifest.namespace, finding.manifest.name, finding.path) for finding in found
+        }
         assert places == {(fault, role.namespace, role.name, ("rules", len(role.body["rules"])))}
 
 
@@ -138,8 +140,8 @@ def test_powers_over_the_cluster_are_reported_at_the_binding(
 ) -> None:
     objects = synced("prod-use1")
     more = cluster_wide(subject or subject_of(objects), group, resource, verb)
-    found = list(findings(whole([*objects, *more])))
-    assert [(each.rule.id, each.manifest.kind, each.path) for each in found] == [
+    found = list(findings(complete([*objects, *more])))
+    assert [(finding.rule.id, finding.manifest.kind, finding.path) for finding in found] == [
         (fault, "ClusterRoleBinding", ("subjects", 0))
     ]
 
@@ -162,22 +164,22 @@ def test_what_the_platform_may_do_is_no_flaw() -> None:
 )  # fmt: skip
 def test_built_in_roles_are_known(role: str, faults: set[str]) -> None:
     objects = synced("prod-use1")
-    for binding in [each for each in objects if each.kind == "RoleBinding"]:
+    for binding in [manifest for manifest in objects if manifest.kind == "RoleBinding"]:
         body = {**binding.body, "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}}
-        broken = [replace(each, body=body) if each is binding else each for each in objects]
+        broken = [replace(manifest, body=body) if manifest is binding else manifest for manifest in objects]
         assert ids(broken, kind="RoleBinding", name=binding.name) == faults
-        assert {each.path for each in findings(whole(broken))} <= {("roleRef", "name")}
+        assert {finding.path for finding in findings(complete(broken))} <= {("roleRef", "name")}
 
 
 def test_what_aggregates_to_a_built_in_role_counts() -> None:
     objects = synced("prod-use1")
-    binding = next(each for each in objects if each.kind == "RoleBinding")
+    binding = next(manifest for manifest in objects if manifest.kind == "RoleBinding")
     body = {**binding.body, "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "view"}}
     rules = {"rules": [{"apiGroups": [""], "resources": ["limitranges"], "verbs": ["update"]}]}
     for label, faults in (("view", {"RBA001"}), ("edit", set())):
         labels = {f"rbac.authorization.k8s.io/aggregate-to-{label}": "true"}
         more = Manifest("m.yaml", (), f"{RBAC}/v1", "ClusterRole", "more", rules, labels=labels)
-        broken = [replace(each, body=body) if each is binding else each for each in objects]
+        broken = [replace(manifest, body=body) if manifest is binding else manifest for manifest in objects]
         assert ids([*broken, more], kind="ClusterRole", name="more") == faults
 
 
@@ -194,7 +196,7 @@ def test_new_network_policies_are_fenced_by_a_constraint_and_changed_ones_are_no
     objects = synced("prod-use1")
     role = roles(objects)[0]
     assert ids(with_rule(objects, role, "networking.k8s.io", "networkpolicies", "create")) == set()
-    loose = [each for each in objects if each.kind != "GpucNetworkPolicyFence"]
+    loose = [manifest for manifest in objects if manifest.kind != "GpucNetworkPolicyFence"]
     assert ids(with_rule(loose, role, "networking.k8s.io", "networkpolicies", "create")) == {"RBA002"}
     for verb in ("update", "patch", "delete", "deletecollection"):
         assert ids(with_rule(objects, role, "networking.k8s.io", "networkpolicies", verb)) == {"RBA002"}
@@ -214,14 +216,22 @@ def test_a_binding_elsewhere_is_reported_there(home: str) -> None:
 
 def test_a_group_of_two_tenants_is_told_at_both() -> None:
     objects = synced("prod-use1")
-    mine = next(each for each in objects if each.kind == "RoleBinding" and each.namespace == "embeddings")
+    mine = next(
+        manifest for manifest in objects if manifest.kind == "RoleBinding" and manifest.namespace == "embeddings"
+    )
     subjects = [*mine.body["subjects"], {"apiGroup": RBAC, "kind": "Group", "name": "oidc:research"}]
-    broken = [replace(each, body={**each.body, "subjects": subjects}) if each is mine else each for each in objects]
-    found = [(each.rule.id, each.manifest.namespace, each.path) for each in shared_members.findings(whole(broken))]
+    broken = [
+        replace(manifest, body={**manifest.body, "subjects": subjects}) if manifest is mine else manifest
+        for manifest in objects
+    ]
+    found = [
+        (finding.rule.id, finding.manifest.namespace, finding.path)
+        for finding in shared_members.findings(complete(broken))
+    ]
     assert ("RBA010", "embeddings", ("subjects", 1, "name")) in found
-    assert {each[0] for each in found} == {"RBA010"}
+    assert {row[0] for row in found} == {"RBA010"}
     assert len(found) == 2
-    role = next(each for each in roles(broken) if each.namespace == "research-lab")
+    role = next(role for role in roles(broken) if role.namespace == "research-lab")
     assert ids(with_rule(broken, role, "", "resourcequotas", "update")) == {"RBA001"}
 
 
@@ -237,7 +247,9 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: devs}]
 """
     )
     assert list(findings(tree(text, is_complete=False))) == []
-    assert {each.rule.id for each in findings(tree(text.replace("team", "gpuc.dev/tenant"), is_complete=False))} == {
+    assert {
+        finding.rule.id for finding in findings(tree(text.replace("team", "gpuc.dev/tenant"), is_complete=False))
+    } == {
         "RBA002",
         "RBA005",
     }
@@ -277,12 +289,12 @@ def test_the_built_in_roles_are_those_of_kubernetes(shared: Path) -> None:
         pytest.skip("the sources of Kubernetes v1.35 are not in the module cache of Go")
     file = found[-1] / "bootstrappolicy/testdata/cluster-roles.yaml"
     rules = {
-        each["metadata"]["name"]: [
+        role["metadata"]["name"]: [
             Grant(tuple(rule["apiGroups"]), tuple(rule["resources"]), frozenset(rule["verbs"]))
-            for rule in each.get("rules") or ()
+            for rule in role.get("rules") or ()
             if "apiGroups" in rule
         ]
-        for each in yaml.safe_load(file.read_text(encoding="utf-8"))["items"]
+        for role in yaml.safe_load(file.read_text(encoding="utf-8"))["items"]
     }
     view = rules["system:aggregate-to-view"]
     edit = view + rules["system:aggregate-to-edit"]
@@ -294,12 +306,12 @@ def test_the_built_in_roles_are_those_of_kubernetes(shared: Path) -> None:
 def powers(grants: Sequence[Grant]) -> set[tuple[str, str, str, str]]:
     """Rule, API group, resource and verb of everything that some rules grant too much anywhere."""
     return {
-        (each.power.rule.id, each.group, each.resource, verb)
+        (permission.forbidden.rule.id, permission.group, permission.resource, verb)
         for grant in grants
-        for each in held(grant)
-        for verb in each.verbs
+        for permission in granted_permissions(grant)
+        for verb in permission.verbs
     }
 
 
 def test_every_power_has_verbs() -> None:
-    assert all(power.verbs for each in POWERS.values() for power in each)
+    assert all(power.verbs for permissions in FORBIDDEN.values() for power in permissions)

@@ -13,12 +13,12 @@ import pytest
 
 from gpuc.isolation import findings
 from gpuc.isolation.assumptions import Basis, assumptions
-from gpuc.isolation.proof import Gate, Reach
+from gpuc.isolation.proof import Allowance, Reachability
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.network_policies import GROUP, read_policies
 from tests.conftest import EXAMPLES
-from tests.isolation.cases import synced, whole
+from tests.isolation.cases import complete, synced
 
 PEERS = {"ingress": "from", "egress": "to"}
 EVERY_POD: Body = {"podSelector": {}, "namespaceSelector": {}}
@@ -86,13 +86,15 @@ def widenings(policy: Manifest, other: str) -> Iterator[tuple[str, Manifest]]:
 
 def tenant_of(objects: tuple[Manifest, ...], namespace: str) -> str:
     return next(
-        each.labels["gpuc.dev/tenant"] for each in objects if each.kind == "Namespace" and each.name == namespace
+        manifest.labels["gpuc.dev/tenant"]
+        for manifest in objects
+        if manifest.kind == "Namespace" and manifest.name == namespace
     )
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_is_isolated(example: str) -> None:
-    assert list(findings(whole(synced(example)))) == []
+    assert list(findings(complete(synced(example)))) == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -105,7 +107,7 @@ def test_every_widened_rule_is_reported_at_its_policy(example: str) -> None:
         if tenant_of(objects, policy.namespace) == other:
             other = next(tenant for tenant in ("research", "retrieval", "foundation") if tenant_known(objects, tenant))
         for what, broken in widenings(policy, other):
-            found = list(findings(whole((*objects[:position], broken, *objects[position + 1 :]))))
+            found = list(findings(complete((*objects[:position], broken, *objects[position + 1 :]))))
             assert {finding.manifest.name for finding in found} == {policy.name}, what
             assert {finding.manifest.namespace for finding in found} == {policy.namespace}, what
             assert {finding.rule.id for finding in found} <= {"ISO001", "ISO002"}, what
@@ -115,49 +117,51 @@ def test_every_widened_rule_is_reported_at_its_policy(example: str) -> None:
 
 
 def tenant_known(objects: tuple[Manifest, ...], tenant: str) -> bool:
-    return any(each.labels.get("gpuc.dev/tenant") == tenant for each in objects if each.kind == "Namespace")
+    return any(manifest.labels.get("gpuc.dev/tenant") == tenant for manifest in objects if manifest.kind == "Namespace")
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_two_ends_that_open_are_an_error_that_names_both_rules(example: str) -> None:
     """The egress of one namespace and the ingress of another tenant's, both widened: one pair on the ports of both."""
     objects = synced(example)
-    own = [each for each in objects if each.kind == "NetworkPolicy" and each.name == "allow-tenant"]
-    for caller in own:
-        for called in own:
-            if tenant_of(objects, caller.namespace) == tenant_of(objects, called.namespace):
+    own = [manifest for manifest in objects if manifest.kind == "NetworkPolicy" and manifest.name == "allow-tenant"]
+    for client in own:
+        for server in own:
+            if tenant_of(objects, client.namespace) == tenant_of(objects, server.namespace):
                 continue
             rule_out = {"to": [{"namespaceSelector": {}}], "ports": [{"port": 8000, "endPort": 8100}]}
             rule_in = {"from": [{"namespaceSelector": {}}], "ports": [{"port": 8080}, {"port": 53, "protocol": "UDP"}]}
             broken = {
-                id(caller): changed(caller, lambda spec, rule=rule_out: spec["egress"].append(rule)),
-                id(called): changed(called, lambda spec, rule=rule_in: spec["ingress"].append(rule)),
+                id(client): changed(client, lambda spec, rule=rule_out: spec["egress"].append(rule)),
+                id(server): changed(server, lambda spec, rule=rule_in: spec["ingress"].append(rule)),
             }
-            found = list(findings(whole([broken.get(id(each), each) for each in objects])))
+            found = list(findings(complete([broken.get(id(manifest), manifest) for manifest in objects])))
             errors = [finding for finding in found if finding.rule.id == "ISO001"]
             assert {(finding.manifest.namespace, finding.path) for finding in errors} == {
-                (caller.namespace, ("spec", "egress", 1, "to", 0)),
-                (called.namespace, ("spec", "ingress", 1, "from", 0)),
+                (client.namespace, ("spec", "egress", 1, "to", 0)),
+                (server.namespace, ("spec", "ingress", 1, "from", 0)),
             }
             for finding in errors:
-                other = called if finding.manifest.namespace == caller.namespace else caller
+                other = server if finding.manifest.namespace == client.namespace else client
                 assert f"NetworkPolicy {other.namespace}/allow-tenant ({other.file}: spec." in finding.message
                 assert "on TCP 8080;" in finding.message
 
 
 def shared_tenants(objects: tuple[Manifest, ...]) -> list[Manifest]:
     """Namespaces of tenants that have several: of a sole one without policies nobody can tell that it lacks them."""
-    spaces = [each for each in objects if each.kind == "Namespace"]
-    count = Counter(each.labels["gpuc.dev/tenant"] for each in spaces)
-    return [each for each in spaces if count[each.labels["gpuc.dev/tenant"]] > 1]
+    spaces = [manifest for manifest in objects if manifest.kind == "Namespace"]
+    count = Counter(space.labels["gpuc.dev/tenant"] for space in spaces)
+    return [space for space in spaces if count[space.labels["gpuc.dev/tenant"]] > 1]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_namespace_without_policies_is_reported_at_the_namespace(example: str) -> None:
     objects = synced(example)
     for space in shared_tenants(objects):
-        kept = [each for each in objects if (each.kind, each.namespace) != ("NetworkPolicy", space.name)]
-        found = list(findings(whole(kept)))
+        kept = [
+            manifest for manifest in objects if (manifest.kind, manifest.namespace) != ("NetworkPolicy", space.name)
+        ]
+        found = list(findings(complete(kept)))
         assert {(finding.manifest.kind, finding.manifest.name) for finding in found} == {("Namespace", space.name)}
 
 
@@ -166,16 +170,16 @@ def test_dropped_policies_are_reported_exactly_where_pods_are_open(example: str)
     """Each choice of at most two policies of a namespace is kept: what they still isolate is no finding."""
     objects, opened = synced(example), 0
     by_space: dict[str, list[Manifest]] = {}
-    for each in objects:
-        if each.kind == "NetworkPolicy":
-            by_space.setdefault(each.namespace, []).append(each)
-    for space in (each.name for each in shared_tenants(objects)):
+    for manifest in objects:
+        if manifest.kind == "NetworkPolicy":
+            by_space.setdefault(manifest.namespace, []).append(manifest)
+    for space in (namespace.name for namespace in shared_tenants(objects)):
         policies = by_space[space]
-        others = [each for each in objects if (each.kind, each.namespace) != ("NetworkPolicy", space)]
+        others = [manifest for manifest in objects if (manifest.kind, manifest.namespace) != ("NetworkPolicy", space)]
         for left in (left for count in range(3) for left in combinations(policies, count)):
-            types = {name for each in left for name in each.body["spec"]["policyTypes"]}
-            found = list(findings(whole([*others, *left])))
-            assert bool(found) == (types != {"Ingress", "Egress"}), [each.name for each in left]
+            types = {name for policy in left for name in policy.body["spec"]["policyTypes"]}
+            found = list(findings(complete([*others, *left])))
+            assert bool(found) == (types != {"Ingress", "Egress"}), [policy.name for policy in left]
             assert {(finding.manifest.kind, finding.manifest.name) for finding in found} <= {("Namespace", space)}
             opened += bool(found)
     assert opened > 5
@@ -184,13 +188,13 @@ def test_dropped_policies_are_reported_exactly_where_pods_are_open(example: str)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_denial_that_selects_some_pods_isolates_no_others(example: str) -> None:
     objects = synced(example)
-    for space in [each.name for each in objects if each.kind == "Namespace"]:
+    for space in [manifest.name for manifest in objects if manifest.kind == "Namespace"]:
         broken = [
-            changed(each, lambda spec: spec.__setitem__("podSelector", {"matchLabels": {"app": "server"}}))
-            if (each.kind, each.namespace) == ("NetworkPolicy", space) else each
-            for each in objects
+            changed(manifest, lambda spec: spec.__setitem__("podSelector", {"matchLabels": {"app": "server"}}))
+            if (manifest.kind, manifest.namespace) == ("NetworkPolicy", space) else manifest
+            for manifest in objects
         ]  # fmt: skip
-        found = list(findings(whole(broken)))
+        found = list(findings(complete(broken)))
         assert {(finding.manifest.kind, finding.manifest.name) for finding in found} == {("Namespace", space)}
         assert all("selects pods with other labels" in finding.message for finding in found)
 
@@ -199,25 +203,25 @@ def test_a_denial_that_selects_some_pods_isolates_no_others(example: str) -> Non
 @pytest.mark.parametrize("label", [None, "nobody", "another"])
 def test_a_changed_tenant_label_is_reported_at_the_namespace(example: str, label: str | None) -> None:
     objects = synced(example)
-    for space in [each for each in objects if each.kind == "Namespace"]:
+    for space in [manifest for manifest in objects if manifest.kind == "Namespace"]:
         tenant = space.labels["gpuc.dev/tenant"]
         labels = {key: value for key, value in space.labels.items() if key != "gpuc.dev/tenant"}
         if label == "another":
             labels["gpuc.dev/tenant"] = next(
-                each.labels["gpuc.dev/tenant"]
-                for each in objects
-                if each.kind == "Namespace" and each.labels["gpuc.dev/tenant"] != tenant
+                manifest.labels["gpuc.dev/tenant"]
+                for manifest in objects
+                if manifest.kind == "Namespace" and manifest.labels["gpuc.dev/tenant"] != tenant
             )
         elif label:
             labels["gpuc.dev/tenant"] = label
-        broken = [replace(each, labels=labels) if each is space else each for each in objects]
-        at = [finding for finding in findings(whole(broken)) if finding.manifest.name == space.name]
+        broken = [replace(manifest, labels=labels) if manifest is space else manifest for manifest in objects]
+        at = [finding for finding in findings(complete(broken)) if finding.manifest.name == space.name]
         assert "ISO004" in {finding.rule.id for finding in at}
 
 
 def test_a_privileged_namespace_needs_a_constraint() -> None:
     objects = synced("prod-use1")
-    fence = next(each for each in objects if each.kind == "GpucHostNetwork")
+    fence = next(manifest for manifest in objects if manifest.kind == "GpucHostNetwork")
     for change in (
         None,
         {"enforcementAction": "scoped"},
@@ -226,10 +230,10 @@ def test_a_privileged_namespace_needs_a_constraint() -> None:
         {"match": {**fence.body["spec"]["match"], "namespaceSelector": {"matchLabels": {"gpuc.dev/tenant": "x"}}}},
         {"match": {"kinds": [{"apiGroups": ["apps"], "kinds": ["Deployment"]}]}},
     ):
-        broken = [each for each in objects if each is not fence]
+        broken = [manifest for manifest in objects if manifest is not fence]
         if change is not None:
             broken.append(replace(fence, body={"spec": {**fence.body["spec"], **change}}))
-        found = [(finding.rule.id, finding.manifest.name) for finding in findings(whole(broken))]
+        found = [(finding.rule.id, finding.manifest.name) for finding in findings(complete(broken))]
         assert found == [("ISO003", "research-train"), ("ISO003", "search-train")]
 
 
@@ -237,17 +241,17 @@ def test_a_privileged_namespace_needs_a_constraint() -> None:
 def test_a_constraint_that_refuses_nothing_breaks_the_proof(action: str) -> None:
     """No finding, for a policy is rolled out in stages; but what the proof rests on is false until it denies."""
     objects = [
-        replace(each, body={"spec": {**each.body["spec"], "enforcementAction": action}})
-        if each.kind == "GpucHostNetwork" else each
-        for each in synced("prod-use1")
+        replace(manifest, body={"spec": {**manifest.body["spec"], "enforcementAction": action}})
+        if manifest.kind == "GpucHostNetwork" else manifest
+        for manifest in synced("prod-use1")
     ]  # fmt: skip
-    made = whole(objects)
+    made = complete(objects)
     assert list(findings(made)) == []
-    reach = Reach(read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made))
-    broken = [each.because for each in assumptions(made, reach) if each.basis is Basis.BROKEN]
-    assert broken == ["neither Pod Security nor a constraint refuses it in research-train, search-train"]
+    reachability = Reachability(read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made))
+    broken = [assumption.reason for assumption in assumptions(made, reachability) if assumption.basis is Basis.BROKEN]
+    assert broken == ["neither Pod Security nor a constraint denies it in research-train, search-train"]
 
 
 def test_a_gate_is_told_apart_by_what_it_is_not_by_what_it_says() -> None:
-    """Two bare gates of two namespaces are two, though all their fields may be equal."""
-    assert Gate("ingress", "a") != Gate("ingress", "a")
+    """Two bare allowances of two namespaces are two, though all their fields may be equal."""
+    assert Allowance("ingress", "a") != Allowance("ingress", "a")

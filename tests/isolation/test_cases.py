@@ -1,4 +1,4 @@
-"""Trees as people write them, one for each thing that decides whether tenants reach each other."""
+"""Trees as people write them, one for each thing that decides whether tenants reachability each other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from gpuc.isolation import findings
 from gpuc.isolation.assumptions import Basis, assumptions
 from gpuc.isolation.matrix import State, verdicts
-from gpuc.isolation.proof import Reach
+from gpuc.isolation.proof import Reachability
 from gpuc.isolation.tenancy import labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import read_ranges
 from gpuc.kubernetes.ports import described
@@ -25,16 +25,19 @@ TO_RED = f"{{podSelector: {{}}, policyTypes: [Egress], egress: [{{to: [{RED}]}}]
 
 def between(made: ObjectSet, pods: str = "") -> dict[tuple[str, str], tuple[str, str]]:
     """State and ports of each ordered pair."""
-    reach = Reach(
+    reachability = Reachability(
         read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made), read_ranges([pods]) if pods else None
     )
-    return {(one.caller, one.called): (one.state.value, described(one.ports)) for one in verdicts(reach)}
+    return {(one.client, one.server): (one.state.value, described(one.ports)) for one in verdicts(reachability)}
 
 
 def ids(text: str, *, is_complete: bool = True) -> list[tuple[str, str, str]]:
     """Rule, kind and namespace or name of each finding."""
     found = findings(tree(text, is_complete=is_complete))
-    return [(each.rule.id, each.manifest.kind, each.manifest.namespace or each.manifest.name) for each in found]
+    return [
+        (finding.rule.id, finding.manifest.kind, finding.manifest.namespace or finding.manifest.name)
+        for finding in found
+    ]
 
 
 def test_without_any_policy_nothing_is_promised() -> None:
@@ -126,7 +129,7 @@ def test_of_files_only_rules_that_stand_there_count() -> None:
     assert ids(TWO + policy("blue", DENY), is_complete=False) == []
     inward = "{podSelector: {}, ingress: [{from: [{namespaceSelector: {}}]}]}"
     text = TWO + policy("red", inward, "in") + policy("blue", TO_RED, "out")
-    assert [each[0] for each in ids(text, is_complete=False)] == ["ISO001", "ISO001"]
+    assert [row[0] for row in ids(text, is_complete=False)] == ["ISO001", "ISO001"]
     assert ids(text.replace("gpuc.dev/tenant", "team"), is_complete=False) == []
 
 
@@ -183,8 +186,8 @@ def test_no_value_at_any_place_stops_the_judge(value: str) -> None:
             made = tree(text, is_complete=is_complete)
             list(findings(made))
             for tenancy in (labelled_tenancy(made), separate_tenancy(made)):
-                reach = Reach(read_policies(made.of(GROUP, "NetworkPolicy")), tenancy)
-                assert assumptions(made, reach)
+                reachability = Reachability(read_policies(made.of(GROUP, "NetworkPolicy")), tenancy)
+                assert assumptions(made, reachability)
 
 
 def test_labels_can_meet_many_selectors_and_miss_many_more() -> None:
@@ -211,33 +214,33 @@ def test_foreign_namespaces_are_tenants_but_for_those_of_the_platform() -> None:
 
 def test_a_hundred_tenants_are_proven() -> None:
     made = tree(tenants(100))
-    reach = Reach(read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made))
-    found = verdicts(reach)
+    reachability = Reachability(read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made))
+    found = verdicts(reachability)
     assert len(found) == 9900
-    assert {each.state for each in found} == {State.BLOCKED}
+    assert {verdict.state for verdict in found} == {State.BLOCKED}
 
 
 @pytest.mark.parametrize(
     ("text", "what", "basis"),
     [
-        (namespace("a", "a", "baseline") + namespace("b", "b"), "uses the host's network", Basis.CHECKED),
-        (namespace("a", "a", "privileged") + namespace("b", "b"), "uses the host's network", Basis.BROKEN),
-        (TWO, "attaches a secondary network", Basis.ASSUMED),
+        (namespace("a", "a", "baseline") + namespace("b", "b"), "uses the host network", Basis.CHECKED),
+        (namespace("a", "a", "privileged") + namespace("b", "b"), "uses the host network", Basis.BROKEN),
+        (TWO, "uses a secondary network", Basis.ASSUMED),
         (
             TWO + "---\napiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata: {name: rdma}\n",
-            "attaches a secondary network",
+            "uses a secondary network",
             Basis.BROKEN,
         ),
-        (TWO, "changes NetworkPolicies", Basis.ASSUMED),
+        (TWO, "change NetworkPolicies", Basis.ASSUMED),
         (TWO, "are enforced", Basis.ASSUMED),
         (
             TWO + "---\napiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: c, namespace: red}\n",
-            "of other kinds open nothing",
+            "of other kinds do not allow more connections",
             Basis.ASSUMED,
         ),
     ],
 )
 def test_what_the_proof_rests_on(text: str, what: str, basis: Basis) -> None:
     made = tree(text)
-    reach = Reach(read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made))
-    assert [each.basis for each in assumptions(made, reach) if what in each.what] == [basis]
+    reachability = Reachability(read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made))
+    assert [assumption.basis for assumption in assumptions(made, reachability) if what in assumption.claim] == [basis]

@@ -17,27 +17,27 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import EXAMPLES, ROOT
 
-Told = list[tuple[str, str]]
+Places = list[tuple[str, str]]
 
 
-def told(manifests: tuple[Manifest, ...], *, is_complete: bool) -> Told:
+def places_of(manifests: tuple[Manifest, ...], *, is_complete: bool) -> Places:
     return [
         (str(finding.manifest), place(finding.path))
         for finding in findings(ObjectSet(manifests, is_complete=is_complete))
     ]
 
 
-def lint(text: str) -> Told:
+def lint(text: str) -> Places:
     reading = LoadedFiles()
     reading.add("tree.yaml", text)
     assert not reading.findings
-    return told(tuple(reading.manifests), is_complete=False)
+    return places_of(tuple(reading.manifests), is_complete=False)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("is_complete", [True, False])
 def test_our_own_tenants_find_names(name: str, is_complete: bool) -> None:
-    assert told(compiled_spec(ROOT, f"specs/{name}.yaml").objects, is_complete=is_complete) == []
+    assert places_of(compiled_spec(ROOT, f"specs/{name}.yaml").objects, is_complete=is_complete) == []
 
 
 def gone(spec: Any) -> None:
@@ -57,18 +57,22 @@ def misspelt_namespace(spec: Any) -> None:
     ("change", "where"),
     [(gone, "ports"), (misspelt_pods, "to[0]"), (misspelt_namespace, "to[0]")],
 )  # fmt: skip
-def test_a_rule_that_leads_nowhere_is_told_at_its_peer(
+def test_a_rule_that_leads_nowhere_is_reported_at_its_peer(
     change: Callable[[Any], None], where: str, is_complete: bool
 ) -> None:
     tree = compiled_spec(ROOT, "specs/prod-use1.yaml").objects
     key = ("NetworkPolicy", "research-lab", "allow-dns")
-    broken = next(each for each in tree if (each.kind, each.namespace, each.name) == key)
+    broken = next(manifest for manifest in tree if (manifest.kind, manifest.namespace, manifest.name) == key)
     body = deepcopy(broken.body)
     change(body["spec"])
-    made = tuple(replace(each, body=body) if each is broken else each for each in tree)
-    assert told(made, is_complete=is_complete) == [("NetworkPolicy research-lab/allow-dns", f"spec.egress[0].{where}")]
-    without = tuple(each for each in tree if each is not broken)
-    assert told(without, is_complete=is_complete) == [("NetworkPolicy research-lab/default-deny", "spec.policyTypes")]
+    made = tuple(replace(manifest, body=body) if manifest is broken else manifest for manifest in tree)
+    assert places_of(made, is_complete=is_complete) == [
+        ("NetworkPolicy research-lab/allow-dns", f"spec.egress[0].{where}")
+    ]
+    without = tuple(manifest for manifest in tree if manifest is not broken)
+    assert places_of(without, is_complete=is_complete) == [
+        ("NetworkPolicy research-lab/default-deny", "spec.policyTypes")
+    ]
 
 
 WEB = """
@@ -100,7 +104,7 @@ DATABASE = "{to: [{ipBlock: {cidr: 203.0.113.0/24}}], ports: [{port: 5432}]}"
 BOTH = "ports: [{protocol: UDP, port: 53}, {protocol: TCP, port: 53}]"
 
 
-def shop(*rules: str, pod: str = "") -> Told:
+def shop(*rules: str, pod: str = "") -> Places:
     return lint(
         WEB.replace("spec: {containers", f"spec: {{{pod}containers") + POLICY.replace("EGRESS", ", ".join(rules))
     )
@@ -116,7 +120,7 @@ def shop(*rules: str, pod: str = "") -> Told:
         (f"{{to: [{{ipBlock: {{cidr: 198.51.100.7/32}}}}], {BOTH}}}", "allow: spec.egress[1].to[0]"),
     ],
 )
-def test_a_forgotten_dns_is_told_at_what_isolates_or_at_the_rule(rule: str, where: str) -> None:
+def test_a_forgotten_dns_is_reported_at_what_isolates_or_at_the_rule(rule: str, where: str) -> None:
     name, _, path = where.partition(": ")
     assert shop(*filter(None, (DATABASE, rule))) == [(f"NetworkPolicy shop/{name}", path)]
 
@@ -162,7 +166,7 @@ def test_work_of_a_queue_needs_names_even_where_nothing_else_is_opened() -> None
     assert lint(WEB + queue) == [("NetworkPolicy shop/default-deny", "spec.policyTypes")]
 
 
-def test_servers_that_let_nobody_in_are_told_once() -> None:
+def test_servers_that_let_nobody_in_are_reported_once() -> None:
     deny = WEB[WEB.index("---") :].replace("shop", "kube-system")
     assert lint(WEB.replace("[Ingress, Egress]", "[Ingress]") + deny) == [
         ("NetworkPolicy kube-system/default-deny", "spec.podSelector")

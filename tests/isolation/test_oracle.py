@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from gpuc.kubernetes.network_policy import Pod, World
+from gpuc.kubernetes.network_policy import Pod, PodNetwork
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import read_policies
 
@@ -39,15 +39,15 @@ def test_every_verdict_of_cyclonus(shared: Path) -> None:
     verdicts = Counter[bool]()
     for case in cases:
         policies = [policy(raw) for raw in case["Policies"] or ()]
-        world, known = World(read_policies(policies), case["NsLabels"]), pods(case)
+        world, known = PodNetwork(read_policies(policies), case["NsLabels"]), pods(case)
         assert len(world.policies) == len(policies), case["Desc"]
         allowed = set(case["Allowed"] or ())
-        for caller in known:
-            for called in known:
-                for port in PORTS if caller != called else ():
+        for client in known:
+            for server in known:
+                for port in PORTS if client != server else ():
                     for protocol in PROTOCOLS:
-                        flow = f"{caller}>{called}:{port}/{protocol}"
-                        verdicts[world.allows(known[caller], known[called], protocol, port) == (flow in allowed)] += 1
+                        flow = f"{client}>{server}:{port}/{protocol}"
+                        verdicts[world.allows(known[client], known[server], protocol, port) == (flow in allowed)] += 1
     print(f"cyclonus: {verdicts[True]} of {verdicts.total()} verdicts agree")
     assert verdicts == {True: verdicts.total()}
     assert verdicts.total() >= 110_000

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from gpuc.isolation.proof import Reach
+from gpuc.isolation.proof import Reachability
 from gpuc.isolation.tenancy import Tenancy
 from gpuc.kubernetes.addresses import read_ranges
-from gpuc.kubernetes.network_policy import Pod, World
+from gpuc.kubernetes.network_policy import Pod, PodNetwork
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import read_policies
 
@@ -126,18 +126,18 @@ def test_the_proof_is_exact(manifests: list[Manifest], teams: dict[str, str]) ->
     namespaces = {name: {"team": team} if team else {} for name, team in teams.items()}
     read = read_policies(manifests)
     assert len(read) == len(manifests)
-    world = World(read, namespaces)
-    reach = Reach(read, Tenancy(namespaces, TENANTS), read_ranges(["10.0.0.0/31"]))
+    world = PodNetwork(read, namespaces)
+    reachability = Reachability(read, Tenancy(namespaces, TENANTS), read_ranges(["10.0.0.0/31"]))
     text = str([manifest.body for manifest in manifests])
     addresses, names = (PODS if "ipBlock" in text else PODS[:1]), "'web'" in text or "'api'" in text
-    for caller, called in (("a1", "b1"), ("b1", "a2")):
-        ways = [one for one in reach.openings if (one.caller, one.called) == (caller, called)]
-        callers = every_pod(caller, addresses, names=False)
-        targets = every_pod(called, addresses, names)
+    for client, server in (("a1", "b1"), ("b1", "a2")):
+        ways = [one for one in reachability.connections if (one.client, one.server) == (client, server)]
+        clients = every_pod(client, addresses, names=False)
+        targets = every_pod(server, addresses, names)
         for protocol, port in product(("TCP", "UDP"), PORTS):
             proven = any(
                 span.protocol == protocol and span.low <= port <= span.high for one in ways for span in one.ports
             )
-            tried = any(world.allows(one, other, protocol, port) for one in callers for other in targets)
+            tried = any(world.allows(one, other, protocol, port) for one in clients for other in targets)
             event(f"open: {tried}")
-            assert proven == tried, f"{caller} to {called} on {protocol} {port}"
+            assert proven == tried, f"{client} to {server} on {protocol} {port}"

@@ -82,5 +82,5 @@ def test_durations_survive_the_round_trip(seconds: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "h", "1d", "-1h", "1.5h", "1h 30m", "1H"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no duration"):
+    with pytest.raises(ValueError, match="is not a duration"):
         parse_duration(text)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpuc.kubernetes.flavor import Choice, Flavor, Group, Queue, choose, topology_refusal
-from gpuc.kubernetes.quota import Key, Node, Quota, connect, hold
+from gpuc.kubernetes.quota import Key, Node, Quota, add_usage, connect
 
 GPU = "nvidia.com/gpu"
 PLAIN = {name: Flavor(name) for name in ("first", "second")}
@@ -64,18 +64,18 @@ def test_what_others_hold_cannot_be_had_now() -> None:
     own, lender = (Node(name, True, "x", dict(quotas)) for name in "ab")
     connect([own, lender], [], Node)
     usage: dict[tuple[Node, Key], int] = {}
-    hold(lender, ("first", GPU), 2, usage)
+    add_usage(lender, ("first", GPU), 2, usage)
     waiting = Queue(own, [Group(frozenset((GPU,)), ("first",))], usage=usage)
     assert chosen(waiting, 6).borrowed == {GPU: 2}
     attempt = chosen(waiting, 7).attempts[0]
     words = "insufficient unused quota for nvidia.com/gpu in flavor first, 1 more needed"
-    assert (attempt.obstacle, attempt.reasons) == ("quota", (words,))
+    assert (attempt.refused_by, attempt.reasons) == ("quota", (words,))
 
 
 def test_what_no_group_covers_is_unavailable() -> None:
     found = choose(queue(8, 8), {GPU: 1, "cpu": 1, "memory": 0}, None, PLAIN.get, {})
     assert found.flavors == {}
-    assert [attempt.reasons for attempt in found.attempts if attempt.obstacle == "resource"] == [
+    assert [attempt.reasons for attempt in found.attempts if attempt.refused_by == "resource"] == [
         ("resource cpu unavailable in ClusterQueue",)
     ]
 
@@ -85,7 +85,7 @@ def test_what_no_group_covers_is_unavailable() -> None:
     [
         (None, None, "flavor first not found"),
         (Flavor("first", taint="a=b:NoSchedule"), None, "untolerated taint a=b:NoSchedule in flavor first"),
-        (Flavor("first", takes_labels=False), None, "flavor first doesn't match node affinity"),
+        (Flavor("first", matches_selector=False), None, "flavor first doesn't match node affinity"),
         (Flavor("first"), "", 'Flavor "first" does not support TopologyAwareScheduling'),
         (Flavor("first", True, ("rack",)), None, 'Flavor "first" supports only TopologyAwareScheduling'),
         (Flavor("first", True, ("rack",)), "row", 'Flavor "first" does not contain the requested level'),

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuc.kubernetes.addresses import block, contains, meets
+from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.ports import ALL, PROTOCOLS, Span, described, meet, opens, span
-from gpuc.kubernetes.refused import Refused
 
 ADDRESSES = [str(address) for address in ip_network("10.0.0.0/28")]
 CIDRS = st.builds(lambda number, length: f"10.0.0.{number}/{length}", st.integers(0, 15), st.integers(28, 32))
@@ -33,7 +33,7 @@ def test_a_block_has_its_addresses_less_the_exceptions(cidr: str, holes: list[st
 
 @pytest.mark.parametrize("cidr", ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/255.0.0.0", "x/8", ""])
 def test_what_is_no_range_is_refused(cidr: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(Invalid):
         block(cidr)
 
 
@@ -64,5 +64,5 @@ def test_a_port_is_a_number_a_range_a_name_or_all(port: dict[str, Any], text: st
     "port", [{"protocol": "tcp"}, {"port": 0}, {"port": True}, {"port": "80"}, {"port": 9, "end": 8}, {"end": 8}]
 )
 def test_what_the_api_server_does_not_take_is_refused(port: dict[str, Any]) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(Invalid):
         span(**port)

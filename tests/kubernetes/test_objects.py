@@ -12,7 +12,7 @@ from gpuc.kubernetes.toleration import Taint, Toleration, untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.object_set import ObjectSet
-from gpuc.objects.paths import EACH, EVERY, pattern
+from gpuc.objects.paths import EVERY_ITEM, EVERY_VALUE, pattern
 from gpuc.objects.pods import pods_of
 from gpuc.objects.selectors import equal_labels, node_terms, selector, taints, tolerations
 
@@ -72,7 +72,7 @@ def test_pods_of_every_kind_are_found(kind: str) -> None:
     for where in TEMPLATES[kind]:
         body: Any = template
         for step in reversed(pattern(where)):
-            body = [body] if step == EACH else {"any" if step == EVERY else step: body}
+            body = [body] if step == EVERY_ITEM else {"any" if step == EVERY_VALUE else step: body}
         found = list(pods_of(Manifest("a.yaml", (), f"{api_group}/v1" if api_group else "v1", name, "n", body)))
         assert [pods.spec for pods in found] == [template["spec"]]
         assert found[0].terms == ((),)

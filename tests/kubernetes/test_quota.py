@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuc.kubernetes.quota import Key, Node, Quota, connect, hold
+from gpuc.kubernetes.quota import Key, Node, Quota, add_usage, connect
 
 KEY = ("f", "nvidia.com/gpu")
 
@@ -42,7 +42,7 @@ def test_what_is_borrowed_comes_from_as_near_as_it_can() -> None:
     )
     assert [found["a"].distance(KEY, wanted, {}) for wanted in (8, 9, 12, 13, 22, 23)] == [0, 1, 1, 2, 2, 2]
     usage: dict[tuple[Node, Key], int] = {}
-    hold(found["b"], KEY, 3, usage)
+    add_usage(found["b"], KEY, 3, usage)
     assert [found["a"].distance(KEY, wanted, usage) for wanted in (8, 9, 10)] == [0, 1, 2]
 
 
@@ -95,7 +95,7 @@ def forests(draw: st.DrawFn) -> Drawn:
     for found in draw(st.lists(st.sampled_from(queues), max_size=8)):
         part = draw(small)
         if part <= found.available(KEY, usage):
-            hold(found, KEY, part, usage)
+            add_usage(found, KEY, part, usage)
             used[found.name] += part
     return Drawn(nodes, used, usage)
 

@@ -52,7 +52,7 @@ def test_the_meeting_of_two_domains_holds_what_both_hold(one: Requirement, other
 
 @given(SELECTORS, st.lists(SELECTORS, max_size=4))
 def test_labels_exist_where_enumeration_finds_some(wanted: Selector, unwanted: list[Selector]) -> None:
-    found = any(matches(wanted, own) and not any(matches(each, own) for each in unwanted) for own in WORLDS)
+    found = any(matches(wanted, own) and not any(matches(selector, own) for selector in unwanted) for own in WORLDS)
     assert satisfiable(wanted, unwanted) == found
 
 

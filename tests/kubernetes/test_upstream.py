@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.node_pool import meets, offer
-from gpuc.kubernetes.refused import Refused
 from gpuc.kubernetes.selector import (
     LABEL_OPERATORS,
     NODE_OPERATORS,
@@ -52,7 +52,7 @@ def test_selectors(name: str, known: frozenset[str]) -> None:
         for key, operator, values in product(("a", "-bad"), OPERATORS, VALUES):
             try:
                 wanted = requirement(key, operator, values, known)
-            except Refused:
+            except Invalid:
                 yield "E" * len(NODES)
             else:
                 yield from ("01"[matches((wanted,), node)] for node in NODES)
@@ -65,7 +65,7 @@ def test_tolerations() -> None:
     effects = "NoSchedule", "NoExecute"
     tolerations = product(("", "k", "l"), ("", "Equal", "Exists", "Lt", "Gt", "exists"), ("", "v", "5"), ("", *effects))
     taints = [Taint("k", *rest) for rest in product(("", "v", "4"), (*effects, "PreferNoSchedule"))]
-    cases = [(Toleration(*each), taint) for each in tolerations for taint in taints]
+    cases = [(Toleration(*toleration), taint) for toleration in tolerations for taint in taints]
     for (toleration, taint), answer in zip(cases, UPSTREAM["tolerations"], strict=True):
         is_refused = not toleration.key and toleration.operator != "Exists"
         assert toleration.tolerates(taint) == (answer == "1" and not is_refused), (toleration, taint)

@@ -31,7 +31,7 @@ def answers(upstream: Path) -> Answers:
         kind = f"{path.parent.name}/{path.stem}"
         maker, compiled = Maker(table["schema"], 1), validator(table["schema"])
         for spot in spots(table.get("rules", {})):
-            if not crd_rules._holds_for_new(spot.rule):
+            if not crd_rules._applies_to_create(spot.rule):
                 continue
             counts = found[kind, spot.rule["rule"]]
             for number in range(MOST):
@@ -49,9 +49,9 @@ def answered(body: dict[str, Any], name: str, table: dict[str, Any]) -> Iterator
     """Every rule that an object meets, and its answer."""
     body_value = cel_value(body, table["schema"], table.get("shapes", {}))
     root = {**body_value, "apiVersion": "x/v1", "kind": "X", "metadata": {"name": name}}
-    for _, place, value in crd_rules._places(root, table["rules"], ()):
-        for rule in filter(crd_rules._holds_for_new, place["rules"]):
-            answer = crd_rules._answer(rule, "rule", value)
+    for _, rules, value in crd_rules._values_with_rules(root, table["rules"], ()):
+        for rule in filter(crd_rules._applies_to_create, rules):
+            answer = crd_rules._evaluate(rule, "rule", value)
             known = "passed" if answer == Value(True) else "refused"
             yield rule["rule"], "not evaluated" if isinstance(answer, NotEvaluated) else known
 

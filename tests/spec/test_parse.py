@@ -51,7 +51,7 @@ def line_of(text: str) -> int:
         ("nodes: {max: 8}", "nodes: {max: 0}", "SPC004", "greater than equal 1", ""),
         ("purchase: [reserved, on-demand]", "purchase: reserved", "SPC003", "expected a list", ""),
         ("isolation: network", "isolation: netwrk", "SPC004", "namespace, network or dedicated", "write network"),
-        ("longest: 72h", "longest: 3d", "SPC004", "is no duration", ""),
+        ("longest: 72h", "longest: 3d", "SPC004", "is not a duration", ""),
         ("sharing: exclusive", "sharing: exclusiv", "SPC004", "or a map with mig, timeSlicing, mps", "write exclusive"),
         ("image: al2023@v20260815", "image: al2023", "SPC004", "does not match", ""),
         ("{cidr: 10.20.0.0/16,", "{", "SPC002", "cidr is missing", ""),

@@ -9,7 +9,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.topology_labels import BLOCK_NODES
-from gpuc.trace import ClusterIndex, PodSet, TraceResult, Work
+from gpuc.trace import ClusterIndex, PodSet, TraceResult, Workload
 
 
 def site(spec: CompiledSpec) -> ClusterIndex:
@@ -17,33 +17,33 @@ def site(spec: CompiledSpec) -> ClusterIndex:
     return ClusterIndex(ObjectSet(spec.synced, is_complete=True), {LEVEL_LABELS["block"]: BLOCK_NODES})
 
 
-def work_for(known: ClusterIndex, queue: str, request: Request) -> Work:
+def work_for(known: ClusterIndex, queue: str, request: Request) -> Workload:
     """A request as a Job in the first namespace of a ClusterQueue."""
     quantities = texts(request.pod)
     container = {"name": "work", "resources": {"requests": quantities, "limits": quantities}}
     pod = {"containers": [container], **({"nodeSelector": {POOL_LABEL: request.pool}} if request.pool else {})}
-    notes = {REQUIRED_TOPOLOGY: LEVEL_LABELS["block"]} if request.one_block else {}
+    annotations = {REQUIRED_TOPOLOGY: LEVEL_LABELS["block"]} if request.one_block else {}
     local = known.local_queues[queue][0]
-    return Work((PodSet(pod, request.pods, notes=notes),), local.namespace, local.name)
+    return Workload((PodSet(pod, request.pods, annotations=annotations),), local.namespace, local.name)
 
 
-def contradiction(seen: Outcome, walked: TraceResult, *, on_nodes: bool) -> str:
-    """Where a walk is not what real programs did in an empty cluster; empty where it is.
+def contradiction(actual: Outcome, trace: TraceResult, *, on_nodes: bool) -> str:
+    """The difference between a trace and the real programs in an empty cluster; empty if they agree.
 
     Args:
-        on_nodes: whether the work went on to nodes; else only Kueue was asked.
+        on_nodes: whether the pods were also scheduled; otherwise only Kueue decided.
     """
-    place = walked.placements.get("main")
+    place = trace.placements.get("main")
     flavors = place.flavors if place else ()
-    if seen.verdict == "refused":
-        same = walked.verdict == "refused" and walked.by == seen.by
+    if actual.verdict == "refused":
+        same = trace.verdict == "refused" and trace.by == actual.by
     elif not on_nodes:
-        same = walked.verdict != "refused" and flavors == (seen.flavor,)
-    elif seen.verdict == "pending":
-        same = (walked.verdict, walked.by, flavors) == ("pending", seen.by, (seen.flavor,))
+        same = trace.verdict != "refused" and flavors == (actual.flavor,)
+    elif actual.verdict == "pending":
+        same = (trace.verdict, trace.by, flavors) == ("pending", actual.by, (actual.flavor,))
     else:
-        same = place is not None and walked.verdict == "admitted" and place.pools == (seen.pool,)
-        same = same and set(seen.instance_types) <= set(place.instance_types if place else ())
-        same = same and (place is None or place.nodes in (None, seen.nodes))
-    told = walked.failure.message if walked.failure else ""
-    return "" if same else f"the evaluator says {walked.verdict} {walked.by} {flavors} {place} {told}"
+        same = place is not None and trace.verdict == "admitted" and place.pools == (actual.pool,)
+        same = same and set(actual.instance_types) <= set(place.instance_types if place else ())
+        same = same and (place is None or place.nodes in (None, actual.nodes))
+    reason = trace.failure.message if trace.failure else ""
+    return "" if same else f"trace: {trace.verdict} {trace.by} {flavors} {place} {reason}"

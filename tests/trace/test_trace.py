@@ -1,4 +1,4 @@
-"""`gpuc trace`: what it says of pods that are described and of work in files, step by step."""
+"""`gpuc trace`: the reports for described pods and for workloads of files."""
 
 from __future__ import annotations
 
@@ -48,11 +48,13 @@ def traced(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
 
 
 def test_a_pod_gets_its_node(capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = traced(capsys, "--queue", "research", "--pool", "train-h100", "--gpus", "8", "prod-use1")
+    code, output = traced(capsys, "--queue", "research", "--pool", "train-h100", "--gpus", "8", "prod-use1")
     assert code == 0
-    assert told.endswith("gets its nodes: main 1 x p5.48xlarge of train-h100 by flavor train-h100\n")
-    assert "LocalQueue research-train/research, spec.clusterQueue, specs/prod-use1.yaml:" in told
-    assert "100m cpu, 256Mi memory, 1Gi ephemeral-storage" in told.replace("8 nvidia.com/gpu, ", ""), "LimitRange"
+    assert output.endswith(
+        "Result: the pods get nodes. main: 1 x p5.48xlarge in node pool train-h100, flavor train-h100.\n"
+    )
+    assert "LocalQueue research-train/research, spec.clusterQueue, specs/prod-use1.yaml:" in output
+    assert "100m cpu, 256Mi memory, 1Gi ephemeral-storage" in output.replace("8 nvidia.com/gpu, ", ""), "LimitRange"
 
 
 @pytest.mark.parametrize(
@@ -71,8 +73,8 @@ def test_a_pod_gets_its_node(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_step_that_does_not_let_it_through(
     capsys: pytest.CaptureFixture[str], words: str, stage: str, by: str
 ) -> None:
-    code, told = traced(capsys, *words.split(), "prod-use1", "--format", "json")
-    (found,) = json.loads(told)["traces"]
+    code, output = traced(capsys, *words.split(), "prod-use1", "--format", "json")
+    (found,) = json.loads(output)["traces"]
     last = found["steps"][-1]
     assert code == 1
     assert (last["stage"], last["verdict"], found["by"]) == (stage, "failed", by)
@@ -86,31 +88,34 @@ def test_a_training_job_counts_all_of_its_pods(
     """Master and workers share 128 GPUs: sixteen pods of eight, and not one more."""
     file = tmp_path / "job.yaml"
     file.write_text(TRAINING.replace("WORKERS", str(workers)), encoding="utf-8")
-    seen, told = traced(capsys, "-f", str(file), "prod-use1")
-    assert seen == code
-    assert f"{file}:2:1" in told
+    actual, output = traced(capsys, "-f", str(file), "prod-use1")
+    assert actual == code
+    assert f"{file}:2:1" in output
     refusal = "previously considered podsets requests (8) + current podset request (128) > maximum capacity (128)"
-    assert (refusal in told) == bool(code)
+    assert (refusal in output) == bool(code)
 
 
 def test_files_of_objects_are_shown_at_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = traced(capsys, "--queue", "search", "--pool", "train-h100", "--gpus", "1", "out/prod-use1")
+    code, output = traced(capsys, "--queue", "search", "--pool", "train-h100", "--gpus", "1", "out/prod-use1")
     assert code == 0
     text = (ROOT / "out/prod-use1/kueue/queues/search.yaml").read_text(encoding="utf-8").splitlines()
     (place,) = {
-        part for line in told.splitlines() for part in line.split(", ") if part.startswith("out/prod-use1/kueue/queues")
+        part
+        for line in output.splitlines()
+        for part in line.split(", ")
+        if part.startswith("out/prod-use1/kueue/queues")
     } & {f"out/prod-use1/kueue/queues/search.yaml:{text.index('  namespaceSelector:') + 2}:5"}
     assert place
 
 
 def test_every_template_that_gpuc_writes_gets_its_nodes(capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = traced(capsys, "-f", "out/train-usw2/workloads", "train-usw2")
-    assert code == 0, told
-    assert told.count("gets its nodes") >= 3
+    code, output = traced(capsys, "-f", "out/train-usw2/workloads", "train-usw2")
+    assert code == 0, output
+    assert output.count("Result: the pods get nodes.") >= 3
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("prod-use1", "nothing to trace"),
         ("--queue reserch prod-use1", "did you mean research"),
@@ -123,6 +128,6 @@ def test_every_template_that_gpuc_writes_gets_its_nodes(capsys: pytest.CaptureFi
         ("-f specs/prod-use1.yaml prod-use1", "no work whose pods gpuc knows"),
     ],
 )
-def test_wrong_usage_is_said(words: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_wrong_usage_is_reported(words: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         run_trace(words.split())

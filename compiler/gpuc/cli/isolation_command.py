@@ -16,11 +16,11 @@ from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
 from gpuc.isolation.assumptions import Assumption, Basis, assumptions
 from gpuc.isolation.matrix import verdicts
-from gpuc.isolation.proof import Reach
+from gpuc.isolation.proof import Reachability
 from gpuc.isolation.report import Locate, Proof, document, text
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
-from gpuc.kubernetes.refused import Refused
+from gpuc.kubernetes.invalid import Invalid
 from gpuc.lint.load.load_objects import LoadedObjects, load_objects
 from gpuc.objects.network_policies import GROUP, read_policies
 from gpuc.objects.object_set import ObjectSet
@@ -101,7 +101,7 @@ def _ranges(text: str) -> Ranges | None:
     """
     try:
         return read_ranges(each.strip() for each in text.split(",")) if text else None
-    except Refused:
+    except Invalid:
         raise UsageError(f"--pod-cidrs takes ranges such as 10.0.0.0/16, with commas between, not {text}") from None
 
 
@@ -177,15 +177,15 @@ def _proof(
     name: str, tree: ObjectSet, tenancy: Tenancy, cluster: Cluster | None = None, pods: Ranges | None = None
 ) -> Proof:
     """The proof of one tree; of a spec's cluster its declared facts count."""
-    unfenced, engine = frozenset[str](), ""
+    unisolated, engine = frozenset[str](), ""
     if cluster is not None:
         engine = cluster.aws.network_policy_engine
-        unfenced = frozenset(tenant.name for tenant in cluster.tenants if not tenant.isolates_network)
+        unisolated = frozenset(tenant.name for tenant in cluster.tenants if not tenant.isolates_network)
         try:
             pods = read_ranges(cluster.aws.pod_cidrs) or None
-        except Refused:
+        except Invalid:
             pods = None
     started = perf_counter()
-    reach = Reach(read_policies(tree.of(GROUP, "NetworkPolicy")), tenancy, pods)
-    found = verdicts(reach, unfenced)
-    return Proof(name, reach, found, assumptions(tree, reach, engine), perf_counter() - started)
+    reachability = Reachability(read_policies(tree.of(GROUP, "NetworkPolicy")), tenancy, pods)
+    found = verdicts(reachability, unisolated)
+    return Proof(name, reachability, found, assumptions(tree, reachability, engine), perf_counter() - started)

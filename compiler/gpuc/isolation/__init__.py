@@ -1,4 +1,4 @@
-"""Tenants are isolated on the pod network: for every pair of them, whatever labels their pods carry."""
+"""Isolation checks: pods of a tenant must not connect to pods of another tenant over the pod network."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.isolation.fences import HOST_NETWORK, STAGES, Fences, pod_security
-from gpuc.isolation.proof import Gate, Opening, Reach
-from gpuc.isolation.summarize import few
+from gpuc.isolation.constraints import HOST_NETWORK, ROLLOUT_ACTIONS, Constraints, pod_security
+from gpuc.isolation.proof import Allowance, Connection, Reachability
+from gpuc.isolation.short_list import short_list
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.kubernetes.ports import described
@@ -21,132 +21,143 @@ from gpuc.objects.selectors import wanted_labels
 OPEN_PAIR = declare_rule(
     "ISO001",
     Severity.ERROR,
-    "Pods of one tenant reach pods of another.",
-    "Policies only add up: two pods connect once an egress rule lets the caller out, or no policy isolates it, and an "
-    "ingress rule lets it in, or none isolates the called. Pods' labels are their tenant's choice and fence nobody.",
+    "Pods of one tenant can connect to pods of another tenant.",
+    "NetworkPolicies are additive. A connection needs permission at both ends: an egress rule for the client and an "
+    "ingress rule for the server. A pod that no policy selects permits everything. Pod labels do not protect a "
+    "tenant, because every tenant chooses the labels of its own pods.",
     source="k8s.io/api v0.35 networking/v1; kubernetes.io/docs/concepts/services-networking/network-policies",
 )
 OPEN_SIDE = declare_rule(
     "ISO002",
     Severity.WARNING,
-    "A namespace is open to other tenants, and only their own policies stand between.",
-    "Both ends have to allow a connection. Where one end allows it, one mistake at the other end opens the pair.",
+    "A namespace is open to other tenants; only the policies of the other tenants block connections.",
+    "A connection needs permission at both ends. If one end permits it, a single mistake at the other end is enough.",
     source="kubernetes.io/docs/concepts/services-networking/network-policies",
 )
 HOST_NETWORK_OPEN = declare_rule(
     "ISO003",
     Severity.WARNING,
-    "Pods of an isolated tenant may leave the pod network.",
-    "NetworkPolicies hold on the pod network only: a pod on the host's network reaches every pod of the cluster.",
+    "Pods of an isolated tenant can use the host network.",
+    "NetworkPolicies apply only to the pod network. A pod on the host network can connect to every pod of the cluster.",
     source="kubernetes.io/docs/concepts/services-networking/network-policies, hostNetwork pods",
 )
 FOREIGN_NAMESPACE = declare_rule(
     "ISO004",
     Severity.ERROR,
-    "A namespace's NetworkPolicies name another tenant than its label does.",
-    "Its own tenant's pods are shut out, and whoever has the named tenant's label is let in.",
+    "The NetworkPolicies of a namespace allow another tenant than the tenant label of the namespace.",
+    "Pods of its own tenant cannot connect, and pods of the other tenant can.",
     source="kubernetes.io/docs/concepts/services-networking/network-policies, namespaceSelector",
 )
 
 
-def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """What opens a tenant to another. Tenants are told by the label gpuc.dev/tenant of their namespaces."""
-    tenancy = labelled_tenancy(tree)
-    if tree.is_complete:
-        yield from _foreign_namespaces(tree)
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Findings about the isolation of tenants. The label gpuc.dev/tenant assigns a namespace to a tenant."""
+    tenancy = labelled_tenancy(objects)
+    if objects.is_complete:
+        yield from _foreign_namespaces(objects)
     if not tenancy.tenants:
         return
-    reach = Reach(read_policies(tree.of(GROUP, "NetworkPolicy")), tenancy, counts_absence=tree.is_complete)
-    yield from _open_gates(tree, reach)
-    if tree.is_complete:
-        yield from _host_networks(tree, tenancy, reach.isolated[INGRESS] | reach.isolated[EGRESS])
-
-
-def _open_gates(tree: ObjectSet, reach: Reach) -> Iterator[ObjectFinding]:
-    """One finding per rule, or per namespace that nothing isolates, with all that come through it."""
-    through: dict[Gate, list[Opening]] = defaultdict(list)
-    for opening in reach.openings:
-        if not opening.is_declared:
-            through[opening.ingress].append(opening)
-            through[opening.egress].append(opening)
-    for (direction, namespace), gates in reach.gates.items():
-        if reach.tenancy.tenants[namespace] not in reach.isolated[direction]:
-            continue
-        others: dict[Gate, list[str]] = defaultdict(list)
-        for other, each in gates.items():
-            for gate in each:
-                others[gate].append(other)
-        for gate, names in others.items():
-            yield from _of_gate(tree, reach.tenancy, gate, names, through.get(gate, []))
-
-
-def _of_gate(
-    tree: ObjectSet, tenancy: Tenancy, gate: Gate, others: list[str], openings: list[Opening]
-) -> Iterator[ObjectFinding]:
-    manifest = gate.policy.manifest if gate.policy else tree.find("", "Namespace", gate.namespace)
-    if manifest is None or (gate.is_declared and not openings):
-        return
-    is_inward = gate.direction == INGRESS
-    if openings:
-        reached = few({opening.caller if is_inward else opening.called for opening in openings})
-        ends = {_told(opening.egress if is_inward else opening.ingress) for opening in openings}
-        ports = described(span for opening in openings for span in opening.ports)
-        who = f"pods of {reached} reach pods of it" if is_inward else f"pods of it reach pods of {reached}"
-        other_end = f"the other end is open by {few(ends)}"
-        yield ObjectFinding(OPEN_PAIR, manifest, gate.path, f"{_subject(gate)} {who} on {ports}; {other_end}")
-        return
-    tenants = few({tenancy.tenants[name] for name in others})
-    verb = "lets in" if is_inward else "lets out to"
-    message = (
-        f"{_subject(gate)} {verb} pods of tenants {tenants} on {described(gate.ports)}; only their policies refuse"
+    reachability = Reachability(
+        read_policies(objects.of(GROUP, "NetworkPolicy")), tenancy, are_all_policies=objects.is_complete
     )
-    yield ObjectFinding(OPEN_SIDE, manifest, gate.path, message)
+    yield from _open_namespaces(objects, reachability)
+    if objects.is_complete:
+        yield from _host_networks(objects, tenancy, reachability.isolated[INGRESS] | reachability.isolated[EGRESS])
 
 
-def _subject(gate: Gate) -> str:
-    if gate.policy is not None:
-        return f"namespace {gate.namespace}:"
-    if gate.avoided:
-        return f"namespace {gate.namespace}: no {gate.direction} policy selects pods with other labels;"
-    return f"namespace {gate.namespace}: no policy isolates its {gate.direction};"
+def _open_namespaces(objects: ObjectSet, reachability: Reachability) -> Iterator[ObjectFinding]:
+    """One finding for every rule, or missing isolation, that allows other tenants, with the resulting connections."""
+    used_by: dict[Allowance, list[Connection]] = defaultdict(list)
+    for connection in reachability.connections:
+        if not connection.is_declared:
+            used_by[connection.ingress].append(connection)
+            used_by[connection.egress].append(connection)
+    for (direction, namespace), allowances_by_namespace in reachability.allowances.items():
+        if reachability.tenancy.tenants[namespace] not in reachability.isolated[direction]:
+            continue
+        others: dict[Allowance, list[str]] = defaultdict(list)
+        for other, allowances in allowances_by_namespace.items():
+            for allowance in allowances:
+                others[allowance].append(other)
+        for allowance, names in others.items():
+            yield from _finding(objects, reachability.tenancy, allowance, names, used_by.get(allowance, []))
 
 
-def _told(gate: Gate) -> str:
-    """A gate as a place: its policy's file, name and path."""
-    if gate.policy is None:
-        return f"no {gate.direction} policy over {'all ' if gate.avoided else ''}pods of {gate.namespace}"
-    manifest = gate.policy.manifest
-    return f"{manifest} ({manifest.file}: {place(gate.path)})"
+def _finding(
+    objects: ObjectSet, tenancy: Tenancy, allowance: Allowance, others: list[str], connections: list[Connection]
+) -> Iterator[ObjectFinding]:
+    manifest = allowance.policy.manifest if allowance.policy else objects.find("", "Namespace", allowance.namespace)
+    if manifest is None or (allowance.is_declared and not connections):
+        return
+    is_inward = allowance.direction == INGRESS
+    if connections:
+        names = short_list({connection.client if is_inward else connection.server for connection in connections})
+        ends = {_end(connection.egress if is_inward else connection.ingress) for connection in connections}
+        ports = described(span for connection in connections for span in connection.ports)
+        way = f"pods of {names} can connect to its pods" if is_inward else f"its pods can connect to pods of {names}"
+        other_end = f"the other end permits it: {short_list(ends)}"
+        yield ObjectFinding(OPEN_PAIR, manifest, allowance.path, f"{_subject(allowance)} {way} on {ports}; {other_end}")
+        return
+    tenants = short_list({tenancy.tenants[name] for name in others})
+    direction = "from" if is_inward else "to"
+    message = (
+        f"{_subject(allowance)} it permits connections {direction} pods of tenants {tenants} "
+        f"on {described(allowance.ports)}; only the policies of these tenants block them"
+    )
+    yield ObjectFinding(OPEN_SIDE, manifest, allowance.path, message)
 
 
-def _host_networks(tree: ObjectSet, tenancy: Tenancy, isolated: frozenset[str]) -> Iterator[ObjectFinding]:
-    """A constraint that only warns yet is on its way to deny: how far a policy is, its spec decides."""
-    fences = Fences(tree)
-    for manifest in tree.of("", "Namespace"):
+def _subject(allowance: Allowance) -> str:
+    if allowance.policy is not None:
+        return f"namespace {allowance.namespace}:"
+    if allowance.excluded:
+        return f"namespace {allowance.namespace}: no {allowance.direction} policy selects pods with other labels;"
+    return f"namespace {allowance.namespace} has no {allowance.direction} policy;"
+
+
+def _end(allowance: Allowance) -> str:
+    """The policy, file and path of an allowance."""
+    if allowance.policy is None:
+        selection = (
+            f"no {allowance.direction} policy selects all"
+            if allowance.excluded
+            else f"no {allowance.direction} policy for"
+        )
+        return f"{selection} pods of {allowance.namespace}"
+    manifest = allowance.policy.manifest
+    return f"{manifest} ({manifest.file}: {place(allowance.path)})"
+
+
+def _host_networks(objects: ObjectSet, tenancy: Tenancy, isolated: frozenset[str]) -> Iterator[ObjectFinding]:
+    """Namespaces whose pods can use the host network. A constraint that only warns counts: it is being rolled out."""
+    constraints = Constraints(objects)
+    for manifest in objects.of("", "Namespace"):
         labels = tenancy.namespaces[manifest.name]
         if tenancy.tenants.get(manifest.name) not in isolated or pod_security(labels) != "privileged":
             continue
-        if fences.judging(HOST_NETWORK, "", "Pod", manifest.name, labels, STAGES) is None:
-            message = "Pod Security enforces nothing here, and no constraint judges hostNetwork"
+        if constraints.find(HOST_NETWORK, "", "Pod", manifest.name, labels, ROLLOUT_ACTIONS) is None:
+            message = "the namespace enforces no Pod Security level, and no constraint checks hostNetwork"
             yield ObjectFinding(HOST_NETWORK_OPEN, manifest, ("metadata", "labels"), message)
 
 
-def _foreign_namespaces(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Namespaces whose own policies open them to tenants, but never to the tenant that their label names."""
-    named: dict[str, set[str]] = defaultdict(set)
-    for policy in tree.of(GROUP, "NetworkPolicy"):
-        named[policy.namespace] |= _tenants_named(policy)
-    for manifest in tree.of("", "Namespace"):
-        tenants, own = named.get(manifest.name), manifest.labels.get(TENANT_LABEL)
+def _foreign_namespaces(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Namespaces whose policies allow tenants, but not the tenant of the namespace."""
+    allowed: dict[str, set[str]] = defaultdict(set)
+    for policy in objects.of(GROUP, "NetworkPolicy"):
+        allowed[policy.namespace] |= _allowed_tenants(policy)
+    for manifest in objects.of("", "Namespace"):
+        tenants, own = allowed.get(manifest.name), manifest.labels.get(TENANT_LABEL)
         if tenants and own not in tenants:
             path: Path = ("metadata", "labels", TENANT_LABEL) if own is not None else ("metadata", "labels")
-            labelled = f"labelled for {own}" if own is not None else "without that label"
-            message = f"its policies open it to namespaces of {TENANT_LABEL} {few(tenants)}, but it is {labelled}"
+            label = f"has the label {own}" if own is not None else "does not have this label"
+            message = (
+                f"its policies allow namespaces with {TENANT_LABEL} {short_list(tenants)}, but the namespace {label}"
+            )
             yield ObjectFinding(FOREIGN_NAMESPACE, manifest, path, message)
 
 
-def _tenants_named(policy: Manifest) -> set[str]:
-    """Tenants that a policy opens to in both directions, as one does to its own."""
+def _allowed_tenants(policy: Manifest) -> set[str]:
+    """The tenants that a policy allows in both directions."""
     return set(_tenants_in(policy, "ingress", "from")) & set(_tenants_in(policy, "egress", "to"))
 
 

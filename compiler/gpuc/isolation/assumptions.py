@@ -1,4 +1,4 @@
-"""What the proof rests on beside the policies: what the tree itself shows, and what has to be taken on trust."""
+"""The assumptions of the isolation proof: conditions besides NetworkPolicies that have to be true."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
 
 from gpuc.isolation.access import excess_permissions
-from gpuc.isolation.access.powers import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD
+from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD
 from gpuc.isolation.access.subjects import Access
-from gpuc.isolation.fences import HOST_NETWORK, SECONDARY_NETWORKS, Fences, pod_security
-from gpuc.isolation.proof import Reach
-from gpuc.isolation.summarize import few
+from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
+from gpuc.isolation.proof import Reachability
+from gpuc.isolation.short_list import short_list
 from gpuc.kubernetes.addresses import Ranges, holds_pods
 from gpuc.kubernetes.network_policy import Peer
 from gpuc.objects.network_policies import GROUP, OTHER_KINDS
@@ -21,163 +21,185 @@ from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 
 
 class Basis(Enum):
-    """Why an assumption may be believed."""
+    """The evidence for an assumption."""
 
     CHECKED = "checked"
-    """The objects show it."""
+    """The objects show that it is true."""
     DECLARED = "declared"
-    """The spec says so."""
+    """The spec declares it."""
     ASSUMED = "assumed"
-    """Nothing here shows it, and nothing contradicts it."""
+    """There is no evidence for or against it."""
     BROKEN = "broken"
-    """The objects show the opposite: the proof does not hold."""
+    """The objects show that it is false, so the proof does not hold."""
 
 
 class Assumption(NamedTuple):
-    """One thing that has to be true for the proof to hold in the cluster."""
+    """A condition that has to be true for the proof to hold in the cluster."""
 
-    what: str
+    claim: str
     basis: Basis
-    because: str
+    reason: str
 
 
-def assumptions(tree: ObjectSet, reach: Reach, engine: str = "") -> list[Assumption]:
-    """All of them. The engine is the one that a spec declares, empty where nobody does."""
-    fences = Fences(tree)
-    found = [_engine(engine), _rights(tree, reach), _host_network(tree, reach, fences), _networks(tree, reach, fences)]
-    parts: tuple[Callable[[ObjectSet, Reach], Iterator[Assumption]], ...] = (
-        _addresses, _relays, _unlabelled, _remote_memory, _other_kinds
+def assumptions(objects: ObjectSet, reachability: Reachability, engine: str = "") -> list[Assumption]:
+    """All assumptions of a proof.
+
+    Args:
+        engine: the network policy engine that a spec declares; empty if there is no spec.
+    """
+    constraints = Constraints(objects)
+    found = [
+        _engine(engine),
+        _permissions(objects, reachability),
+        _host_network(objects, reachability, constraints),
+        _secondary_networks(objects, reachability, constraints),
+    ]
+    parts: tuple[Callable[[ObjectSet, Reachability], Iterator[Assumption]], ...] = (
+        _addresses, _forwarding, _unlabelled, _remote_memory, _other_kinds
     )  # fmt: skip
-    return found + [each for part in parts for each in part(tree, reach)]
+    return found + [assumption for part in parts for assumption in part(objects, reachability)]
 
 
 def _engine(engine: str) -> Assumption:
     """Source: aws/amazon-vpc-cni-k8s README, NETWORK_POLICY_ENFORCING_MODE"""
-    what = "NetworkPolicies are enforced, in both directions"
+    claim = "NetworkPolicies are enforced in both directions"
     if engine == "none":
-        return Assumption(what, Basis.BROKEN, "the spec declares networkPolicyEngine: none")
+        return Assumption(claim, Basis.BROKEN, "the spec declares networkPolicyEngine: none")
     if engine:
-        late = "; unless its mode is strict, a pod is open until its policies arrive" if engine == "vpc-cni" else ""
-        return Assumption(what, Basis.DECLARED, f"the spec declares networkPolicyEngine: {engine}{late}")
-    return Assumption(what, Basis.ASSUMED, "the network plugin of the cluster is not among the objects")
+        late = (
+            "; except in strict mode, a new pod is open until its policies are applied" if engine == "vpc-cni" else ""
+        )
+        return Assumption(claim, Basis.DECLARED, f"the spec declares networkPolicyEngine: {engine}{late}")
+    return Assumption(claim, Basis.ASSUMED, "the objects do not show the network plugin of the cluster")
 
 
-def _rights(tree: ObjectSet, reach: Reach) -> Assumption:
-    what = "no tenant changes NetworkPolicies, Namespaces or its own rights"
-    access = Access(tree, reach.tenancy)
-    counted = (NETWORK, NAMESPACES, ROLES, WILDCARD, ADMISSION)
-    loose = {
-        f"{each.bound.subject} by {each.bound.binding} ({each.bound.binding.file})"
-        for each in excess_permissions(tree, reach.tenancy, access)
-        if each.rule in counted
+def _permissions(objects: ObjectSet, reachability: Reachability) -> Assumption:
+    claim = "no tenant can change NetworkPolicies, Namespaces or its own permissions"
+    access = Access(objects, reachability.tenancy)
+    relevant = (NETWORK, NAMESPACES, ROLES, WILDCARD, ADMISSION)
+    violations = {
+        f"{excess.bound_role.subject} through {excess.bound_role.binding} ({excess.bound_role.binding.file})"
+        for excess in excess_permissions(objects, reachability.tenancy, access)
+        if excess.rule in relevant
     }
-    if loose:
-        return Assumption(what, Basis.BROKEN, f"they may: {few(loose)}")
-    if not access.bound:
-        return Assumption(what, Basis.ASSUMED, "no role is bound to anybody who works for a tenant")
-    subjects = {each.subject for each in access.bound}
-    bindings = {id(each.binding) for each in access.bound}
-    return Assumption(what, Basis.CHECKED, f"{len(subjects)} subjects in {len(bindings)} bindings have no such right")
+    if violations:
+        return Assumption(claim, Basis.BROKEN, f"these subjects can: {short_list(violations)}")
+    if not access.bound_roles:
+        return Assumption(claim, Basis.ASSUMED, "no binding gives a role to a tenant")
+    subjects = {bound_role.subject for bound_role in access.bound_roles}
+    bindings = {id(bound_role.binding) for bound_role in access.bound_roles}
+    return Assumption(
+        claim, Basis.CHECKED, f"none of {len(subjects)} subjects in {len(bindings)} bindings has such a permission"
+    )
 
 
-def _host_network(tree: ObjectSet, reach: Reach, fences: Fences) -> Assumption:
-    what = "no pod of a tenant uses the host's network"
-    spaces = reach.tenancy.namespaces
-    level = {name: pod_security(spaces[name]) for name in reach.tenancy.tenants}
-    bare = [name for name in level if level[name] == "privileged"]
-    fenced = {name: fences.judging(HOST_NETWORK, "", "Pod", name, spaces[name]) for name in bare}
-    open_spaces = [name for name, constraint in fenced.items() if constraint is None]
-    if open_spaces:
-        basis = Basis.BROKEN if tree.is_complete else Basis.ASSUMED
-        return Assumption(what, basis, f"neither Pod Security nor a constraint refuses it in {few(open_spaces)}")
-    by_level = f"Pod Security refuses it in {len(level) - len(bare)} namespaces" if len(level) > len(bare) else ""
-    constraints = few({str(one) for one in fenced.values()})
-    by_fence = f"{constraints} in {len(bare)}" if bare else ""
-    return Assumption(what, Basis.CHECKED, ", ".join(filter(None, (by_level, by_fence))))
+def _host_network(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Assumption:
+    claim = "no pod of a tenant uses the host network"
+    spaces = reachability.tenancy.namespaces
+    level = {name: pod_security(spaces[name]) for name in reachability.tenancy.tenants}
+    privileged = [name for name in level if level[name] == "privileged"]
+    denied_by = {name: constraints.find(HOST_NETWORK, "", "Pod", name, spaces[name]) for name in privileged}
+    unprotected = [name for name, constraint in denied_by.items() if constraint is None]
+    if unprotected:
+        basis = Basis.BROKEN if objects.is_complete else Basis.ASSUMED
+        return Assumption(claim, basis, f"neither Pod Security nor a constraint denies it in {short_list(unprotected)}")
+    restricted = len(level) - len(privileged)
+    by_level = f"Pod Security denies it in {restricted} namespaces" if restricted else ""
+    names = short_list({str(constraint) for constraint in denied_by.values()})
+    by_constraint = f"{names} denies it in {len(privileged)} namespaces" if privileged else ""
+    return Assumption(claim, Basis.CHECKED, ", ".join(filter(None, (by_level, by_constraint))))
 
 
-def _networks(tree: ObjectSet, reach: Reach, fences: Fences) -> Assumption:
-    what = "no pod of a tenant attaches a secondary network"
-    spaces = reach.tenancy.namespaces
-    bare = [
+def _secondary_networks(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Assumption:
+    claim = "no pod of a tenant uses a secondary network"
+    spaces = reachability.tenancy.namespaces
+    unprotected = [
         name
-        for name in reach.tenancy.tenants
-        if fences.judging(SECONDARY_NETWORKS, "", "Pod", name, spaces[name]) is None
+        for name in reachability.tenancy.tenants
+        if constraints.find(SECONDARY_NETWORKS, "", "Pod", name, spaces[name]) is None
     ]
-    if not bare:
-        return Assumption(what, Basis.CHECKED, "a constraint refuses the annotations that ask for one")
-    attachments = tree.of("k8s.cni.cncf.io", "NetworkAttachmentDefinition")
+    if not unprotected:
+        return Assumption(claim, Basis.CHECKED, "constraints deny the annotation that attaches a network")
+    attachments = objects.of("k8s.cni.cncf.io", "NetworkAttachmentDefinition")
     if attachments:
-        return Assumption(what, Basis.BROKEN, f"{attachments[0]} stands open to {few(bare)}")
-    return Assumption(what, Basis.ASSUMED, f"no constraint refuses it in {few(bare)}, but there is none to attach")
+        return Assumption(claim, Basis.BROKEN, f"pods of {short_list(unprotected)} can use {attachments[0]}")
+    return Assumption(
+        claim, Basis.ASSUMED, f"no constraint denies it in {short_list(unprotected)}, but no network is defined"
+    )
 
 
-def _peers(reach: Reach) -> Iterator[tuple[str, Peer]]:
-    """The peers of tenants' policies, each with its direction."""
-    for policy in reach.policies:
-        if policy.namespace in reach.tenancy.tenants:
+def _peers(reachability: Reachability) -> Iterator[tuple[str, Peer]]:
+    """The peers in policies of tenants, with their direction."""
+    for policy in reachability.policies:
+        if policy.namespace in reachability.tenancy.tenants:
             for direction, rules in policy.rules.items():
                 yield from ((direction, peer) for rule in rules for peer in rule.peers)
 
 
-def _addresses(tree: ObjectSet, reach: Reach) -> Iterator[Assumption]:
-    blocks = {peer.block for _, peer in _peers(reach) if peer.block is not None}
-    what = "no pod, and no load balancer before a tenant's pods, has an address in the ranges that rules name"
-    if blocks and reach.pods is None:
-        unsure = {_shown(block) for block in blocks if not holds_pods(block, None)}
-        if unsure:
-            yield Assumption(what, Basis.ASSUMED, f"where pods have theirs is not known; rules name {few(unsure)}")
+def _addresses(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+    blocks = {peer.block for _, peer in _peers(reachability) if peer.block is not None}
+    claim = "the address ranges in rules contain no pods, and no load balancers of tenants"
+    if blocks and reachability.pods is None:
+        unknown = {_shown(block) for block in blocks if not holds_pods(block, None)}
+        if unknown:
+            yield Assumption(
+                claim, Basis.ASSUMED, f"the addresses of pods are unknown; rules allow {short_list(unknown)}"
+            )
     elif blocks:
-        meeting = [block for block in blocks if holds_pods(block, reach.pods)]
-        if not meeting:
-            because = f"none of {len(blocks)} ranges meets podCidrs; load balancers are taken on trust"
-            yield Assumption(what, Basis.DECLARED, because)
+        overlapping = [block for block in blocks if holds_pods(block, reachability.pods)]
+        if not overlapping:
+            reason = f"none of {len(blocks)} ranges overlaps podCidrs; the addresses of load balancers are not checked"
+            yield Assumption(claim, Basis.DECLARED, reason)
 
 
 def _shown(block: Ranges) -> str:
-    """A block by its first address and its last."""
+    """The first and the last address of a block."""
     kinds = {4: IPv4Address, 6: IPv6Address}
     return f"{kinds[block[0][0]](block[0][1])}-{kinds[block[-1][0]](block[-1][2])}" if block else "no address"
 
 
-def _relays(tree: ObjectSet, reach: Reach) -> Iterator[Assumption]:
+def _forwarding(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
     named = {
         value
-        for _, peer in _peers(reach)
+        for _, peer in _peers(reachability)
         for key, domain in peer.namespaces or ()
         if key == "kubernetes.io/metadata.name" and not domain.is_complement
         for value in domain.values
-        if value not in reach.tenancy.tenants
+        if value not in reachability.tenancy.tenants
     }
     if named:
-        what = "the platform's namespaces pass nothing on from one tenant to another"
-        yield Assumption(what, Basis.ASSUMED, f"rules let tenants and {few(named)} talk")
+        claim = "platform namespaces do not forward traffic between tenants"
+        yield Assumption(claim, Basis.ASSUMED, f"rules allow connections between tenants and {short_list(named)}")
 
 
-def _unlabelled(tree: ObjectSet, reach: Reach) -> Iterator[Assumption]:
-    bare = reach.tenancy.unlabelled
-    if bare:
-        what = "namespaces without a Namespace object carry no labels that a rule selects"
-        yield Assumption(what, Basis.ASSUMED, f"the labels of {few(bare)} are not known")
+def _unlabelled(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+    unlabelled = reachability.tenancy.unlabelled
+    if unlabelled:
+        claim = "namespaces without a Namespace object have no labels that a rule selects"
+        yield Assumption(claim, Basis.ASSUMED, f"the labels of {short_list(unlabelled)} are unknown")
 
 
-def _remote_memory(tree: ObjectSet, reach: Reach) -> Iterator[Assumption]:
-    """NetworkPolicies do not see what network cards send past the kernel."""
+def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+    """NetworkPolicies do not apply to EFA and RDMA, which bypass the kernel."""
     users = {
         tenant
-        for quota in tree.of("", "ResourceQuota")
-        if (tenant := reach.tenancy.tenants.get(quota.namespace))
+        for quota in objects.of("", "ResourceQuota")
+        if (tenant := reachability.tenancy.tenants.get(quota.namespace))
         for key, value in pairs(dig(quota.body, "spec", "hard"))
         if isinstance(key, str) and ("amazonaws.com/efa" in key or "rdma/" in key) and value not in ("0", 0)
     }
     if len(users) > 1:
-        what = "no tenant sends to another past the kernel, by EFA or RDMA"
-        yield Assumption(what, Basis.ASSUMED, f"{few(users)} may use such cards, which only security groups fence")
+        claim = "tenants do not communicate over EFA or RDMA, which bypass NetworkPolicies"
+        yield Assumption(
+            claim, Basis.ASSUMED, f"{short_list(users)} can use EFA or RDMA, which only security groups restrict"
+        )
 
 
-def _other_kinds(tree: ObjectSet, reach: Reach) -> Iterator[Assumption]:
-    kinds = Counter(each.kind for each in tree.manifests if each.kind in OTHER_KINDS.get(group(each), ()))
+def _other_kinds(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+    kinds = Counter(
+        manifest.kind for manifest in objects.manifests if manifest.kind in OTHER_KINDS.get(group(manifest), ())
+    )
     if kinds:
         counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        what = "policies of other kinds open nothing"
-        yield Assumption(what, Basis.ASSUMED, f"{counted}: only NetworkPolicies of {GROUP} are judged")
+        claim = "policies of other kinds do not allow more connections"
+        yield Assumption(claim, Basis.ASSUMED, f"{counted}; only NetworkPolicies of {GROUP} are evaluated")

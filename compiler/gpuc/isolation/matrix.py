@@ -1,4 +1,4 @@
-"""The proof as a matrix: of every ordered pair of tenants, whether pods of the first reach pods of the second."""
+"""The result of the proof for every ordered pair of tenants: can pods of the first connect to pods of the second?"""
 
 from __future__ import annotations
 
@@ -8,50 +8,57 @@ from enum import Enum
 from itertools import permutations
 from typing import NamedTuple
 
-from gpuc.isolation.proof import Opening, Reach
+from gpuc.isolation.proof import Connection, Reachability
 from gpuc.kubernetes.ports import Ports
 
 
 class State(Enum):
-    """What holds for a pair."""
+    """The result for a pair of tenants."""
 
     BLOCKED = "blocked"
-    """No pod of the one reaches a pod of the other."""
+    """No pod of the first tenant can connect to a pod of the second."""
     DECLARED = "declared"
-    """Only what somebody declared is open."""
+    """Only declared connections are possible."""
     OPEN = "open"
+    """A connection that is not declared is possible."""
 
 
 class Verdict(NamedTuple):
-    """What was proven for one ordered pair of tenants."""
+    """The result for one ordered pair of tenants."""
 
-    caller: str
-    """Tenant."""
-    called: str
-    """Tenant."""
+    client: str
+    """The tenant whose pods open connections."""
+    server: str
+    """The tenant whose pods accept connections."""
     state: State
-    openings: tuple[Opening, ...]
-    """Every way through; those that nobody declared first."""
+    connections: tuple[Connection, ...]
+    """All possible connections; the undeclared ones come first."""
 
     @property
     def ports(self) -> Ports:
-        """The ports that are open, undeclared ones only where there are any."""
-        counted = [one for one in self.openings if self.state is State.DECLARED or not one.is_declared]
-        return tuple(dict.fromkeys(span for one in counted for span in one.ports))
+        """The open ports; for an open pair, only those of undeclared connections."""
+        counted = [
+            connection for connection in self.connections if self.state is State.DECLARED or not connection.is_declared
+        ]
+        return tuple(dict.fromkeys(span for connection in counted for span in connection.ports))
 
 
-def verdicts(reach: Reach, unfenced: Collection[str] = ()) -> list[Verdict]:
-    """One per ordered pair, sorted. Between two tenants that are not to be isolated (unfenced) all is declared."""
-    between: dict[tuple[str, str], list[Opening]] = defaultdict(list)
-    owners = reach.tenancy.tenants
-    for opening in reach.openings:
-        between[owners[opening.caller], owners[opening.called]].append(opening)
+def verdicts(reachability: Reachability, unisolated: Collection[str] = ()) -> list[Verdict]:
+    """The results for all ordered pairs of tenants, sorted.
+
+    Args:
+        unisolated: tenants without isolation; every connection between two of them counts as declared.
+    """
+    between: dict[tuple[str, str], list[Connection]] = defaultdict(list)
+    owners = reachability.tenancy.tenants
+    for connection in reachability.connections:
+        between[owners[connection.client], owners[connection.server]].append(connection)
     found = []
-    for caller, called in permutations(reach.tenancy.names, 2):
-        openings = sorted(between.get((caller, called), ()), key=lambda one: one.is_declared)
+    for client, server in permutations(reachability.tenancy.names, 2):
+        connections = sorted(between.get((client, server), ()), key=lambda connection: connection.is_declared)
         state = State.BLOCKED
-        if openings:
-            is_declared = openings[0].is_declared or (caller in unfenced and called in unfenced)
+        if connections:
+            is_declared = connections[0].is_declared or (client in unisolated and server in unisolated)
             state = State.DECLARED if is_declared else State.OPEN
-        found.append(Verdict(caller, called, state, tuple(openings)))
+        found.append(Verdict(client, server, state, tuple(connections)))
     return found

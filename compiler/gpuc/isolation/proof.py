@@ -1,8 +1,8 @@
-"""Which namespaces' pods can reach which others', whatever labels the pods are given.
+"""Prove which namespaces can connect to each other, for all possible pod labels.
 
-A tenant chooses the labels of its pods, so each question is whether some labels exist: of a called pod that no policy
-isolates or that an ingress rule opens, and of a calling pod that no policy isolates or that an egress rule lets out.
-A rule's selectors speak of both pods, so the labels of each have to satisfy both rules at once.
+A tenant chooses the labels of its pods. Two namespaces can therefore connect if any labels exist for a client pod and
+a server pod so that both ends permit the connection. An end permits it with a rule, or if no policy isolates the pod.
+The selectors of one rule restrict the labels of both pods, so the labels have to match the rules of both ends.
 """
 
 from __future__ import annotations
@@ -24,73 +24,73 @@ from gpuc.objects.object_set import NAMESPACE_NAME
 
 
 @dataclass(frozen=True, eq=False)
-class Gate:
-    """One way through the policies of a namespace, inward or outward."""
+class Allowance:
+    """A rule, or missing isolation, that permits connections of a namespace in one direction."""
 
     direction: str
     namespace: str
-    """Whose policies it is a way through."""
+    """The namespace whose policies permit the connections."""
     policy: Policy | None = None
-    """The policy that opens it; None where pods are isolated by none."""
+    """The policy with the rule; None if no policy isolates the pods."""
     path: Path = ()
-    """The rule, or the peer of it, in the policy."""
+    """The path of the rule, or of the peer in the rule."""
     pods: Selector = ()
-    """The labels that a pod of the namespace needs."""
-    avoided: tuple[Selector, ...] = ()
-    """Selectors that must not match a pod of the namespace."""
+    """The selector that a pod of the namespace has to match."""
+    excluded: tuple[Selector, ...] = ()
+    """Selectors that a pod of the namespace must not match."""
     others: Selector = ()
-    """The labels that the pod at the other end needs."""
+    """The selector that the pod at the other end has to match."""
     ports: Ports = ALL
     is_declared: bool = False
-    """Whether its policy gives a reason for it and names the other namespace."""
+    """Whether the policy gives a reason for the exception and names the other namespace."""
 
     @property
-    def is_passable(self) -> bool:
-        """Whether pods exist for which it opens."""
-        return satisfiable(self.pods, self.avoided) and satisfiable(self.others, ())
+    def is_possible(self) -> bool:
+        """Whether pods with matching labels can exist."""
+        return satisfiable(self.pods, self.excluded) and satisfiable(self.others, ())
 
 
-class Opening(NamedTuple):
-    """Pods of one tenant's namespace reach pods of another's."""
+class Connection(NamedTuple):
+    """A possible connection from pods of one tenant to pods of another."""
 
-    caller: str
-    """Namespace."""
-    called: str
-    """Namespace."""
-    egress: Gate
-    ingress: Gate
+    client: str
+    """The namespace of the client pods."""
+    server: str
+    """The namespace of the server pods."""
+    egress: Allowance
+    ingress: Allowance
     ports: Ports
 
     @property
     def is_declared(self) -> bool:
-        """Whether each side that isolates its pods says that it wants this."""
-        stated = [gate for gate in (self.egress, self.ingress) if gate.policy is not None]
-        return bool(stated) and all(gate.is_declared for gate in stated)
+        """Whether all policies that permit the connection declare it as an exception."""
+        by_policy = [allowance for allowance in (self.egress, self.ingress) if allowance.policy is not None]
+        return bool(by_policy) and all(allowance.is_declared for allowance in by_policy)
 
 
 WHY = "gpuc.dev/why"
-"""The annotation with which a policy gives the reason for its exceptions."""
+"""The annotation of a policy with the reason for its exceptions."""
 
 
 @dataclass(frozen=True)
-class Reach:
-    """The ways between the namespaces of tenants."""
+class Reachability:
+    """The possible connections between namespaces of different tenants."""
 
     policies: Sequence[Policy]
     tenancy: Tenancy
     pods: Ranges | None = None
-    """Where pods have their addresses; None where nobody said."""
-    counts_absence: bool = True
-    """Whether pods that no policy isolates are open; not so where further policies may stand elsewhere."""
+    """The address ranges of pods; None if they are unknown."""
+    are_all_policies: bool = True
+    """Whether these are all policies of the cluster. If not, unknown policies may isolate further pods."""
 
     @cached_property
-    def openings(self) -> tuple[Opening, ...]:
-        """Every way from one tenant to another."""
-        return tuple(self._openings())
+    def connections(self) -> tuple[Connection, ...]:
+        """All possible connections between different tenants."""
+        return tuple(self._connections())
 
     @cached_property
     def isolated(self) -> Mapping[str, frozenset[str]]:
-        """Tenants of which some pods are isolated, by direction."""
+        """The tenants with at least one isolated pod, by direction."""
         found: dict[str, set[str]] = {INGRESS: set(), EGRESS: set()}
         for policy in self.policies:
             tenant = self.tenancy.tenants.get(policy.namespace)
@@ -99,83 +99,88 @@ class Reach:
         return {direction: frozenset(tenants) for direction, tenants in found.items()}
 
     @cached_property
-    def gates(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Gate, ...]]]:
-        """Of each direction and namespace: the gates for each namespace of another tenant."""
-        standing: dict[tuple[str, str], list[Policy]] = defaultdict(list)
+    def allowances(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Allowance, ...]]]:
+        """Allowances by direction and namespace, and then by the namespace of the other tenant."""
+        by_namespace: dict[tuple[str, str], list[Policy]] = defaultdict(list)
         for policy in self.policies:
             for direction in policy.rules:
-                standing[direction, policy.namespace].append(policy)
+                by_namespace[direction, policy.namespace].append(policy)
         return {
-            (direction, namespace): self._of_namespace(direction, namespace, standing[direction, namespace])
+            (direction, namespace): self._for_namespace(direction, namespace, by_namespace[direction, namespace])
             for direction in (INGRESS, EGRESS)
             for namespace in self.tenancy.tenants
         }
 
-    def _of_namespace(self, direction: str, namespace: str, policies: list[Policy]) -> dict[str, tuple[Gate, ...]]:
-        found: dict[str, list[Gate]] = defaultdict(list)
-        bare = Gate(direction, namespace, avoided=tuple(dict.fromkeys(policy.pods for policy in policies)))
-        if self.counts_absence and bare.is_passable:
-            for other in self._strangers(namespace):
-                found[other].append(bare)
+    def _for_namespace(
+        self, direction: str, namespace: str, policies: list[Policy]
+    ) -> dict[str, tuple[Allowance, ...]]:
+        found: dict[str, list[Allowance]] = defaultdict(list)
+        unisolated = Allowance(direction, namespace, excluded=tuple(dict.fromkeys(policy.pods for policy in policies)))
+        if self.are_all_policies and unisolated.is_possible:
+            for other in self._other_tenants(namespace):
+                found[other].append(unisolated)
         for policy in policies:
             for rule in policy.rules[direction]:
-                for gate, others in self._of_rule(direction, policy, rule):
+                for allowance, others in self._for_rule(direction, policy, rule):
                     for other in others:
-                        found[other].append(gate)
-        return {other: tuple(gates) for other, gates in found.items()}
+                        found[other].append(allowance)
+        return {other: tuple(allowances) for other, allowances in found.items()}
 
-    def _of_rule(self, direction: str, policy: Policy, rule: TrafficRule) -> Iterator[tuple[Gate, Sequence[str]]]:
-        """The gates of a rule, each with the namespaces of other tenants that it is for."""
+    def _for_rule(self, direction: str, policy: Policy, rule: TrafficRule) -> Iterator[tuple[Allowance, Sequence[str]]]:
+        """The allowances of a rule, with the namespaces of other tenants that they permit."""
         home, owners = policy.namespace, self.tenancy.tenants
         if not rule.peers:
-            gate = Gate(direction, home, policy, rule.path, policy.pods, ports=rule.ports)
-            yield gate, self._strangers(home) if gate.is_passable else ()
+            allowance = Allowance(direction, home, policy, rule.path, policy.pods, ports=rule.ports)
+            yield allowance, self._other_tenants(home) if allowance.is_possible else ()
         for peer in rule.peers:
-            others = [name for name in self._near(peer) if owners[name] != owners[home]]
-            gate = Gate(
+            others = [name for name in self._peer_namespaces(peer) if owners[name] != owners[home]]
+            allowance = Allowance(
                 direction, home, policy, peer.path, policy.pods, (), peer.pods, rule.ports, _is_declared(policy, peer)
             )
-            if others and gate.is_passable:
-                yield gate, others
+            if others and allowance.is_possible:
+                yield allowance, others
 
-    def _near(self, peer: Peer) -> Sequence[str]:
-        """The tenants' namespaces whose pods may be the peer; those of its own tenant are of no matter."""
+    def _peer_namespaces(self, peer: Peer) -> Sequence[str]:
+        """The namespaces of tenants whose pods can be the peer.
+
+        A peer without a namespace selector is in the namespace of the policy, so no other tenant matches.
+        """
         if peer.block is not None:
             return tuple(self.tenancy.tenants) if holds_pods(peer.block, self.pods) else ()
         if peer.namespaces is None:
             return ()
-        return self._spaces.select(peer.namespaces)
+        return self._tenant_namespaces.select(peer.namespaces)
 
     @cached_property
-    def _spaces(self) -> LabelIndex:
-        """The tenants' namespaces."""
+    def _tenant_namespaces(self) -> LabelIndex:
+        """The namespaces of all tenants."""
         return LabelIndex({name: self.tenancy.namespaces[name] for name in self.tenancy.tenants})
 
-    def _strangers(self, namespace: str) -> list[str]:
-        """The namespaces of all other tenants; of none where the namespace has no tenant."""
+    def _other_tenants(self, namespace: str) -> list[str]:
+        """The namespaces of all other tenants; empty if the namespace has no tenant."""
         owners = self.tenancy.tenants
         tenant = owners.get(namespace)
         return [name for name, owner in owners.items() if owner != tenant] if tenant else []
 
-    def _openings(self) -> Iterator[Opening]:
-        for called in self.tenancy.tenants:
-            for caller, inward in self.gates[INGRESS, called].items():
-                for outward in self.gates[EGRESS, caller].get(called, ()):
-                    for gate in inward:
-                        ports = meet(outward.ports, gate.ports)
-                        if ports and _fit(outward, gate):
-                            yield Opening(caller, called, outward, gate, ports)
+    def _connections(self) -> Iterator[Connection]:
+        for server in self.tenancy.tenants:
+            for client, inward in self.allowances[INGRESS, server].items():
+                for outward in self.allowances[EGRESS, client].get(server, ()):
+                    for allowance in inward:
+                        ports = meet(outward.ports, allowance.ports)
+                        if ports and _are_compatible(outward, allowance):
+                            yield Connection(client, server, outward, allowance, ports)
 
 
-def _fit(outward: Gate, inward: Gate) -> bool:
-    """Whether one calling pod and one called pod exist that both gates open for."""
-    return satisfiable(outward.pods + inward.others, outward.avoided) and satisfiable(
-        inward.pods + outward.others, inward.avoided
+def _are_compatible(outward: Allowance, inward: Allowance) -> bool:
+    """Whether a client pod and a server pod can exist that match both allowances."""
+    return satisfiable(outward.pods + inward.others, outward.excluded) and satisfiable(
+        inward.pods + outward.others, inward.excluded
     )
 
 
 def _is_declared(policy: Policy, peer: Peer) -> bool:
-    """An exception is one that has a reason and names the namespace: a wide selector with a reason is a hole."""
+    """Whether a peer is a declared exception: its policy gives a reason, and the peer names a single namespace."""
     named = any(
         key == NAMESPACE_NAME and not (domain.absent or domain.is_complement) and len(domain.values) == 1
         for key, domain in peer.namespaces or ()

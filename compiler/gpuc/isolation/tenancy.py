@@ -1,4 +1,4 @@
-"""Which namespace belongs to which tenant."""
+"""The tenants of the namespaces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLATFORM = frozenset(
      "gatekeeper-system", "ingress-nginx", "istio-system", "jobset-system", "karpenter", "kueue-system", "kyverno",
      "monitoring", "observability", "prometheus")
 )  # fmt: skip
-"""Namespaces that operators of clusters usually call so, where no label says whose a namespace is."""
+"""Common names of platform namespaces, for clusters without a tenant label."""
 _PLATFORM_PREFIXES = ("kube-", "openshift-")
 
 
@@ -25,13 +25,13 @@ class Tenancy:
     """Namespaces, their labels and their tenants."""
 
     namespaces: Mapping[str, Mapping[str, str]]
-    """Labels of each namespace that the tree knows, by name."""
+    """The labels of all known namespaces, by name."""
     tenants: Mapping[str, str]
-    """The tenant of each namespace that has one."""
+    """The tenants by namespace; namespaces without a tenant are missing."""
     key: str = ""
-    """The label that says so; empty where each namespace stands for a tenant."""
+    """The label that contains the tenant; empty if every namespace counts as a tenant."""
     unlabelled: tuple[str, ...] = field(default=())
-    """Namespaces that objects name and no Namespace object describes: their labels are not known."""
+    """Namespaces without a Namespace object, so that their labels are unknown."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -40,24 +40,24 @@ class Tenancy:
 
     @cached_property
     def homes(self) -> Mapping[str, tuple[str, ...]]:
-        """The namespaces of each tenant, sorted."""
+        """The namespaces by tenant, sorted."""
         found: dict[str, list[str]] = {}
         for namespace, tenant in sorted(self.tenants.items()):
             found.setdefault(tenant, []).append(namespace)
         return {tenant: tuple(namespaces) for tenant, namespaces in found.items()}
 
 
-def labelled_tenancy(tree: ObjectSet, key: str = TENANT_LABEL) -> Tenancy:
-    """Tenants by a label of their namespaces."""
-    namespaces = tree.namespaces
+def labelled_tenancy(objects: ObjectSet, key: str = TENANT_LABEL) -> Tenancy:
+    """The tenants from a label of the namespaces."""
+    namespaces = objects.namespaces
     tenants = {name: labels[key] for name, labels in namespaces.items() if labels.get(key)}
     return Tenancy(namespaces, tenants, key)
 
 
-def separate_tenancy(tree: ObjectSet) -> Tenancy:
-    """Every namespace a tenant of its own, but for those of the platform."""
-    described = tree.namespaces
-    named = {each.namespace for each in tree.of(GROUP, "NetworkPolicy") if each.namespace}
+def separate_tenancy(objects: ObjectSet) -> Tenancy:
+    """Every namespace as a tenant of its own, except platform namespaces."""
+    described = objects.namespaces
+    named = {policy.namespace for policy in objects.of(GROUP, "NetworkPolicy") if policy.namespace}
     bare = tuple(sorted(named - set(described)))
     namespaces = described | {name: {"kubernetes.io/metadata.name": name} for name in bare}
     tenants = {name: name for name in namespaces if not _is_platform(name)}

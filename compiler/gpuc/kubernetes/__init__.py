@@ -1,1 +1,1 @@
-"""The arithmetic and matching of Kubernetes over small values: pure functions, no objects and no specs."""
+"""Semantics of Kubernetes as pure functions: quantities, selectors, tolerations, quota, NetworkPolicies."""

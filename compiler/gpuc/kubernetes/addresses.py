@@ -1,4 +1,4 @@
-"""Address ranges of NetworkPolicy peers, and whether pods have their addresses in them."""
+"""IP address ranges of NetworkPolicy peers, and whether they contain pods."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 
-from gpuc.kubernetes.refused import Refused
+from gpuc.kubernetes.invalid import Invalid
 
 Range = tuple[int, int, int]
 """IP version, first and last address as numbers."""
@@ -16,19 +16,19 @@ Ranges = tuple[Range, ...]
 @lru_cache(maxsize=4096)
 def _range(cidr: str) -> Range:
     if not cidr.rpartition("/")[2].isdecimal() or "/" not in cidr:
-        raise Refused(cidr)
+        raise Invalid(cidr)
     try:
         network = ip_network(cidr, strict=False)
     except ValueError:
-        raise Refused(cidr) from None
+        raise Invalid(cidr) from None
     return network.version, int(network.network_address), int(network.broadcast_address)
 
 
 def block(cidr: str, holes: Iterable[str] = ()) -> Ranges:
-    """The addresses of an ipBlock: its cidr without its exceptions.
+    """The addresses of an ipBlock: its CIDR without the exceptions.
 
     Raises:
-        Refused: for a text that is no range.
+        Invalid: if a text is not a CIDR.
     """
     left: Ranges = (_range(cidr),)
     for hole in holes:
@@ -37,16 +37,16 @@ def block(cidr: str, holes: Iterable[str] = ()) -> Ranges:
 
 
 def read_ranges(cidrs: Iterable[str]) -> Ranges:
-    """Several ranges, none of which has exceptions.
+    """Read CIDRs.
 
     Raises:
-        Refused: for a text that is no range.
+        Invalid: if a text is not a CIDR.
     """
     return tuple(_range(cidr) for cidr in cidrs)
 
 
 def without(ranges: Ranges, hole: Range) -> Ranges:
-    """Ranges less the addresses of another."""
+    """Ranges without the addresses of another range."""
     version, first, last = hole
     left: list[Range] = []
     for known in ranges:
@@ -61,33 +61,34 @@ def without(ranges: Ranges, hole: Range) -> Ranges:
 
 
 def meets(some: Sequence[Range], others: Sequence[Range]) -> bool:
-    """Whether an address lies in both."""
-    return any(one[0] == other[0] and one[1] <= other[2] and other[1] <= one[2] for one in some for other in others)
+    """Whether two lists of ranges have an address in common."""
+    return any(left[0] == right[0] and left[1] <= right[2] and right[1] <= left[2] for left in some for right in others)
 
 
 def contains(ranges: Ranges, address: str) -> bool:
-    """Whether an address lies in one of the ranges."""
-    one = ip_address(address)
-    number = int(one)
-    return meets(ranges, ((one.version, number, number),))
+    """Whether ranges contain an address."""
+    parsed = ip_address(address)
+    number = int(parsed)
+    return meets(ranges, ((parsed.version, number, number),))
 
 
-_USUAL = read_ranges(("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"))
-"""Where pods have their addresses where no range is given: RFC 1918 and RFC 6598."""
+_PRIVATE = read_ranges(("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"))
+"""The private address ranges (RFC 1918 and RFC 6598), in which pods privately have their addresses."""
 
 
 def holds_pods(ranges: Ranges, pods: Ranges | None) -> bool:
-    """Whether pods may have addresses in the ranges.
+    """Whether ranges contain addresses of pods.
 
-    Where the pods' own ranges are not known, only what takes in every private address surely holds them. Of the rest
-    the proof has to assume that it does not.
+    Args:
+        pods: the address ranges of pods. If they are unknown, only ranges with all private addresses surely contain
+            pods; the proof has to assume that other ranges do not.
     """
     if pods is not None:
         return meets(ranges, pods)
-    return all(any(known[0] == usual[0] and known[1] <= usual[1] and usual[2] <= known[2] for known in ranges)
-               for usual in _USUAL)  # fmt: skip
+    return all(any(known[0] == private[0] and known[1] <= private[1] and private[2] <= known[2] for known in ranges)
+               for private in _PRIVATE)  # fmt: skip
 
 
 def may_hold_pods(ranges: Ranges) -> bool:
-    """Whether a pod could have its address in the ranges: any private one, and any of IPv6."""
-    return meets(ranges, _USUAL) or any(version == 6 for version, _, _ in ranges)
+    """Whether ranges can contain addresses of pods: private IPv4 addresses, or any IPv6 address."""
+    return meets(ranges, _PRIVATE) or any(version == 6 for version, _, _ in ranges)

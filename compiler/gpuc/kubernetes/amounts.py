@@ -1,4 +1,4 @@
-"""Amounts of resources as Kueue and the scheduler count them: whole numbers, of cpu in thousandths of a core.
+"""Amounts of resources as Kueue and the scheduler count them: integers, for cpu in millicores.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/resources/requests.go (ResourceValue, ResourceQuantity)
 """
@@ -14,29 +14,29 @@ from typing import Any
 from gpuc.kubernetes.quantity import format_quantity, quantity
 
 Amounts = dict[str, int]
-"""Amount by resource name: cpu in thousandths of a core, memory-like resources in bytes, others in pieces."""
+"""Amounts by resource name: cpu in millicores, memory and storage in bytes, other resources in units."""
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 MIB = 2**20
 GIB = 2**30
 UNLIMITED = 2**62 // 1000
-"""From here on a quota counts as unlimited: it is more than any cluster has."""
+"""The amount from which a quota counts as unlimited: no cluster has as much."""
 
 
 def amount(resource: str, value: Any) -> int | None:
-    """A quantity of a resource, rounded up; None where the value is no quantity."""
+    """The amount of a quantity, rounded up; None if the value is not a quantity."""
     exact = exact_amount(resource, value)
     return None if exact is None else ceil(exact)
 
 
 def exact_amount(resource: str, value: Any) -> Fraction | None:
-    """The same, not rounded."""
+    """The amount of a quantity, not rounded; None if the value is not a quantity."""
     exact = quantity(value)
     return exact * 1000 if exact is not None and resource == CPU else exact
 
 
 def amounts(quantities: Any) -> Amounts:
-    """The amounts of a map of quantities; what is no quantity, or no map, is left out."""
+    """The amounts of a map of quantities; invalid values are left out."""
     written = quantities.items() if isinstance(quantities, dict) else ()
     found = ((str(name), amount(str(name), value)) for name, value in written)
     return {name: count for name, count in found if count is not None}
@@ -49,29 +49,29 @@ def is_bytes(resource: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def quantity_text(resource: str, count: int) -> str:
-    """An amount as Kubernetes prints it: 1500 of cpu is 1500m, 4294967296 of memory is 4Gi, 2000 GPUs are 2k."""
+    """An amount in the format of Kubernetes: "1500m" for 1500 cpu, "4Gi" for 4294967296 memory, "2k" for 2000 GPUs."""
     if resource == CPU:
         return format_quantity(Fraction(count, 1000))
     return format_quantity(count, "binary" if is_bytes(resource) else "decimal")
 
 
 def texts(counts: Mapping[str, int]) -> dict[str, str]:
-    """The canonical text of each amount."""
+    """The amounts in the format of Kubernetes, by resource."""
     return {name: quantity_text(name, count) for name, count in counts.items()}
 
 
 def counted(resource: str, count: int) -> str:
-    """An amount as Kubernetes prints it, with its resource: "4Gi memory"."""
+    """An amount in the format of Kubernetes, with its resource: "4Gi memory"."""
     return f"{quantity_text(resource, count)} {resource}"
 
 
 def described(counts: Mapping[str, int]) -> str:
-    """Amounts as Kubernetes prints them, with their resources: "8 nvidia.com/gpu, 4Gi memory"."""
+    """Amounts in the format of Kubernetes, with their resources: "8 nvidia.com/gpu, 4Gi memory"."""
     return ", ".join(counted(name, count) for name, count in counts.items() if count) or "nothing"
 
 
 def rounded(resource: str, count: int | Fraction) -> str:
-    """An amount of a resource for people: "64 nvidia.com/gpu", "1.5Ti of memory", "7.5 cpu"."""
+    """A rounded amount for messages: "64 nvidia.com/gpu", "1.5Ti of memory", "7.5 cpu"."""
     name = resource.removeprefix("requests.")
     if not is_bytes(name):
         return f"{float(count) / (1000 if name == CPU else 1):.6g} {resource}"
@@ -83,12 +83,12 @@ def rounded(resource: str, count: int | Fraction) -> str:
 
 
 def scale(counts: Mapping[str, int], numerator: int, denominator: int = 1) -> Amounts:
-    """Each amount times a fraction, rounded down; bytes to whole MiB."""
-    return {name: _whole(name, count * numerator // denominator) for name, count in counts.items()}
+    """All amounts times a fraction, rounded down; bytes are rounded down to MiB."""
+    return {name: _round_to_mib(name, count * numerator // denominator) for name, count in counts.items()}
 
 
 def total(several: Iterable[Mapping[str, int]]) -> Amounts:
-    """The sum by resource, in order of first appearance."""
+    """The sum of amounts by resource, in the order of their first appearance."""
     found: Amounts = {}
     for counts in several:
         for name, count in counts.items():
@@ -97,15 +97,15 @@ def total(several: Iterable[Mapping[str, int]]) -> Amounts:
 
 
 def smallest(several: Iterable[Amounts]) -> Amounts:
-    """The smallest of each amount over amounts of the same resources."""
+    """The minimum of amounts by resource; all maps have the same resources."""
     first, *others = several
     return {name: min([count, *(other[name] for other in others)]) for name, count in first.items()}
 
 
 def places(room: Mapping[str, int], pod: Mapping[str, int]) -> int:
-    """How many equal pods have room."""
+    """The number of equal pods that fit into the room."""
     return max(0, min(room.get(name, 0) // count for name, count in pod.items() if count > 0))
 
 
-def _whole(resource: str, count: int) -> int:
+def _round_to_mib(resource: str, count: int) -> int:
     return count // MIB * MIB if is_bytes(resource) else count

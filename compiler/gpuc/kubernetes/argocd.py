@@ -1,4 +1,4 @@
-"""Annotations that Argo CD reads on the objects that it applies."""
+"""Annotations of objects that Argo CD reads."""
 
 from __future__ import annotations
 

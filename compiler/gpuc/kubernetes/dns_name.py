@@ -1,4 +1,4 @@
-"""Forms of names, label keys and label values.
+"""The syntax of names, label keys and label values.
 
 Source: k8s.io/apimachinery v0.35 pkg/api/validate/content: dns.go, kube.go, path.go
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 MAX_NAME, MAX_LABEL = 253, 63
-"""Characters of a DNS subdomain, and of a DNS label."""
+"""The maximum lengths of a DNS subdomain and of a DNS label."""
 LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 """A DNS label (RFC 1123): names of namespaces."""
 LABEL_1035 = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")
@@ -16,7 +16,7 @@ LABEL_1035 = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")
 SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 """A DNS subdomain (RFC 1123): names of most objects."""
 PATH_SEGMENT = re.compile(r"(?!\.{1,2}$)[^/%]+")
-"""A segment of a path: names of roles and their bindings."""
+"""A path segment: names of roles and bindings."""
 _KEY_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
@@ -30,5 +30,5 @@ def is_label_key(key: str) -> bool:
 
 
 def is_label_value(value: str) -> bool:
-    """Whether a text may be the value of a label; the empty one may."""
+    """Whether a text can be the value of a label; an empty text can."""
     return _LABEL_VALUE.fullmatch(value) is not None

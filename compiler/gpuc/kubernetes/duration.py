@@ -1,4 +1,4 @@
-"""Durations as Go writes and reads them: 72h, 30m, 1h30m."""
+"""Durations in Go's format: 72h, 30m, 1h30m."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 
 _UNIT_SECONDS = {"h": 3600, "m": 60, "s": 1}
 _PART = re.compile(r"([0-9]+)(h|m|s)")
-_WHOLE = re.compile(r"(?:[0-9]+[hms])+")
+_DURATION = re.compile(r"(?:[0-9]+[hms])+")
 
 
 def parse_duration(text: str) -> int:
-    """Seconds of a duration in hours, minutes and seconds.
+    """The seconds of a duration.
 
     Raises:
-        ValueError: when the text is no such duration.
+        ValueError: if the text is not a duration in hours, minutes and seconds.
     """
-    if not _WHOLE.fullmatch(text):
-        raise ValueError(f'"{text}" is no duration; write hours, minutes and seconds as in 72h, 30m or 1h30m')
+    if not _DURATION.fullmatch(text):
+        raise ValueError(f'"{text}" is not a duration; write hours, minutes and seconds as in 72h, 30m or 1h30m')
     return sum(int(count) * _UNIT_SECONDS[unit] for count, unit in _PART.findall(text))
 
 

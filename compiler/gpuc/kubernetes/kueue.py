@@ -1,4 +1,4 @@
-"""Names of Kueue's API, and of the node labels that its topologies have levels by."""
+"""Names of Kueue's API, and the node labels of topology levels."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ LEVEL_LABELS = {
     "block": "topology.k8s.aws/network-node-layer-3",
     "host": HOST,
 }
-"""Node label by topology level, widest first.
+"""Node labels by topology level; the widest level comes first.
 
-EC2 numbers the layers of its network from the top; the third is the lowest that all of its networks have, a few have a
-fourth beneath. The cloud controller manager labels nodes after they joined, hence only where nodes exist before work.
+EC2 numbers its network layers from the top. The third layer is the lowest that all networks have; some have a fourth.
+The cloud controller manager sets these labels after a node has joined, so they need nodes that exist before the pods.
 
 Source: EC2 user guide, how instance topology works
 """

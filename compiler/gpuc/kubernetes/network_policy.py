@@ -1,4 +1,4 @@
-"""NetworkPolicies: what one is, and whether one pod reaches another whose labels and addresses are known.
+"""NetworkPolicies, and whether they allow a connection between two pods with known labels and addresses.
 
 Source: k8s.io/api v0.35 networking/v1; kubernetes.io/docs/concepts/services-networking/network-policies
 """
@@ -18,83 +18,86 @@ Path = tuple[str | int, ...]
 
 
 class Peer(NamedTuple):
-    """The pods or addresses that a rule is for."""
+    """The pods or addresses that a rule allows."""
 
     path: Path
-    """Its place in its policy."""
+    """The path in the policy."""
     pods: Selector = ()
-    """Of pods of the selected namespaces."""
+    """The selector of pods in the selected namespaces."""
     namespaces: Selector | None = None
-    """None for the policy's own namespace."""
+    """The selector of namespaces; None for the namespace of the policy."""
     block: Ranges | None = None
-    """Where not None: addresses, and the selectors mean nothing."""
+    """The addresses of an ipBlock, which has no selectors; None for a peer with selectors."""
 
 
 class TrafficRule(NamedTuple):
-    """What is allowed: these peers on these ports."""
+    """A rule that allows some peers on some ports."""
 
     path: Path
-    """Its place in its policy."""
+    """The path in the policy."""
     peers: tuple[Peer, ...]
-    """Empty for everybody."""
+    """The allowed peers; empty if all peers are allowed."""
     ports: Ports
 
 
 @dataclass(frozen=True)
 class NetworkPolicy:
-    """One NetworkPolicy, defaults filled in."""
+    """A NetworkPolicy with its defaults."""
 
     namespace: str
     pods: Selector
-    """The pods of its namespace that it isolates."""
+    """The selector of the pods that the policy isolates."""
     rules: Mapping[str, tuple[TrafficRule, ...]]
-    """By direction; one that the policy does not isolate is missing."""
+    """Rules by direction; a direction that the policy does not isolate is missing."""
 
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod of the pod network."""
+    """A pod on the pod network."""
 
     namespace: str
     labels: Mapping[str, str]
     address: str
-    """Its IP address."""
+    """The IP address of the pod."""
     named: Mapping[tuple[str, str], frozenset[int]] = field(default_factory=dict)
-    """Numbers of its ports by protocol and name."""
+    """Port numbers by protocol and port name."""
 
 
-class World(NamedTuple):
-    """Policies, and the labels of namespaces."""
+class PodNetwork(NamedTuple):
+    """The NetworkPolicies and namespaces of a cluster."""
 
     policies: Sequence[NetworkPolicy]
     namespaces: Mapping[str, Mapping[str, str]]
-    """Labels of each namespace by its name."""
+    """The labels of namespaces, by name."""
 
-    def allows(self, caller: Pod, called: Pod, protocol: str, port: int) -> bool:
-        """Whether a connection between two pods is let out and let in; the port is that of the called pod."""
-        return self._lets(EGRESS, caller, called, called, protocol, port) and self._lets(
-            INGRESS, called, caller, called, protocol, port
+    def allows(self, client: Pod, server: Pod, protocol: str, port: int) -> bool:
+        """Whether the policies allow a connection of a client pod to a port of a server pod."""
+        return self._permits(EGRESS, client, server, server, protocol, port) and self._permits(
+            INGRESS, server, client, server, protocol, port
         )
 
-    def _lets(self, direction: str, pod: Pod, other: Pod, called: Pod, protocol: str, port: int) -> bool:
-        """Policies only add up: a pod that one of them selects is isolated, and each rule of each of them opens."""
+    def _permits(self, direction: str, pod: Pod, other: Pod, server: Pod, protocol: str, port: int) -> bool:
+        """Whether a pod permits a connection in one direction.
+
+        A pod that no policy selects permits everything. For an isolated pod, one matching rule of one policy is enough.
+        """
         selecting = [
             policy
             for policy in self.policies
             if direction in policy.rules and policy.namespace == pod.namespace and matches(policy.pods, pod.labels)
         ]
         return not selecting or any(
-            opens(rule.ports, protocol, port, called.named)
-            and (not rule.peers or any(self._is(peer, other, policy.namespace) for peer in rule.peers))
+            opens(rule.ports, protocol, port, server.named)
+            and (not rule.peers or any(self._includes(peer, other, policy.namespace) for peer in rule.peers))
             for policy in selecting
             for rule in policy.rules[direction]
         )
 
-    def _is(self, peer: Peer, pod: Pod, home: str) -> bool:
+    def _includes(self, peer: Peer, pod: Pod, home: str) -> bool:
         if peer.block is not None:
             return contains(peer.block, pod.address)
         if peer.namespaces is None:
-            is_near = pod.namespace == home
+            is_in_namespace = pod.namespace == home
         else:
-            is_near = matches(peer.namespaces, self.namespaces.get(pod.namespace, {}))
-        return is_near and matches(peer.pods, pod.labels)
+            is_in_namespace = matches(peer.namespaces, self.namespaces.get(pod.namespace, {}))
+        return is_in_namespace and matches(peer.pods, pod.labels)

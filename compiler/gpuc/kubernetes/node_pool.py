@@ -1,4 +1,4 @@
-"""What nodes a Karpenter NodePool can start: the labels that they have, and the requirements of pods that they meet.
+"""The nodes that a Karpenter NodePool can start: their labels, and the requirements of pods that they meet.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go, pkg/scheduling/requirements.go (Compatible, Intersects);
 aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go
@@ -32,32 +32,32 @@ WELL_KNOWN: Final[Mapping[str, frozenset[str]]] = {
     "topology.kubernetes.io/region": frozenset(),
     "topology.kubernetes.io/zone": frozenset(),
 }
-"""Labels that nodes have although no pool names them, and their values where those are known."""
+"""Labels that all nodes have, with their values; an empty set if the values are unknown."""
 OF_OFFERINGS: Final = frozenset((CAPACITY_TYPE, "topology.k8s.aws/zone-id", "topology.kubernetes.io/zone"))
-"""Labels in which nodes of one instance type differ."""
+"""Labels that can differ between nodes of one instance type."""
 _PROVIDERS = ("karpenter.k8s.aws/", "karpenter.azure.com/", "karpenter.k8s.gcp/", "eks.amazonaws.com/")
 HOSTNAME: Final = "kubernetes.io/hostname"
 _AFTER_BOOT = ("nvidia.com/", "feature.node.kubernetes.io/", "topology.k8s.aws/", HOSTNAME)
-"""Beginnings of labels that nodes get once they run: nodes that exist may have them, none is started for them."""
+"""Prefixes of labels that running nodes get. Existing nodes can have them, but Karpenter starts no node for them."""
 Offer = Mapping[str, Domain]
-"""The values that each label of a pool's nodes can have, by normal key."""
+"""The possible values of node labels, by normalized key."""
 
 
 def normal(key: str) -> str:
-    """The key that Karpenter takes an old one for."""
+    """The current key of a deprecated label."""
     return _ALIASES.get(key, key)
 
 
 def is_well_known(key: str) -> bool:
-    """Whether nodes have a label, by its normal key, although no pool names it."""
+    """Whether all nodes have a label, given by its normalized key."""
     return key in WELL_KNOWN or key.startswith(_PROVIDERS)
 
 
 def offer(requirements: Iterable[Requirement]) -> Offer:
-    """What requirements leave of each label: those of a pool, and its labels as requirements."""
+    """The possible values of node labels under the requirements of a pool; its labels count as requirements."""
     found: dict[str, Domain] = {}
-    for wanted, domain in requirements:
-        key = normal(wanted)
+    for label, domain in requirements:
+        key = normal(label)
         found[key] = found[key].meet(domain) if key in found else domain
     return found
 
@@ -66,7 +66,7 @@ def meets(own: Offer, wanted: Requirement, *, is_static: bool = False) -> bool:
     """Whether a node can meet a requirement of a pod.
 
     Args:
-        is_static: whether the nodes exist before any pod: then labels count that nodes get once they run.
+        is_static: whether the nodes exist before the pods, so that they can have the labels of running nodes.
     """
     key = normal(wanted.key)
     known = own.get(key)
@@ -79,5 +79,5 @@ def meets(own: Offer, wanted: Requirement, *, is_static: bool = False) -> bool:
 
 
 def _is_negative(domain: Domain) -> bool:
-    """Whether Karpenter takes it for NotIn or DoesNotExist, which a missing label meets."""
+    """Whether Karpenter treats the requirement as NotIn or DoesNotExist, which a missing label meets."""
     return bool(domain.values) == domain.is_complement

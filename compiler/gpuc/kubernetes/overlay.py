@@ -1,4 +1,4 @@
-"""Karpenter's NodeOverlays: which apply to the nodes of an instance type, and whose capacity counts.
+"""Karpenter NodeOverlays: which overlays apply to an instance type, and which of them sets the capacity.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1alpha1/nodeoverlay.go (OrderByWeight),
 pkg/controllers/nodeoverlay/controller.go (getOverlaidOfferings) and store.go (updateInstanceTypeCapacity)
@@ -18,22 +18,22 @@ class Overlay(NamedTuple):
 
     name: str
     weight: int
-    """0 where it names none."""
+    """The weight; 0 by default."""
     requirements: Selector
     capacity: Mapping[str, Any]
-    """Quantities by resource, as they are written."""
+    """The quantities by resource, unparsed."""
 
 
 def precedence(overlay: Overlay) -> tuple[int, str]:
-    """The key to sort overlays by, the greatest first: by weight, and of equal weights the last name first."""
+    """The sort key of overlays in descending order: first the weight, then the name."""
     return overlay.weight, overlay.name
 
 
 def applies(overlay: Overlay, own: Offer) -> bool | None:
-    """Whether an overlay is for nodes of an instance type; None where that depends on labels that are not known.
+    """Whether an overlay applies to nodes of an instance type; None if it depends on unknown labels.
 
     Args:
-        own: values of the labels of the type, of the template's labels and of the node pool's name.
+        own: the labels of the instance type, the template and the node pool.
     """
     verdict: bool | None = True
     for wanted in overlay.requirements:
@@ -46,7 +46,11 @@ def applies(overlay: Overlay, own: Offer) -> bool | None:
 
 
 def capacity(overlays: Iterable[Overlay]) -> dict[str, Overlay]:
-    """By resource the overlay that gives it, of overlays that apply, in their order of precedence."""
+    """The overlay that sets the capacity of a resource, by resource.
+
+    Args:
+        overlays: the overlays that apply, in their order of precedence.
+    """
     found: dict[str, Overlay] = {}
     for overlay in overlays:
         for resource in overlay.capacity:

@@ -1,4 +1,4 @@
-"""Where the template of a pod is in objects of each kind.
+"""The paths of pod templates in objects, by kind.
 
 Source: k8s.io/api v0.35 (core, apps, batch); the CRDs of jobset v0.12, training-operator v1.9, lws v0.9, kuberay v1.6,
 argo-rollouts v1.8 and knative serving v1
@@ -34,7 +34,7 @@ TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
     "PodTemplate": ("template",),
     "ReplicationController": _TEMPLATE,
 }  # fmt: skip
-"""Kinds, as group/Kind, to the places of what has the metadata and spec of their pods.
+"""Paths of the pod metadata and spec, by kind as group/Kind.
 
-"[]" is every item of a list, "*" every value of a map.
+"[]" matches every item of a list, "*" every value of a map.
 """

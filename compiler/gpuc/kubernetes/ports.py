@@ -1,25 +1,25 @@
-"""Ports of NetworkPolicy rules: numbers, ranges and names of one protocol or of all."""
+"""Ports of NetworkPolicy rules: numbers, ranges and names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from gpuc.kubernetes.refused import Refused
+from gpuc.kubernetes.invalid import Invalid
 
 PROTOCOLS = ("TCP", "UDP", "SCTP")
 _PORT_MAX = 65535
 
 
 class Span(NamedTuple):
-    """Ports of one protocol that follow one another."""
+    """A range of ports of one protocol."""
 
     protocol: str
     low: int = 1
     high: int = _PORT_MAX
-    """Both ends belong to it."""
+    """The last port, included in the range."""
     name: str = ""
-    """Where not empty: only those ports of the called pod that carry this name."""
+    """A port name; if set, only ports of the server pod with this name are included."""
 
 
 Ports = tuple[Span, ...]
@@ -27,15 +27,15 @@ ALL: Ports = tuple(Span(protocol) for protocol in PROTOCOLS)
 
 
 def span(protocol: Any = "TCP", port: Any = None, end: Any = None) -> Span:
-    """A port of a rule, by its protocol, its number or name, and the last number of a range; all ports without one.
+    """Read a port of a rule: a number, a name or a range; without a port, all ports of the protocol.
 
     Source: k8s.io/api v0.35 networking/v1, NetworkPolicyPort
 
     Raises:
-        Refused: for ports that the API server does not take.
+        Invalid: if the API server rejects the port.
     """
     if protocol not in PROTOCOLS:
-        raise Refused(f"protocol {protocol}")
+        raise Invalid(f"protocol {protocol}")
     if port is None and end is None:
         return Span(protocol)
     if isinstance(port, str) and end is None and any(sign.isalpha() for sign in port):
@@ -43,18 +43,22 @@ def span(protocol: Any = "TCP", port: Any = None, end: Any = None) -> Span:
     low = _number(port)
     high = low if end is None else _number(end)
     if high < low:
-        raise Refused(f"endPort {high} below {low}")
+        raise Invalid(f"endPort {high} below {low}")
     return Span(protocol, low, high)
 
 
 def _number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _PORT_MAX:
-        raise Refused(f"port {value}")
+        raise Invalid(f"port {value}")
     return value
 
 
 def opens(ports: Ports, protocol: str, number: int, named: Mapping[tuple[str, str], frozenset[int]]) -> bool:
-    """Whether a port of a pod is among them; named has the numbers of the pod's ports by protocol and name."""
+    """Whether ports include a port of a pod.
+
+    Args:
+        named: the port numbers of the pod, by protocol and port name.
+    """
     return any(
         span.protocol == protocol
         and (number in named.get((protocol, span.name), ()) if span.name else span.low <= number <= span.high)
@@ -63,22 +67,22 @@ def opens(ports: Ports, protocol: str, number: int, named: Mapping[tuple[str, st
 
 
 def meet(some: Ports, others: Ports) -> Ports:
-    """The ports that both may be. A name may stand for any number: the owner of the called pod chooses it."""
+    """The ports that both include. A port name can have any number, because the owner of the server pod chooses it."""
     if some == ALL:
         return others
     if others == ALL:
         return some
     met = []
-    for one in some:
-        for other in others:
-            low, high = max(one.low, other.low), min(one.high, other.high)
-            if one.protocol == other.protocol and low <= high:
-                met.append(Span(one.protocol, low, high, "+".join(sorted({one.name, other.name} - {""}))))
+    for left in some:
+        for right in others:
+            low, high = max(left.low, right.low), min(left.high, right.high)
+            if left.protocol == right.protocol and low <= high:
+                met.append(Span(left.protocol, low, high, "+".join(sorted({left.name, right.name} - {""}))))
     return tuple(dict.fromkeys(met))
 
 
 def described(ports: Iterable[Span]) -> str:
-    """Ports as people write them: "TCP 80, 8000-8100, UDP 53"."""
+    """Ports as text: "TCP 80, 8000-8100, UDP 53"."""
     spans = sorted(set(ports), key=lambda span: (PROTOCOLS.index(span.protocol), span.low, span.high, span.name))
     if set(ALL) <= set(spans):
         return "all ports"

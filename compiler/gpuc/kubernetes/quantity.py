@@ -1,4 +1,4 @@
-"""Quantities as k8s.io/apimachinery reads, rounds and prints them.
+"""Kubernetes quantities: parsing, rounding and formatting as in k8s.io/apimachinery.
 
 Source: k8s.io/apimachinery v0.35, pkg/api/resource: quantity.go (ParseQuantity, CanonicalizeBytes), suffix.go
 """
@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any, Literal
 
 Form = Literal["decimal", "binary", "exponent"]
-"""What a quantity is printed in: k, M, G; Ki, Mi, Gi; or e3, e6, e9."""
+"""The suffixes of a quantity: k, M, G; Ki, Mi, Gi; or e3, e6, e9."""
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = {-9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 _POWERS = {suffix: power for power, suffix in _DECIMAL.items()}
@@ -22,24 +22,24 @@ _GRAMMAR = re.compile(
 )
 _LARGEST = Fraction(2**63 - 1)
 _NANO = 10**9
-_MOST_CHARACTERS = 64
-"""Longer text is refused before any arithmetic: no quantity that fits in 64 bits needs it."""
+_MAX_CHARACTERS = 64
+"""The maximum length of a quantity. A value of 64 bits needs fewer characters; longer texts would be slow to parse."""
 
 
 @lru_cache(maxsize=8192)
 def parse_quantity(text: str) -> Fraction:
     """The value that Kubernetes stores for a quantity, in base units: "200Gi" is 214748364800, "500m" is one half.
 
-    Below one nano it rounds away from zero, above 2^63-1 it stays there, both as apimachinery does.
+    As in apimachinery, fractions of one nano are rounded away from zero, and the maximum is 2^63-1.
 
     Raises:
-        ValueError: when the text is not a quantity.
+        ValueError: if the text is not a quantity.
     """
     return Fraction(_parse(text)[0], _NANO)
 
 
 def quantity(value: Any) -> Fraction | None:
-    """The same of any value in an object; None where it is no quantity."""
+    """The value of a quantity in an object; None if the value is not a quantity."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -53,13 +53,13 @@ def canonical_quantity(text: str) -> str:
     """The text that Kubernetes stores for a quantity: "1024Mi" is "1Gi", "1000m" is "1", "2000" is "2k".
 
     Raises:
-        ValueError: when the text is not a quantity.
+        ValueError: if the text is not a quantity.
     """
     return _print(*_parse(text))
 
 
 def is_canonical_quantity(text: str) -> bool:
-    """Whether the text is a quantity and the API server would store it letter by letter."""
+    """Whether the text is a quantity that the API server stores unchanged."""
     try:
         return canonical_quantity(text) == text
     except ValueError:
@@ -67,13 +67,13 @@ def is_canonical_quantity(text: str) -> bool:
 
 
 def format_quantity(value: int | Fraction, form: Form = "decimal") -> str:
-    """The canonical text of a value in whole nanos: 2000 is "2k", one half is "500m"; in binary form 2^30 is "1Gi"."""
+    """The canonical text of a value: "2k" for 2000, "500m" for one half; in binary form, "1Gi" for 2^30."""
     return _print(int(value * _NANO), form)
 
 
 def _parse(text: str) -> tuple[int, Form]:
-    """Billionths, and the form that the text is written in."""
-    match = _GRAMMAR.fullmatch(text) if len(text) <= _MOST_CHARACTERS else None
+    """The value in nanos and the form of the text."""
+    match = _GRAMMAR.fullmatch(text) if len(text) <= _MAX_CHARACTERS else None
     if match is None:
         raise ValueError(f'"{text}" is not a quantity; write a number with a unit such as 500m, 16, 200Gi or 2Ti')
     form: Form = "binary" if match["binary"] else "exponent" if match["exponent"] else "decimal"
@@ -82,8 +82,8 @@ def _parse(text: str) -> tuple[int, Form]:
         value *= 1024 ** _BINARY.index(match["binary"])
     else:
         power = int(match["exponent"]) if form == "exponent" else _POWERS[match["decimal"] or ""]
-        # Powers far outside of what a quantity can hold are cut off.
-        value *= Fraction(10) ** max(-2 * _MOST_CHARACTERS, min(power, 2 * _MOST_CHARACTERS))
+        # Limit the power, because larger powers exceed every quantity and are slow to compute.
+        value *= Fraction(10) ** max(-2 * _MAX_CHARACTERS, min(power, 2 * _MAX_CHARACTERS))
     nanos = int(min(Fraction(ceil(value * _NANO)), _LARGEST * _NANO))
     return -nanos if match["sign"] == "-" else nanos, form
 

@@ -1,4 +1,4 @@
-"""Kueue's forest of quotas: how much a ClusterQueue or Cohort can have, what is left of it, and who lends the rest.
+"""Kueue's quota trees: nominal quota, borrowing and lending of ClusterQueues and Cohorts.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go
 """
@@ -15,18 +15,18 @@ Key = tuple[str, str]
 
 
 class Quota(NamedTuple):
-    """What one queue or cohort has of one resource of one flavor."""
+    """The quota of a ClusterQueue or Cohort for one resource of one flavor."""
 
     nominal: int
     borrow: int | None = None
-    """The most that it takes of others; None is no limit."""
+    """The borrowing limit; None if there is no limit."""
     lend: int | None = None
-    """The most that it gives to others; None is all."""
+    """The lending limit; None if there is no limit."""
 
 
 @dataclass(eq=False)
 class Node:
-    """A ClusterQueue, or a Cohort. `connect` makes a forest of several."""
+    """A ClusterQueue or a Cohort. `connect` builds trees of nodes."""
 
     name: str
     is_queue: bool = False
@@ -34,41 +34,41 @@ class Node:
     quotas: dict[Key, Quota] = field(default_factory=dict)
     parent: Node | None = None
     is_circular: bool = False
-    """Whether a cohort above it is its own ancestor: Kueue admits nothing there, and here it is a root by itself."""
+    """Whether its cohorts form a cycle. Kueue admits no workloads in a cycle; here such a node is a root."""
     subtree: dict[Key, int] = field(default_factory=dict)
-    """Its nominal quota, with what its children lend."""
+    """The nominal quota of the node plus the quota that its children lend (SubtreeQuota)."""
     height: int = 0
-    """Levels of cohorts below a cohort: 1 of one that has queues only."""
+    """The height of the tree below the node: 0 for a queue, 1 for a cohort that has only queues."""
 
     @property
     def to_root(self) -> Iterator[Node]:
-        """Itself and every cohort above it."""
+        """The node and all of its ancestors."""
         node: Node | None = self
         while node is not None:
             yield node
             node = node.parent
 
-    def private(self, key: Key) -> int:
-        """What it never lends (localQuota)."""
+    def local_quota(self, key: Key) -> int:
+        """The quota that the node never lends (localQuota)."""
         quota = self.quotas.get(key)
         return 0 if quota is None or quota.lend is None else max(0, self.subtree.get(key, 0) - quota.lend)
 
     def capacity(self, key: Key) -> int:
-        """The most that it can have while no other queue has anything (potentialAvailable)."""
+        """The maximum usage of the node while no other queue uses quota (potentialAvailable)."""
         return self.available(key, {})
 
     def lent(self, key: Key) -> int:
-        """The most that others lend to it, whatever its own limit is."""
+        """The maximum that other queues lend to the node, without its borrowing limit."""
         if self.parent is None:
             return 0
-        return self.parent.capacity(key) + self.private(key) - self.subtree.get(key, 0)
+        return self.parent.capacity(key) + self.local_quota(key) - self.subtree.get(key, 0)
 
     def available(self, key: Key, usage: Usage) -> int:
-        """What it can have beside what is used; below zero where more is used than there is."""
+        """The unused quota that the node can use; negative if the usage exceeds the quota."""
         *below, root = self.to_root
         found = root.subtree.get(key, 0) - usage.get((root, key), 0)
         for node in reversed(below):
-            private, used = node.private(key), usage.get((node, key), 0)
+            private, used = node.local_quota(key), usage.get((node, key), 0)
             quota = node.quotas.get(key)
             if quota is not None and quota.borrow is not None:
                 stored = node.subtree.get(key, 0) - private
@@ -77,7 +77,7 @@ class Node:
         return found
 
     def distance(self, key: Key, wanted: int, usage: Usage) -> int:
-        """How far up the tree an amount has to be borrowed; 0 is its own.
+        """The height in the tree up to which an amount is borrowed; 0 if the node's own quota is enough.
 
         Source: the same, pkg/scheduler/preemption/classical/hierarchical_preemption.go
         (FindHeightOfLowestSubtreeThatFits)
@@ -87,19 +87,19 @@ class Node:
             used, height = usage.get((node, key), 0), node.height
             if used + remaining <= node.subtree.get(key, 0):
                 break
-            remaining -= max(0, node.private(key) - used)
+            remaining -= max(0, node.local_quota(key) - used)
         return height
 
 
 Usage = Mapping[tuple[Node, Key], int]
-"""What is used at each node: by a ClusterQueue its own, by a Cohort what its children have of what they lend to it."""
+"""Usage by node. For a Cohort, the usage of its children that exceeds the quota that they do not lend."""
 N = TypeVar("N", bound=Node)
 
 
-def hold(node: Node, key: Key, count: int, usage: dict[tuple[Node, Key], int]) -> None:
-    """Adds to what a ClusterQueue uses, and to what the cohorts above it do (addUsage)."""
+def add_usage(node: Node, key: Key, count: int, usage: dict[tuple[Node, Key], int]) -> None:
+    """Add to the usage of a ClusterQueue and of its cohorts (addUsage)."""
     for above in node.to_root:
-        free = max(0, above.private(key) - usage.get((above, key), 0))
+        free = max(0, above.local_quota(key) - usage.get((above, key), 0))
         usage[above, key] = usage.get((above, key), 0) + count
         count -= free
         if count <= 0:
@@ -107,10 +107,10 @@ def hold(node: Node, key: Key, count: int, usage: dict[tuple[Node, Key], int]) -
 
 
 def connect(queues: Iterable[N], cohorts: Iterable[N], named: Callable[[str], N]) -> list[N]:
-    """Joins nodes by their `parent_name` and adds up what each brings into its cohort. All nodes, parents first.
+    """Connect nodes by `parent_name` and compute the quota of their subtrees. Returns all nodes, parents first.
 
     Args:
-        named: makes a cohort that no object defines.
+        named: creates a cohort that has no object.
     """
     above = {cohort.name: cohort for cohort in cohorts}
     nodes = [*above.values(), *queues]
@@ -129,14 +129,14 @@ def connect(queues: Iterable[N], cohorts: Iterable[N], named: Callable[[str], N]
         if node.parent is not None:
             node.parent.height = max(node.parent.height, node.height + 1)
             for key, count in node.subtree.items():
-                node.parent.subtree[key] = node.parent.subtree.get(key, 0) + count - node.private(key)
+                node.parent.subtree[key] = node.parent.subtree.get(key, 0) + count - node.local_quota(key)
     return nodes
 
 
 def _is_circular(node: Node) -> bool:
-    passed = {node}
+    visited = {node}
     for _, above in pairwise(node.to_root):
-        if above in passed:
+        if above in visited:
             return True
-        passed.add(above)
+        visited.add(above)
     return False

@@ -1,4 +1,4 @@
-"""Agents that take a startup taint away although no object of a tree need mention it."""
+"""Agents that remove a startup taint and may not be among the objects."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ AGENTS = {
     "node.cloudprovider.kubernetes.io/uninitialized": "the cloud controller manager",
     "s3.csi.aws.com/agent-not-ready": "the Mountpoint for S3 CSI driver",
 }
-"""By the taint's key.
+"""Agents by the key of the taint.
 
 Source: documentation of Cilium (taints and unmanaged pods), kubernetes-sigs/aws-ebs-csi-driver docs/install.md and the
 same file of the other drivers
 """
-_GROUPS = {"readiness.k8s.io/": "the node readiness controller", "karpenter.sh/": "Karpenter"}
+_PREFIXES = {"readiness.k8s.io/": "the node readiness controller", "karpenter.sh/": "Karpenter"}
 
 
 def agent_of(key: str) -> str:
-    """Who takes a taint away; empty where no agent is known for it."""
-    return AGENTS.get(key) or next((who for beginning, who in _GROUPS.items() if key.startswith(beginning)), "")
+    """The agent that removes a taint; empty if no agent is known."""
+    return AGENTS.get(key) or next((agent for prefix, agent in _PREFIXES.items() if key.startswith(prefix)), "")

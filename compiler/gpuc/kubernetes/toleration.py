@@ -1,8 +1,8 @@
-"""Whether tolerations let pods onto nodes with a taint.
+"""Taints and tolerations: whether pods can be scheduled on nodes with a taint.
 
 Source: k8s.io/api v0.35 core/v1/toleration.go (ToleratesTaint); k8s.io/kubernetes v1.35 pkg/apis/core/validation
-(ValidateTolerations) refuses what has no key and another operator than Exists. The operators Lt and Gt are an alpha
-feature, TaintTolerationComparisonOperators, which is off: the API server refuses them, and they tolerate nothing.
+(ValidateTolerations) rejects a toleration without a key whose operator is not Exists. The operators Lt and Gt need the
+alpha feature TaintTolerationComparisonOperators, which is off by default; here they tolerate nothing.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 KEEPS_OFF = ("NoSchedule", "NoExecute")
-"""Effects of taints that keep pods off for ever; PreferNoSchedule is a preference."""
+"""The effects of taints that prevent scheduling; PreferNoSchedule is only a preference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """A taint of nodes."""
+    """A taint of a node."""
 
     key: str
     value: str
     effect: str
     index: int = 0
-    """Its place in the list that has it."""
+    """The index in the list of taints."""
 
     def __str__(self) -> str:
         return f"{self.key}{'=' if self.value else ''}{self.value}:{self.effect}"
 
     @property
     def keeps_off(self) -> bool:
-        """Whether pods that do not tolerate it stay away, not only if they can."""
+        """Whether pods without a matching toleration cannot be scheduled."""
         return self.effect in KEEPS_OFF
 
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """A toleration of a pod; what is left out is empty."""
+    """A toleration of a pod; missing fields are empty."""
 
     key: str = ""
     operator: str = ""
@@ -43,7 +43,7 @@ class Toleration:
     effect: str = ""
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether it tolerates a taint."""
+        """Whether the toleration tolerates a taint."""
         if self.effect not in ("", taint.effect) or self.key not in ("", taint.key):
             return False
         if self.operator == "Exists":
@@ -52,12 +52,12 @@ class Toleration:
 
 
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    """Whether one of some tolerations tolerates a taint."""
+    """Whether one of the tolerations tolerates a taint."""
     return any(toleration.tolerates(taint) for toleration in tolerations)
 
 
 def untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> Taint | None:
-    """The first taint that keeps pods with these tolerations off; None where none does.
+    """The first taint that prevents scheduling and is not tolerated; None if there is none.
 
     Source: k8s.io/component-helpers v0.35 scheduling/corev1/helpers.go (FindMatchingUntoleratedTaint)
     """

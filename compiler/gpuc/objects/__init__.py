@@ -1,1 +1,1 @@
-"""Objects as they are read: sets of them, what they name, and what is wrong at a path of one."""
+"""Sets of Kubernetes objects, with lookups and readers for pods, node pools, selectors and NetworkPolicies."""

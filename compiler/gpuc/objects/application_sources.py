@@ -1,4 +1,4 @@
-"""Where Argo CD's Applications take objects from: folders of the tree's own repository, and charts."""
+"""The sources of Argo CD Applications: folders of the repository, and Helm charts."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ ARGO = "argoproj.io"
 
 
 class Source(NamedTuple):
-    """One source of an Application."""
+    """A source of an Application."""
 
     application: Manifest
     path: Path
-    """Where it stands in the Application."""
+    """The path of the source in the Application."""
     value: Any
 
     @property
     def repository(self) -> str:
-        """Its repoURL, without what may be left out."""
+        """The repoURL in lower case, without a trailing slash and ".git"."""
         url = dig(self.value, "repoURL")
         return url.lower().removesuffix("/").removesuffix(".git") if isinstance(url, str) else ""
 
     @property
     def folder(self) -> str | None:
-        """The folder that is synced, as files of the tree have it; None for a chart, or files that are only values."""
+        """The synced folder, relative to the repository; None for a chart, or for a source of values files."""
         folder = dig(self.value, "path")
         if not isinstance(folder, str) or dig(self.value, "chart") is not None:
             return None
@@ -43,14 +43,16 @@ class Source(NamedTuple):
 
     @property
     def is_recursive(self) -> bool:
-        """Whether folders below the folder are synced too."""
+        """Whether Argo CD also syncs the subfolders."""
         return dig(self.value, "directory", "recurse") is True
 
 
 def sources(application: Manifest) -> Iterator[Source]:
-    """The sources of an Application; where there are several, Argo CD does not read the single one."""
+    """The sources of an Application: those in spec.sources, otherwise spec.source, as Argo CD reads them."""
     spec = dig(application.body, "spec")
-    several = [Source(application, ("spec", "sources", number), each) for number, each in items(dig(spec, "sources"))]
+    several = [
+        Source(application, ("spec", "sources", number), source) for number, source in items(dig(spec, "sources"))
+    ]
     if several:
         yield from several
     elif isinstance(single := dig(spec, "source"), dict):
@@ -58,31 +60,33 @@ def sources(application: Manifest) -> Iterator[Source]:
 
 
 class Delivery:
-    """All sources of a tree, and the folders of its files."""
+    """The sources of all Applications, and the folders of all objects."""
 
-    def __init__(self, tree: ObjectSet) -> None:
-        self._tree = tree
-        self.sources = tuple(each for one in tree.of(ARGO, "Application") for each in sources(one))
+    def __init__(self, objects: ObjectSet) -> None:
+        self._objects = objects
+        self.sources = tuple(
+            source for application in objects.of(ARGO, "Application") for source in sources(application)
+        )
 
     @cached_property
     def objects(self) -> dict[str, list[Manifest]]:
-        """The objects of every folder."""
+        """Objects by folder."""
         found: dict[str, list[Manifest]] = {}
-        for manifest in self._tree.manifests:
+        for manifest in self._objects.manifests:
             found.setdefault(manifest.file.rpartition("/")[0], []).append(manifest)
         return found
 
     @cached_property
     def _below(self) -> dict[str, list[str]]:
-        """The folders below every folder, the folder itself among them where it has files."""
+        """The folders with objects inside of every folder, including the folder itself."""
         found: dict[str, list[str]] = {}
         for folder in self.objects:
-            for above in _lineage(folder):
+            for above in _ancestors(folder):
                 found.setdefault(above, []).append(folder)
         return found
 
-    def held(self, source: Source) -> list[str]:
-        """The folders of the tree that a source syncs."""
+    def synced_folders(self, source: Source) -> list[str]:
+        """The folders with objects that a source syncs."""
         folder = source.folder
         if folder is None:
             return []
@@ -92,13 +96,13 @@ class Delivery:
 
     @cached_property
     def delivered(self) -> set[str]:
-        """All folders that some source syncs."""
-        return {folder for source in self.sources for folder in self.held(source)}
+        """The folders that the sources sync."""
+        return {folder for source in self.sources for folder in self.synced_folders(source)}
 
     @cached_property
     def repositories(self) -> set[str]:
-        """The repositories that hold files of this tree: those of sources that sync some."""
-        return {source.repository for source in self.sources if self.held(source)}
+        """The repositories of the objects: those of sources that sync one of the folders."""
+        return {source.repository for source in self.sources if self.synced_folders(source)}
 
     @cached_property
     def charts(self) -> set[str]:
@@ -106,8 +110,8 @@ class Delivery:
         return {chart for source in self.sources if (chart := source.chart)}
 
 
-def _lineage(folder: str) -> Iterator[str]:
-    """A folder and all above it, the root of the tree last."""
+def _ancestors(folder: str) -> Iterator[str]:
+    """A folder and its parent folders, up to the root."""
     while folder:
         yield folder
         folder = folder.rpartition("/")[0]

@@ -1,4 +1,4 @@
-"""Texts in objects and values that are YAML documents themselves."""
+"""YAML documents inside of text values, for example in a ConfigMap."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gpuc.objects.object_set import ObjectSet
 _KEPT = 64
 
 
-def document(tree: ObjectSet, text: Any) -> Any:
-    """What a text says as YAML; None for anything that is none."""
+def document(objects: ObjectSet, text: Any) -> Any:
+    """The YAML document in a text; None if the value is not a text or not YAML."""
     if not isinstance(text, str):
         return None
-    return tree.documents[text] if text in tree.documents else _read(text)
+    return objects.documents[text] if text in objects.documents else _read(text)
 
 
 @lru_cache(maxsize=_KEPT)

@@ -1,4 +1,4 @@
-"""What the subjects of the judge look up, made once for a tree."""
+"""Lookups that several checks share."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from gpuc.objects.namespace_labels import Namespaces
 from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.pods import Pods, pods
-from gpuc.objects.symbol_table import Register
+from gpuc.objects.symbol_table import SymbolTable
 
 
 class Index:
-    """A tree with everything that more than one subject asks for."""
+    """An object set with the lookups that several checks share."""
 
-    def __init__(self, tree: ObjectSet) -> None:
-        self.tree = tree
-        self.register = Register(tree)
+    def __init__(self, objects: ObjectSet) -> None:
+        self.tree = objects
+        self.symbols = SymbolTable(objects)
 
     @cached_property
     def pods(self) -> tuple[Pods, ...]:
-        """The templates of all pods."""
+        """All pod templates."""
         return tuple(pods(self.tree))
 
     @cached_property
     def nodes(self) -> Nodes:
-        """The node pools, their labels and taints."""
+        """The node pools with their labels and taints."""
         return Nodes(self.tree)
 
     @cached_property
     def overlays(self) -> Overlays:
-        """The overlays of the node pools' nodes."""
+        """The NodeOverlays."""
         return Overlays(self.tree)
 
     @cached_property
     def namespaces(self) -> Namespaces:
-        """The namespaces that exist, as far as the tree says."""
+        """The known namespaces."""
         return Namespaces(self.tree)
 
     @cached_property
     def delivery(self) -> Delivery:
-        """What Argo CD's Applications sync and install."""
+        """The folders and charts that Argo CD Applications install."""
         return Delivery(self.tree)

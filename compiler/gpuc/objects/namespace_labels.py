@@ -1,4 +1,4 @@
-"""The namespaces that exist as far as a tree says, and what label selectors find among them."""
+"""The known namespaces, and which of them a label selector matches."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ ALWAYS = frozenset(("default", "kube-node-lease", "kube-public", "kube-system"))
 
 
 class Namespaces:
-    """Namespaces of a tree: those with an object, and those that an Application brings its objects to."""
+    """The namespaces of an object set: those with a Namespace object, and the destinations of Applications."""
 
-    def __init__(self, tree: ObjectSet) -> None:
-        self.labels: dict[str, dict[str, str]] = {name: dict(own) for name, own in tree.namespaces.items()}
-        """Labels of those that have an object, by name."""
+    def __init__(self, objects: ObjectSet) -> None:
+        self.labels: dict[str, dict[str, str]] = {name: dict(own) for name, own in objects.namespaces.items()}
+        """Labels by namespace, for namespaces with an object or labels from an Application."""
         self.has_objects = bool(self.labels)
         self.named = set(ALWAYS) | set(self.labels)
-        """All that exist."""
-        for application in tree.of("argoproj.io", "Application"):
+        """All known namespaces."""
+        for application in objects.of("argoproj.io", "Application"):
             name = dig(application.body, "spec", "destination", "namespace")
             if isinstance(name, str) and name:
                 self.named.add(name)
-                given = labels(dig(application.body, "spec", "syncPolicy", "managedNamespaceMetadata", "labels"))
-                if given:
-                    self.labels.setdefault(name, {NAMESPACE_NAME: name}).update(given)
+                managed = labels(dig(application.body, "spec", "syncPolicy", "managedNamespaceMetadata", "labels"))
+                if managed:
+                    self.labels.setdefault(name, {NAMESPACE_NAME: name}).update(managed)
         self.mentioned = self.named | {
             name
-            for project in tree.of("argoproj.io", "AppProject")
-            for _, each in items(dig(project.body, "spec", "destinations"))
-            if isinstance(name := dig(each, "namespace"), str) and "*" not in name
+            for project in objects.of("argoproj.io", "AppProject")
+            for _, destination in items(dig(project.body, "spec", "destinations"))
+            if isinstance(name := dig(destination, "namespace"), str) and "*" not in name
         }
-        """Those and the ones that a project may deploy to."""
+        """All known namespaces, and the destinations of AppProjects."""
 
     def values(self, key: str) -> set[str]:
-        """Values that a label has among them."""
+        """The values of a label in all namespaces."""
         if key == NAMESPACE_NAME:
             return set(self.mentioned)
         return {own[key] for own in self.labels.values() if key in own}
 
     @cached_property
     def keys(self) -> set[str]:
-        """Every label that one of them has."""
+        """The keys of all namespace labels."""
         return {key for own in self.labels.values() for key in own}
 
     @cached_property
     def index(self) -> LabelIndex:
-        """All of them by their labels."""
+        """The namespaces, indexed by their labels."""
         return LabelIndex({**{name: {NAMESPACE_NAME: name} for name in self.mentioned}, **self.labels})

@@ -1,4 +1,4 @@
-"""The NetworkPolicies of objects, read into the values of gpuc.kubernetes."""
+"""Read NetworkPolicy objects into the types of gpuc.kubernetes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.addresses import block
+from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, NetworkPolicy, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, span
-from gpuc.kubernetes.refused import Refused
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.selectors import read_selector
 
@@ -23,7 +23,7 @@ OTHER_KINDS = {
     "projectcalico.org": ("NetworkPolicy", "GlobalNetworkPolicy"),
     "k8s.cni.cncf.io": ("MultiNetworkPolicy",),
 }
-"""Policies that are not evaluated, and may open what NetworkPolicies do not, by API group."""
+"""Other kinds of network policies by API group; gpuc does not evaluate them, and they can allow more connections."""
 
 
 @dataclass(frozen=True)
@@ -34,27 +34,27 @@ class Policy(NetworkPolicy):
 
 
 def read_policies(manifests: Iterable[Manifest]) -> list[Policy]:
-    """The policies that have an effect: one that the API server refuses fences nothing and opens nothing."""
+    """The valid policies. The API server rejects the others, so they have no effect."""
     read = []
     for manifest in manifests:
         try:
             read.append(_policy(manifest))
-        except Refused:
+        except Invalid:
             continue
     return read
 
 
 def _policy(manifest: Manifest) -> Policy:
-    """One policy with its defaults.
+    """Read a policy with its defaults.
 
     Source: k8s.io/api v0.35 networking/v1 NetworkPolicySpec; kubernetes v1.35 pkg/apis/networking/v1/defaults.go
     """
     spec = _map(manifest.body.get("spec"))
     rules = {INGRESS: _rules(spec, INGRESS, "from"), EGRESS: _rules(spec, EGRESS, "to")}
     types = _list(spec, "policyTypes") or (["Ingress", "Egress"] if rules[EGRESS] else ["Ingress"])
-    if any(each not in ("Ingress", "Egress") for each in types):
-        raise Refused(f"policyTypes {types}")
-    isolated = {each.lower(): rules[each.lower()] for each in types}
+    if any(policy_type not in ("Ingress", "Egress") for policy_type in types):
+        raise Invalid(f"policyTypes {types}")
+    isolated = {policy_type.lower(): rules[policy_type.lower()] for policy_type in types}
     return Policy(manifest.namespace, read_selector(spec.get("podSelector", {})), isolated, manifest)
 
 
@@ -74,11 +74,11 @@ def _rules(spec: dict[str, Any], direction: str, peers: str) -> tuple[TrafficRul
 def _peer(raw: dict[str, Any], path: Path) -> Peer:
     addresses, pods, namespaces = (raw.get(key) for key in ("ipBlock", "podSelector", "namespaceSelector"))
     if (addresses is None) == (pods is None and namespaces is None):
-        raise Refused(f"peer {raw}")
+        raise Invalid(f"peer {raw}")
     if addresses is not None:
         texts = [_map(addresses).get("cidr"), *_list(addresses, "except")]
         if not all(isinstance(text, str) for text in texts):
-            raise Refused(f"ipBlock {addresses}")
+            raise Invalid(f"ipBlock {addresses}")
         return Peer(path, block=block(texts[0], texts[1:]))
     return Peer(
         path,
@@ -89,11 +89,11 @@ def _peer(raw: dict[str, Any], path: Path) -> Peer:
 
 def _map(raw: Any) -> dict[str, Any]:
     if not isinstance(raw, dict):
-        raise Refused(f"{raw} is no map")
+        raise Invalid(f"{raw} is not a map")
     return raw
 
 
 def _list(raw: dict[str, Any], key: str) -> list[Any]:
     if not isinstance(raw.get(key), list | None):
-        raise Refused(f"{key} is no list")
+        raise Invalid(f"{key} is not a list")
     return raw.get(key) or []

@@ -1,4 +1,4 @@
-"""What a judge finds wrong in a tree of objects: at one object, at a path of its document."""
+"""Findings of checks on Kubernetes objects: a rule, an object, a path and a message."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from gpuc.manifest.manifest import Manifest
 
 
 class ObjectFinding(NamedTuple):
-    """One thing that is wrong with an object, wherever the object comes from."""
+    """A finding at a path of an object."""
 
     rule: Rule
     manifest: Manifest
     path: Path
-    """Where in the object's document: ("spec", "taints", 0, "effect"); empty for the object."""
+    """The path in the object, such as ("spec", "taints", 0, "effect"); empty for the complete object."""
     message: str
-    """What was seen, and what is allowed or expected, without the place."""
+    """The actual value, and the allowed or expected one; without the place."""
     fix: str = ""
-    """What to write instead, only where it is certain."""
+    """The correct value, if it is certain."""
     on_key: bool = False
-    """Whether the fault lies in the key at the path, not in its value."""
+    """Whether the key at the path is wrong, not its value."""
 
     def to_finding(self) -> Finding:
-        """The finding at the spec path that the object was emitted for."""
+        """The finding at the spec path from which the object was emitted."""
         parts = (self.manifest.file, str(self.manifest), place(self.path), self.message)
         return self.rule.at(self.manifest.origin, ": ".join(filter(None, parts)), fix=self.fix)
 
 
 def place(path: Path) -> str:
-    """A JSON path: names with points between them, indexes in brackets, odd names in brackets and quotes."""
+    """A path as text: spec.taints[0].effect. Keys with special characters are in brackets and quotes."""
     text = ""
     for step in path:
         if isinstance(step, int):

@@ -1,4 +1,4 @@
-"""A tree of objects by what they are, as judges look things up in it."""
+"""Object sets: Kubernetes objects with lookups by kind, name and namespace."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Final
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
-"""The label that the API server gives every namespace."""
+"""The label that the API server adds to every namespace."""
 Key = tuple[str, str, str, str]
 """API group, kind, namespace, name."""
 
 
 class ObjectSet:
-    """All objects that are judged together, and the values of the charts that run beside them."""
+    """The objects of a cluster, complete or in part, and the values of its Helm charts."""
 
     def __init__(
         self,
@@ -28,14 +28,15 @@ class ObjectSet:
     ) -> None:
         self.manifests = tuple(manifests)
         self.values: Mapping[str, Any] = values or {}
-        """Helm values by the name of their chart; a chart that is not here may still be installed."""
+        """Helm values by chart; other charts can be installed too."""
         self.value_files = None if value_files is None else frozenset(value_files)
-        """All files of values beside the objects; None where nobody says which there are."""
+        """The paths of all values files; None if they are unknown."""
         self.documents: Mapping[str, Any] = documents or {}
-        """Documents of texts that are YAML themselves, by the text, as far as somebody knows them already."""
+        """A cache of parsed YAML documents, by their text."""
         self.is_complete = is_complete
-        """Whether this is all that a cluster is given: what is not here is nowhere. Of files that somebody keeps, other
-        parts may live elsewhere; there only what contradicts the tree itself is a finding."""
+        """Whether the set contains all objects of a cluster, so that a missing object is an error.
+
+        Files given to lint can be a part of a cluster; there only contradictions between the objects are findings."""
 
     @cached_property
     def _by_kind(self) -> dict[tuple[str, str], list[Manifest]]:
@@ -46,36 +47,41 @@ class ObjectSet:
 
     @cached_property
     def _by_key(self) -> dict[Key, Manifest]:
-        return {(group(each), each.kind, each.namespace, each.name): each for each in self.manifests}
+        return {
+            (group(manifest), manifest.kind, manifest.namespace, manifest.name): manifest for manifest in self.manifests
+        }
 
     def of(self, api_group: str, kind: str) -> list[Manifest]:
-        """The objects of a kind, whatever their version; the core group is the empty text."""
+        """The objects of a kind in all versions; the core API group is the empty text."""
         return self._by_kind.get((api_group, kind), [])
 
     def find(self, api_group: str, kind: str, name: str, namespace: str = "") -> Manifest | None:
-        """One object, None where the tree does not have it."""
+        """The object with a name; None if it does not exist."""
         return self._by_key.get((api_group, kind, namespace, name))
 
     def has(self, api_group: str, kind: str) -> bool:
-        """Whether the set has an object of a kind. A part of a cluster may have none; that is not a finding."""
+        """Whether the set has an object of a kind."""
         return (api_group, kind) in self._by_kind
 
     @cached_property
     def namespaces(self) -> dict[str, dict[str, str]]:
-        """Labels of every namespace of the tree by its name, with the one that the API server adds."""
-        return {each.name: {NAMESPACE_NAME: each.name, **labels(each.labels)} for each in self.of("", "Namespace")}
+        """The labels of all Namespace objects by name, including the label that the API server adds."""
+        return {
+            manifest.name: {NAMESPACE_NAME: manifest.name, **labels(manifest.labels)}
+            for manifest in self.of("", "Namespace")
+        }
 
 
 def emitted(artifacts: Iterable[Artifact]) -> ObjectSet:
-    """All that a compile emits for a cluster."""
+    """The object set of all files that gpuc emits for a cluster."""
     found = list(artifacts)
-    values = [each for each in found if isinstance(each, Values)]
+    values = [artifact for artifact in found if isinstance(artifact, Values)]
     return ObjectSet(
-        (each for each in found if isinstance(each, Manifest)),
+        (artifact for artifact in found if isinstance(artifact, Manifest)),
         is_complete=True,
-        values={each.component: each.body for each in values},
-        value_files=[each.file for each in values],
-        documents={text: document for each in values for text, document in each.embedded.items()},
+        values={chart.component: chart.body for chart in values},
+        value_files=[chart.file for chart in values],
+        documents={text: document for chart in values for text, document in chart.embedded.items()},
     )
 
 
@@ -85,7 +91,7 @@ def group(manifest: Manifest) -> str:
 
 
 def dig(value: Any, *path: str | int) -> Any:
-    """The value at a path of plain data that may have any shape; None where there is none."""
+    """The value at a path of unvalidated data; None if the path does not exist."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)
@@ -97,15 +103,15 @@ def dig(value: Any, *path: str | int) -> Any:
 
 
 def items(value: Any) -> Iterator[tuple[int, Any]]:
-    """Index and item of a list; nothing for everything else."""
+    """The indexes and items of a list; empty for any other value."""
     return iter(enumerate(value if isinstance(value, list) else ()))
 
 
 def pairs(value: Any) -> Iterator[tuple[str, Any]]:
-    """Key and value of a map; nothing for everything else."""
+    """The keys and values of a map; empty for any other value."""
     return iter(value.items() if isinstance(value, dict) else ())
 
 
 def labels(value: Any) -> dict[str, str]:
-    """The labels of a map; the API server refuses those that are no texts."""
+    """The labels of a map; keys and values that are not texts are left out, as the API server rejects them."""
     return {key: text for key, text in pairs(value) if isinstance(key, str) and isinstance(text, str)}

@@ -1,4 +1,4 @@
-"""Patterns of places in a document, and all places of a document that fit one."""
+"""Path patterns, and all places of a document that match a pattern."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from gpuc.diagnostics.finding import Path
 
-EACH: Final = "[]"
+EVERY_ITEM: Final = "[]"
 """Every item of a list."""
-EVERY: Final = "*"
+EVERY_VALUE: Final = "*"
 """Every value of a map."""
 Pattern = tuple[str, ...]
 
@@ -20,19 +20,19 @@ _STEP = re.compile(r"\{([^}]*)\}|(\[\])|([^.\[\]{}]+)")
 
 @cache
 def pattern(text: str) -> Pattern:
-    """The steps of "spec.flavors[].name" or "spec.*.template"; a key with points stands in braces: "labels.{a.b/c}"."""
-    return tuple(braced or each or plain for braced, each, plain in _STEP.findall(text))
+    """The steps of "spec.flavors[].name" or "spec.*.template"; a key with dots is in braces: "labels.{a.b/c}"."""
+    return tuple(braced or brackets or plain for braced, brackets, plain in _STEP.findall(text))
 
 
 def places(value: Any, steps: Pattern, at: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Path and value of everything at a pattern; nothing where the document has another shape."""
+    """The paths and values that match a pattern."""
     for number, step in enumerate(steps):
-        if step in (EACH, EVERY):
+        if step in (EVERY_ITEM, EVERY_VALUE):
             rest = steps[number + 1 :]
-            if step == EACH and isinstance(value, list):
+            if step == EVERY_ITEM and isinstance(value, list):
                 for index, item in enumerate(value):
                     yield from places(item, rest, (*at, index))
-            elif step == EVERY and isinstance(value, dict):
+            elif step == EVERY_VALUE and isinstance(value, dict):
                 for key, item in value.items():
                     yield from places(item, rest, (*at, key))
             return

@@ -1,4 +1,4 @@
-"""The pods that objects of a tree start: where in which kind a pod's template stands."""
+"""The pod templates of objects."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 
 
 class Pods(NamedTuple):
-    """Pods of one template."""
+    """The pods of one pod template."""
 
     manifest: Manifest
     path: Path
-    """Where the template stands in the object's document."""
+    """The path of the template in the object."""
     template: Any
 
     @property
     def spec(self) -> Any:
-        """What the pods are to be."""
+        """The spec of the pods, unvalidated."""
         return dig(self.template, "spec")
 
     @property
     def labels(self) -> dict[str, str]:
-        """Their labels, as far as these follow from the object: controllers add others."""
-        return {**labels(dig(self.template, "metadata", "labels")), **self._given}
+        """The labels of the pods, without labels whose values only the controller knows."""
+        return {**labels(dig(self.template, "metadata", "labels")), **self._controller_labels}
 
     @property
     def terms(self) -> tuple[Selector, ...]:
-        """What they ask of a node's labels: one of these has to hold in full."""
+        """The node selector terms; a node has to match one of them."""
         return node_terms(self.spec)
 
     @property
     def tolerations(self) -> tuple[Toleration, ...]:
-        """Taints that they tolerate."""
+        """The tolerations of the pods."""
         return tolerations(dig(self.spec, "tolerations"))
 
     @property
-    def _given(self) -> dict[str, str]:
-        """The labels that the controller of their kind adds and whose values follow from the object.
+    def _controller_labels(self) -> dict[str, str]:
+        """The labels that the controller adds and whose values follow from the object.
 
         Source: kubernetes v1.35 pkg/registry/batch/job/strategy.go; jobset v0.12 pkg/controllers/jobset_controller.go
         """
@@ -62,13 +62,13 @@ class Pods(NamedTuple):
         return {}
 
     def containers(self) -> Iterator[tuple[Path, Any]]:
-        """Path in the object's document and definition of every container."""
+        """All containers with their paths in the object."""
         for where in ("initContainers", "containers"):
             for number, container in items(dig(self.spec, where)):
                 yield (*self.path, "spec", where, number), container
 
     def resources(self) -> Iterator[tuple[Path, str]]:
-        """Path and name of every resource that a container asks for."""
+        """The names of all requested resources, with their paths in the object."""
         for path, container in self.containers():
             for part in ("limits", "requests"):
                 for name, _ in pairs(dig(container, "resources", part)):
@@ -76,7 +76,7 @@ class Pods(NamedTuple):
 
     @property
     def wants_devices(self) -> bool:
-        """Whether they ask for anything beside what every node has, such as GPUs."""
+        """Whether the pods request extended resources such as GPUs."""
         return any("/" in name for _, name in self.resources())
 
 
@@ -84,13 +84,13 @@ _PLACES = {kind: tuple(pattern(where) for where in places) for kind, places in T
 
 
 def pods_of(manifest: Manifest) -> Iterator[Pods]:
-    """The templates of pods of an object."""
+    """The pod templates of an object."""
     for steps in _PLACES.get("/".join(filter(None, (group(manifest), manifest.kind))), ()):
         for path, template in places(manifest.document(), steps):
             if isinstance(template, dict):
                 yield Pods(manifest, path, template)
 
 
-def pods(tree: ObjectSet) -> Iterator[Pods]:
-    """All templates of pods of a tree, in the order of its objects."""
-    return (found for manifest in tree.manifests for found in pods_of(manifest))
+def pods(objects: ObjectSet) -> Iterator[Pods]:
+    """All pod templates, in the order of the objects."""
+    return (found for manifest in objects.manifests for found in pods_of(manifest))

@@ -1,4 +1,4 @@
-"""Selectors, tolerations and taints as objects have them, read into the values of gpuc.kubernetes."""
+"""Read selectors, tolerations and taints of objects into the types of gpuc.kubernetes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.refused import Refused
+from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.selector import (
     LABEL_OPERATORS,
     NODE_OPERATORS,
@@ -23,21 +23,21 @@ _TERMS: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuri
 
 
 def equal_labels(raw: Any) -> Selector:
-    """The selector that a map of labels is, as Services, flavors and pods have it."""
+    """The selector of a map of labels, as in Services, flavors and nodeSelector."""
     return tuple(equals(key, value) for key, value in labels(raw).items())
 
 
 def read_selector(raw: Any) -> Selector:
-    """A LabelSelector.
+    """Read a LabelSelector.
 
     Source: k8s.io/apimachinery v0.35 pkg/apis/meta/v1/helpers.go (LabelSelectorAsSelector)
 
     Raises:
-        Refused: for one that the API server does not take.
+        Invalid: if the API server rejects it.
     """
     wanted = _of_type(raw, "matchLabels", dict)
     if any(not isinstance(value, str) for value in wanted.values()):
-        raise Refused(f"matchLabels {wanted}")
+        raise Invalid(f"matchLabels {wanted}")
     return (
         *(requirement(str(key), "In", (value,)) for key, value in wanted.items()),
         *read_requirements(_of_type(raw, "matchExpressions", list), LABEL_OPERATORS),
@@ -45,47 +45,47 @@ def read_selector(raw: Any) -> Selector:
 
 
 def selector(raw: Any) -> Selector:
-    """A LabelSelector; one that is missing, or that the API server refuses, selects nothing."""
+    """Read a LabelSelector; a missing or invalid one selects nothing."""
     try:
         return read_selector(raw)
-    except Refused:
+    except Invalid:
         return NOTHING
 
 
 def read_requirements(raw: Any, operators: Collection[str]) -> Selector:
-    """A list of requirements with key, operator and values.
+    """Read a list of requirements with key, operator and values.
 
     Raises:
-        Refused: for one that the API server does not take.
+        Invalid: if the API server rejects it.
     """
     return tuple(_requirement(row, operators) for _, row in items(raw))
 
 
 def valid_requirements(raw: Any, operators: Collection[str]) -> Iterator[Requirement]:
-    """The requirements of a list that the API server takes."""
+    """The valid requirements of a list."""
     for _, row in items(raw):
         try:
             yield _requirement(row, operators)
-        except Refused:
+        except Invalid:
             continue
 
 
 def _requirement(raw: Any, operators: Collection[str]) -> Requirement:
     key, operator, values = dig(raw, "key"), dig(raw, "operator"), _of_type(raw, "values", list)
     if not isinstance(key, str) or not isinstance(operator, str) or not all(isinstance(text, str) for text in values):
-        raise Refused(f"requirement {raw}")
+        raise Invalid(f"requirement {raw}")
     return requirement(key, operator, values, operators)
 
 
 def _of_type(raw: Any, key: str, kind: type) -> Any:
     value = dig(raw, key)
     if not isinstance(raw, dict) or not isinstance(value, kind | None):
-        raise Refused(f"{key} of {raw}")
+        raise Invalid(f"{key} of {raw}")
     return kind() if value is None else value
 
 
 def wanted_labels(raw: Any, path: Path) -> Iterator[tuple[Path, str, list[str]]]:
-    """Place, key and allowed values of everything that a LabelSelector at a path asks labels to have."""
+    """The required labels of a LabelSelector: path, key and allowed values."""
     for key, value in labels(dig(raw, "matchLabels")).items():
         yield (*path, "matchLabels", key), key, [value]
     for number, row in items(dig(raw, "matchExpressions")):
@@ -95,9 +95,9 @@ def wanted_labels(raw: Any, path: Path) -> Iterator[tuple[Path, str, list[str]]]
 
 
 def node_terms(pod: Any) -> tuple[Selector, ...]:
-    """What nodeSelector and required node affinity of a pod's spec ask of a node: one of these has to hold in full.
+    """The node selector terms of a pod spec, from nodeSelector and required node affinity; a node has to match one.
 
-    A term that is empty, or that cannot be read, selects nothing.
+    An empty or invalid term matches nothing.
 
     Source: k8s.io/component-helpers v0.35 scheduling/corev1/nodeaffinity/nodeaffinity.go
     """
@@ -108,13 +108,13 @@ def node_terms(pod: Any) -> tuple[Selector, ...]:
 def _term(raw: Any) -> Selector:
     try:
         found = read_requirements(dig(raw, "matchExpressions"), NODE_OPERATORS)
-    except Refused:
+    except Invalid:
         return NOTHING
     return found if found or dig(raw, "matchFields") else NOTHING
 
 
 def tolerations(raw: Any) -> tuple[Toleration, ...]:
-    """A list of tolerations; those of a shape that the API server refuses are left out."""
+    """Read a list of tolerations; invalid ones are left out."""
     return tuple(
         Toleration(*(dig(row, part) or "" for part in ("key", "operator", "value", "effect")))
         for _, row in items(raw)
@@ -124,7 +124,7 @@ def tolerations(raw: Any) -> tuple[Toleration, ...]:
 
 
 def taints(raw: Any) -> tuple[Taint, ...]:
-    """A list of taints; those without a key or an effect are left out."""
+    """Read a list of taints; those without a key or an effect are left out."""
     return tuple(
         Taint(key, str(dig(row, "value") or ""), effect, index)
         for index, row in items(raw)

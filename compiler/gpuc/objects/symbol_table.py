@@ -1,4 +1,4 @@
-"""What the objects of a tree offer by name, by kind and namespace."""
+"""The names that other objects can reference, by kind and namespace."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Kind = tuple[str, str]
 
 
 def kind_of(text: str) -> Kind:
-    """The kind that "kueue.x-k8s.io/LocalQueue" or "ConfigMap" stands for."""
+    """The kind in a text such as "kueue.x-k8s.io/LocalQueue" or "ConfigMap"."""
     api_group, _, kind = text.rpartition("/")
     return api_group, kind
 
 
 NAMED_BY = {"templates.gatekeeper.sh/ConstraintTemplate": "spec.crd.spec.names.kind"}
-"""Kinds that others name by something else than metadata.name: where that stands."""
+"""The path of the referenced name, for kinds whose name is not metadata.name."""
 
-MAKERS: tuple[tuple[str, str, str], ...] = (
+CREATORS: tuple[tuple[str, str, str], ...] = (
     ("external-secrets.io/ExternalSecret", "spec.target.name", "Secret"),
     ("external-secrets.io/ExternalSecret", "metadata.name", "Secret"),
     ("bitnami.com/SealedSecret", "metadata.name", "Secret"),
@@ -32,11 +32,11 @@ MAKERS: tuple[tuple[str, str, str], ...] = (
     ("secrets-store.csi.x-k8s.io/SecretProviderClass", "spec.secretObjects[].secretName", "Secret"),
     ("apps/StatefulSet", "spec.volumeClaimTemplates[].metadata.name", "PersistentVolumeClaim"),
 )
-"""Kinds whose objects make objects of another kind in their namespace: where their name stands."""
+"""Kinds whose controllers create other objects: kind, path of the created name, created kind."""
 
 CLUSTER_SCOPED = frozenset(
-    kind_of(each)
-    for each in (
+    kind_of(kind)
+    for kind in (
         "karpenter.k8s.aws/EC2NodeClass",
         "karpenter.sh/NodePool",
         "kueue.x-k8s.io/AdmissionCheck",
@@ -59,7 +59,7 @@ CLUSTER_SCOPED = frozenset(
         "PersistentVolume",
     )
 )
-"""Kinds of the cluster's scope among those that others name."""
+"""The cluster-scoped kinds among the referenced kinds."""
 
 _BUILT_IN = {
     kind_of(kind): re.compile(names)
@@ -73,42 +73,42 @@ _BUILT_IN = {
         "Service": r"kubernetes",
     }.items()
 }
-"""What is in every cluster without an object: kubernetes v1.35, plugin/pkg/auth/authorizer/rbac/bootstrappolicy and
-pkg/apis/scheduling; Argo CD makes its project "default"."""
+"""Patterns of names that exist in every cluster: kubernetes v1.35, plugin/pkg/auth/authorizer/rbac/bootstrappolicy and
+pkg/apis/scheduling; Argo CD creates the project "default"."""
 
 
 _CONFIG_MAP = kind_of("ConfigMap")
 
 
-class Register:
-    """Names that objects of a tree offer, kind by kind when first asked for."""
+class SymbolTable:
+    """The names of all objects, collected by kind on first use."""
 
-    def __init__(self, tree: ObjectSet) -> None:
-        self._tree = tree
+    def __init__(self, objects: ObjectSet) -> None:
+        self._objects = objects
         self._offers: dict[Kind, dict[str, set[str]]] = {}
         self._within: dict[tuple[Kind, str], list[str]] = {}
 
     def offers(self, kind: Kind) -> dict[str, set[str]]:
-        """Namespaces by name; the empty one for objects of the cluster's scope, and where a file does not say."""
+        """Namespaces by name; the namespace is empty for cluster-scoped objects, or if a file does not contain it."""
         if kind not in self._offers:
             found: dict[str, set[str]] = {}
             is_namespaced = kind not in CLUSTER_SCOPED
             for name, manifest in self._named(kind):
                 found.setdefault(name, set()).add(manifest.namespace if is_namespaced else "")
-            for name in config_maps(self._tree) if kind == _CONFIG_MAP else ():
+            for name in config_maps(self._objects) if kind == _CONFIG_MAP else ():
                 found.setdefault(name, set()).add("")
             self._offers[kind] = found
         return self._offers[kind]
 
     def has(self, kind: Kind, name: str, namespace: str) -> bool:
-        """Whether an object can be meant; without a namespace, on either side, any."""
+        """Whether an object with the name can exist in the namespace; an empty namespace matches every namespace."""
         if (known := _BUILT_IN.get(kind)) and known.fullmatch(name):
             return True
         where = self.offers(kind).get(name, ())
         return bool(where) and (not namespace or namespace in where or "" in where)
 
     def within(self, kind: Kind, namespace: str) -> list[str]:
-        """Names of a kind that a namespace has; of the whole tree without one."""
+        """The names of a kind in a namespace; with an empty namespace, in all namespaces."""
         key = (kind, namespace)
         if key not in self._within:
             by_name = self.offers(kind).items()
@@ -116,17 +116,17 @@ class Register:
         return self._within[key]
 
     def name_of(self, manifest: Manifest) -> str:
-        """The name by which others mean an object."""
+        """The name by which other objects reference an object."""
         where = NAMED_BY.get(f"{group(manifest)}/{manifest.kind}")
         name = dig(manifest.body, *pattern(where)) if where else manifest.name
         return name if isinstance(name, str) else manifest.name
 
     def _named(self, kind: Kind) -> Iterator[tuple[str, Manifest]]:
         text = "/".join(filter(None, kind))
-        for manifest in self._tree.of(*kind):
+        for manifest in self._objects.of(*kind):
             yield self.name_of(manifest), manifest
-        for maker, where, made in MAKERS:
-            if made == text:
-                for manifest in self._tree.of(*kind_of(maker)):
+        for creator, where, created in CREATORS:
+            if created == text:
+                for manifest in self._objects.of(*kind_of(creator)):
                     found = places(manifest.document(), pattern(where))
                     yield from ((name, manifest) for _, name in found if isinstance(name, str))

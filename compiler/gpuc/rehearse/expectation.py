@@ -56,18 +56,18 @@ def _flavor(pool: Pool, request: Request) -> flavor.Flavor:
         pool.name,
         has_topology=bool(pool.spec.topology),
         levels=tuple(LEVEL_LABELS[level] for level in pool.topology_levels),
-        takes_labels=request.pool in ("", pool.name),
+        matches_selector=request.pool in ("", pool.name),
     )
 
 
 def _refusal(attempts: Sequence[flavor.Attempt]) -> str:
     """A part of Kueue's message that does not depend on the order of flavors and resources."""
-    uncovered = [sample for sample in attempts if sample.obstacle == "resource"]
+    uncovered = [sample for sample in attempts if sample.refused_by == "resource"]
     if uncovered:
         # Kueue names a random uncovered resource. A flavor that refuses other resources may appear instead.
-        fits = any(sample.obstacle is None for sample in attempts)
+        fits = any(sample.refused_by is None for sample in attempts)
         return (uncovered[0].reasons[0] if len(uncovered) == 1 else "unavailable in ClusterQueue") if fits else ""
-    matching = [sample for sample in attempts if sample.obstacle != "labels"]
+    matching = [sample for sample in attempts if sample.refused_by != "labels"]
     return (matching[-1] if matching else attempts[0]).reasons[0]
 
 

@@ -24,7 +24,7 @@ class Quota:
     def hold(self, queue: str, flavor: str, amounts: Mapping[str, int]) -> None:
         """Adds the usage of an admitted workload."""
         for resource, amount in amounts.items():
-            quota.hold(self.cluster.quota_nodes[queue], (flavor, resource), amount, self.usage)
+            quota.add_usage(self.cluster.quota_nodes[queue], (flavor, resource), amount, self.usage)
 
     def capacity(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
         """The maximum for a ClusterQueue if no quota is used."""

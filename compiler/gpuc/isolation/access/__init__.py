@@ -7,10 +7,18 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path, Rule
-from gpuc.isolation.access.powers import ELSEWHERE, NETWORK, WILDCARD, Held, Scope, held, is_wild
-from gpuc.isolation.access.subjects import Access, Bound, RoleRule
-from gpuc.isolation.fences import NETWORK_POLICY, Fences
-from gpuc.isolation.summarize import few
+from gpuc.isolation.access.permissions import (
+    ELSEWHERE,
+    NETWORK,
+    WILDCARD,
+    GrantedPermission,
+    Scope,
+    granted_permissions,
+    is_wild,
+)
+from gpuc.isolation.access.subjects import Access, BoundRole, RoleRule
+from gpuc.isolation.constraints import NETWORK_POLICY, Constraints
+from gpuc.isolation.short_list import short_list
 from gpuc.isolation.tenancy import Tenancy, labelled_tenancy
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import GROUP
@@ -19,66 +27,71 @@ from gpuc.objects.object_set import ObjectSet
 
 
 class ExcessPermission(NamedTuple):
-    """Powers of one kind that a rule of a role gives to a subject through a binding."""
+    """Forbidden permissions that one rule of a role gives to a subject through a binding."""
 
     rule: Rule
-    bound: Bound
+    bound_role: BoundRole
     role_rule: RoleRule
-    powers: tuple[Held, ...]
+    permissions: tuple[GrantedPermission, ...]
 
 
-def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """What tenants have too much, by the label gpuc.dev/tenant of their namespaces."""
-    tenancy = labelled_tenancy(tree)
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Permissions that a tenant must not have. The label gpuc.dev/tenant assigns a namespace to a tenant."""
+    tenancy = labelled_tenancy(objects)
     if not tenancy.tenants:
         return
-    access = Access(tree, tenancy)
-    told: dict[tuple[Rule, int, Path], list[ExcessPermission]] = defaultdict(list)
-    for excess in excess_permissions(tree, tenancy, access):
+    access = Access(objects, tenancy)
+    excesses: dict[tuple[Rule, int, Path], list[ExcessPermission]] = defaultdict(list)
+    for excess in excess_permissions(objects, tenancy, access):
         manifest, path = _place(excess)
-        told[excess.rule, id(manifest), path].append(excess)
-    for (rule, _, path), group in told.items():
+        excesses[excess.rule, id(manifest), path].append(excess)
+    for (rule, _, path), group in excesses.items():
         yield ObjectFinding(rule, _place(group[0])[0], path, _message(group))
 
 
-def excess_permissions(tree: ObjectSet, tenancy: Tenancy, access: Access) -> Iterator[ExcessPermission]:
-    """Every rule of a role that gives a tenant a power that it must not have."""
-    fences = Fences(tree)
-    for bound in access.bound:
-        for role_rule in access.rules(bound):
-            found: dict[Rule, list[Held]] = defaultdict(list)
-            for each in held(role_rule.grant):
-                is_loose = not _is_fenced(each, bound, tree, tenancy, fences)
-                if _counts(each, bound, tenancy) and is_loose and _exists(role_rule.grant.names, each, bound, tree):
-                    found[each.power.rule].append(each)
+def excess_permissions(objects: ObjectSet, tenancy: Tenancy, access: Access) -> Iterator[ExcessPermission]:
+    """Every rule of a role that gives a tenant a forbidden permission."""
+    constraints = Constraints(objects)
+    for bound_role in access.bound_roles:
+        for role_rule in access.rules(bound_role):
+            found: dict[Rule, list[GrantedPermission]] = defaultdict(list)
+            for permission in granted_permissions(role_rule.grant):
+                if (
+                    _is_forbidden(permission, bound_role, tenancy)
+                    and not _is_restricted(permission, bound_role, objects, tenancy, constraints)
+                    and _exists(role_rule.grant.names, permission, bound_role, objects)
+                ):
+                    found[permission.forbidden.rule].append(permission)
             if is_wild(role_rule.grant) and found:
-                everything = tuple(each for group in found.values() for each in group)
-                yield ExcessPermission(WILDCARD, bound, role_rule, everything)
+                permissions = tuple(permission for group in found.values() for permission in group)
+                yield ExcessPermission(WILDCARD, bound_role, role_rule, permissions)
                 continue
             for rule, group in found.items():
-                yield ExcessPermission(rule, bound, role_rule, tuple(group))
+                yield ExcessPermission(rule, bound_role, role_rule, tuple(group))
 
 
-def _counts(power: Held, bound: Bound, tenancy: Tenancy) -> bool:
-    """Whether a power is too much where the binding holds."""
-    if not bound.namespace:
+def _is_forbidden(permission: GrantedPermission, bound_role: BoundRole, tenancy: Tenancy) -> bool:
+    """Whether a tenant must not have a permission in the namespace of the binding."""
+    if not bound_role.namespace:
         return True
-    if power.power.scope is Scope.CLUSTER:
+    if permission.forbidden.scope is Scope.CLUSTER:
         return False
-    is_home = tenancy.tenants.get(bound.namespace) in bound.tenants and not bound.is_everybody
-    return not is_home or power.power.scope is Scope.ANYWHERE
+    is_own_namespace = tenancy.tenants.get(bound_role.namespace) in bound_role.tenants and not bound_role.is_everyone
+    return not is_own_namespace or permission.forbidden.scope is Scope.ANYWHERE
 
 
-def _is_fenced(power: Held, bound: Bound, tree: ObjectSet, tenancy: Tenancy, fences: Fences) -> bool:
-    """A constraint on the peers of NetworkPolicies takes the harm from new ones: they can only add allowed peers.
+def _is_restricted(
+    permission: GrantedPermission, bound_role: BoundRole, objects: ObjectSet, tenancy: Tenancy, constraints: Constraints
+) -> bool:
+    """Whether a constraint makes a permission harmless: only the creation of NetworkPolicies with restricted peers.
 
-    One that is changed or deleted isolates fewer pods, which no look at its peers finds out.
+    A changed or deleted policy can isolate fewer pods, which a constraint on peers does not prevent.
     """
-    if power.power.rule is not NETWORK or power.verbs != {"create"} or not bound.namespace:
+    if permission.forbidden.rule is not NETWORK or permission.verbs != {"create"} or not bound_role.namespace:
         return False
-    labels = tenancy.namespaces.get(bound.namespace, {})
-    is_denied = fences.judging(NETWORK_POLICY, GROUP, "NetworkPolicy", bound.namespace, labels) is not None
-    return is_denied or not tree.is_complete
+    labels = tenancy.namespaces.get(bound_role.namespace, {})
+    is_denied = constraints.find(NETWORK_POLICY, GROUP, "NetworkPolicy", bound_role.namespace, labels) is not None
+    return is_denied or not objects.is_complete
 
 
 _KINDS = {
@@ -87,38 +100,39 @@ _KINDS = {
     ("networking.k8s.io", "networkpolicies"): "NetworkPolicy",
     ("kueue.x-k8s.io", "localqueues"): "LocalQueue",
 }
-"""Kinds whose objects a whole tree lists, so that names of others are of no matter."""
+"""Kinds of which the object set contains all objects; a permission for another name has no effect."""
 
 
-def _exists(names: tuple[str, ...], power: Held, bound: Bound, tree: ObjectSet) -> bool:
-    """Whether a role_rule about named objects is about any that fence the tenant in."""
-    kind = _KINDS.get((power.group, power.resource))
-    if not names or kind is None or not tree.has(power.group, kind):
+def _exists(names: tuple[str, ...], permission: GrantedPermission, bound_role: BoundRole, objects: ObjectSet) -> bool:
+    """Whether an object with one of the names exists; true for a rule without names."""
+    kind = _KINDS.get((permission.group, permission.resource))
+    if not names or kind is None or not objects.has(permission.group, kind):
         return True
-    return any(tree.find(power.group, kind, name, bound.namespace) for name in names) or not bound.namespace
+    return (
+        any(objects.find(permission.group, kind, name, bound_role.namespace) for name in names)
+        or not bound_role.namespace
+    )
 
 
 def _place(excess: ExcessPermission) -> tuple[Manifest, Path]:
-    """The rule of the role, where the rule is wrong for every subject; else the binding."""
-    bound, role_rule = excess.bound, excess.role_rule
-    is_misbound = excess.rule is ELSEWHERE or not bound.namespace or bound.is_everybody
-    if role_rule.role is None or is_misbound:
-        return bound.binding, ("roleRef", "name") if role_rule.role is None and not is_misbound else (
-            "subjects",
-            bound.number,
-        )
+    """The rule of the role, if the rule is wrong for every subject; otherwise the binding."""
+    bound_role, role_rule = excess.bound_role, excess.role_rule
+    if excess.rule is ELSEWHERE or not bound_role.namespace or bound_role.is_everyone:
+        return bound_role.binding, ("subjects", bound_role.number)
+    if role_rule.role is None:
+        return bound_role.binding, ("roleRef", "name")
     return role_rule.role, ("rules", role_rule.number)
 
 
 def _message(group: list[ExcessPermission]) -> str:
-    first = group[0].bound
-    what = {
-        f"{', '.join(sorted(held.verbs))} {held.resource}{f'.{held.group}' if held.group else ''}"
+    first = group[0].bound_role
+    actions = {
+        f"{', '.join(sorted(permission.verbs))} {'.'.join(filter(None, (permission.resource, permission.group)))}"
         for excess in group
-        for held in excess.powers
+        for permission in excess.permissions
     }
-    where = few({excess.bound.namespace for excess in group}) if first.namespace else "every namespace"
-    whose = "every tenant" if first.is_everybody else f"tenant {' and '.join(sorted(first.tenants))}"
+    where = short_list({excess.bound_role.namespace for excess in group}) if first.namespace else "every namespace"
+    tenants = "every tenant" if first.is_everyone else f"tenant {' and '.join(sorted(first.tenants))}"
     role = group[0].role_rule.role
     through = f" through {role.kind if role else 'ClusterRole'} {role.name if role else first.role_name}"
-    return f"{first.subject}, who works for {whose}, may {few(what)} in {where}{through}"
+    return f"{first.subject} of {tenants} can {short_list(actions)} in {where}{through}"

@@ -1,4 +1,4 @@
-"""What ClusterRoles grant that every cluster has, or Kueue's chart brings: trees bind them without having them."""
+"""The permissions of ClusterRoles that exist without an object: those of Kubernetes and of Kueue's chart."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ CHANGE = frozenset(("create", "delete", "deletecollection", "patch", "update"))
 
 
 class Grant(NamedTuple):
-    """What one rule of a role grants."""
+    """The permissions of one rule of a role."""
 
     groups: tuple[str, ...]
     resources: tuple[str, ...]
     verbs: frozenset[str]
     names: tuple[str, ...] = ()
-    """The only objects that it is about; empty for all."""
+    """The names of the objects that the rule applies to; empty for all objects."""
 
 
 def _of(group: str, resources: str, verbs: frozenset[str]) -> Grant:
@@ -64,11 +64,11 @@ BUILTIN: dict[str, tuple[Grant, ...]] = {
     "cluster-admin": _EVERYTHING,
     "kueue-batch-admin-role": _BATCH_ADMIN,
 }
-"""Grants by the role's name. Of jobs, Kueue's batch roles grant what every tenant has; that is left out.
+"""Permissions by the name of the role, without the permissions for jobs in Kueue's batch roles.
 
 Source: k8s.io/kubernetes v1.35 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go;
 sigs.k8s.io/kueue v0.19.2 config/components/rbac
 """
 AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
 WIDER: dict[str, tuple[str, ...]] = {"view": ("view", "edit", "admin"), "edit": ("edit", "admin"), "admin": ("admin",)}
-"""The built-in roles that take in what a ClusterRole labelled to aggregate to one of them grants."""
+"""The built-in roles that receive the permissions of a ClusterRole with an aggregation label."""

@@ -1,4 +1,4 @@
-"""Who works for which tenant, and which roles are bound to whom."""
+"""The subjects of tenants and the roles that are bound to them."""
 
 from __future__ import annotations
 
@@ -15,71 +15,73 @@ from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.selectors import selector
 
 RBAC = "rbac.authorization.k8s.io"
-_EVERYBODY = frozenset(("system:authenticated", "system:unauthenticated", "system:serviceaccounts"))
-"""Groups that every tenant's users or pods are in."""
-_OF_NAMESPACE = "system:serviceaccounts:"
+_ALL_USERS = frozenset(("system:authenticated", "system:unauthenticated", "system:serviceaccounts"))
+"""Groups that contain users or pods of every tenant."""
+_NAMESPACE_GROUP = "system:serviceaccounts:"
 
 
-class Bound(NamedTuple):
+class BoundRole(NamedTuple):
     """A role that a binding gives to a subject."""
 
     binding: Manifest
     number: int
     """Index of the subject in the binding."""
     subject: str
-    """As people say it: "group oidc:research"."""
+    """The subject as text: "group oidc:research"."""
     tenants: tuple[str, ...]
-    """Whom it works for."""
+    """The tenants of the subject."""
     role: Manifest | None
-    """None for a role that is not in the tree."""
+    """The object of the role; None for a built-in role."""
     role_name: str
     namespace: str
-    """Where the binding holds; empty for everywhere."""
-    is_everybody: bool
-    """Whether it is a group that everybody is in."""
+    """The namespace of the binding; empty for a ClusterRoleBinding."""
+    is_everyone: bool
+    """Whether the subject is a group that contains all users or all service accounts."""
 
 
 class RoleRule(NamedTuple):
-    """A rule of a role, and where it stands."""
+    """A rule with its role."""
 
     grant: Grant
     role: Manifest | None
-    """None for a built-in one."""
+    """The object of the role; None for a built-in role."""
     number: int
-    """Its index in the role."""
+    """The index of the rule in the role."""
 
 
 class Access:
-    """The roles and bindings of a tree, for tenants."""
+    """The roles and bindings that give permissions to tenants."""
 
-    def __init__(self, tree: ObjectSet, tenancy: Tenancy) -> None:
-        self._tree = tree
+    def __init__(self, objects: ObjectSet, tenancy: Tenancy) -> None:
+        self._objects = objects
         self._tenancy = tenancy
         self._rules: dict[str, tuple[RoleRule, ...]] = {}
 
     @cached_property
-    def bound(self) -> tuple[Bound, ...]:
-        """What is bound to subjects that work for tenants."""
-        return tuple(self._bound())
+    def bound_roles(self) -> tuple[BoundRole, ...]:
+        """The roles that are bound to subjects of tenants."""
+        return tuple(self._bound_roles())
 
-    def _bound(self) -> Iterator[Bound]:
+    def _bound_roles(self) -> Iterator[BoundRole]:
         for kind in ("RoleBinding", "ClusterRoleBinding"):
-            for binding in self._tree.of(RBAC, kind):
+            for binding in self._objects.of(RBAC, kind):
                 reference = binding.body.get("roleRef")
                 name, of_cluster = dig(reference, "name"), dig(reference, "kind") == "ClusterRole"
                 if not isinstance(name, str) or (kind == "RoleBinding" and not binding.namespace):
                     continue
                 namespace = binding.namespace if kind == "RoleBinding" else ""
                 role_kind, home = ("ClusterRole", "") if of_cluster else ("Role", namespace)
-                role = self._tree.find(RBAC, role_kind, name, home)
+                role = self._objects.find(RBAC, role_kind, name, home)
                 for index, subject in items(binding.body.get("subjects")):
                     tenants = self._tenants(subject, binding)
                     if tenants and (role is not None or (of_cluster and name in BUILTIN)):
-                        everybody = dig(subject, "kind") == "Group" and dig(subject, "name") in _EVERYBODY
-                        yield Bound(binding, index, _told(subject), tenants, role, name, namespace, everybody)
+                        is_everyone = dig(subject, "kind") == "Group" and dig(subject, "name") in _ALL_USERS
+                        yield BoundRole(
+                            binding, index, _subject_text(subject), tenants, role, name, namespace, is_everyone
+                        )
 
     def _tenants(self, subject: object, binding: Manifest) -> tuple[str, ...]:
-        """The tenants that a subject works for; none for the platform's own."""
+        """The tenants of a subject; empty for subjects of the platform."""
         kind, name = dig(subject, "kind"), dig(subject, "name")
         owners = self._tenancy.tenants
         if not isinstance(name, str):
@@ -87,23 +89,23 @@ class Access:
         if kind == "ServiceAccount":
             home = dig(subject, "namespace") or binding.namespace
             return (owners[home],) if isinstance(home, str) and home in owners else ()
-        if kind == "Group" and name in _EVERYBODY:
+        if kind == "Group" and name in _ALL_USERS:
             return self._tenancy.names
-        if kind == "Group" and name.startswith(_OF_NAMESPACE):
-            home = name.removeprefix(_OF_NAMESPACE)
+        if kind == "Group" and name.startswith(_NAMESPACE_GROUP):
+            home = name.removeprefix(_NAMESPACE_GROUP)
             return (owners[home],) if home in owners else ()
         members = self.members.get((str(kind), name), {})
-        return tuple(members) if len(members) == 1 or self._tree.is_complete else ()
+        return tuple(members) if len(members) == 1 or self._objects.is_complete else ()
 
     @cached_property
     def members(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Manifest, int]]]:
-        """People by kind and name: the tenants in whose namespaces they are bound, with the place of each first one.
+        """Users and groups by kind and name: their tenants, with the place of the first binding of every tenant.
 
-        Of files that somebody keeps, whoever is bound in namespaces of several tenants works for none of them: such are
-        the people of the platform. What gpuc writes binds members only.
+        gpuc binds only members of a tenant. In other files, a subject with bindings in namespaces of several tenants
+        belongs to the platform, not to a tenant.
         """
         found: dict[tuple[str, str], dict[str, tuple[Manifest, int]]] = defaultdict(dict)
-        for binding in self._tree.of(RBAC, "RoleBinding"):
+        for binding in self._objects.of(RBAC, "RoleBinding"):
             tenant = self._tenancy.tenants.get(binding.namespace)
             for index, subject in items(binding.body.get("subjects")) if tenant else ():
                 kind, name = dig(subject, "kind"), dig(subject, "name")
@@ -111,15 +113,15 @@ class Access:
                     found[kind, name].setdefault(str(tenant), (binding, index))
         return found
 
-    def rules(self, bound: Bound) -> tuple[RoleRule, ...]:
-        """Everything that the role grants, what it aggregates included."""
-        if bound.role is not None and bound.role.kind == "Role":
-            return tuple(_rules(bound.role))
-        if bound.role_name not in self._rules:
-            self._rules[bound.role_name] = tuple(self._of_cluster(bound.role, bound.role_name))
-        return self._rules[bound.role_name]
+    def rules(self, bound_role: BoundRole) -> tuple[RoleRule, ...]:
+        """The rules of a bound role, including the rules that it aggregates."""
+        if bound_role.role is not None and bound_role.role.kind == "Role":
+            return tuple(_rules(bound_role.role))
+        if bound_role.role_name not in self._rules:
+            self._rules[bound_role.role_name] = tuple(self._cluster_role_rules(bound_role.role, bound_role.role_name))
+        return self._rules[bound_role.role_name]
 
-    def _of_cluster(self, role: Manifest | None, name: str) -> Iterator[RoleRule]:
+    def _cluster_role_rules(self, role: Manifest | None, name: str) -> Iterator[RoleRule]:
         if role is None:
             yield from (RoleRule(grant, None, index) for index, grant in enumerate(BUILTIN[name]))
             for label, wider in WIDER.items():
@@ -128,25 +130,25 @@ class Access:
         else:
             yield from _rules(role)
             raw = dig(role.body, "aggregationRule", "clusterRoleSelectors")
-            yield from self._selected(tuple(selector(each) for _, each in items(raw)))
+            yield from self._selected(tuple(selector(raw_selector) for _, raw_selector in items(raw)))
 
     def _selected(self, selectors: tuple[Selector, ...]) -> Iterator[RoleRule]:
-        for role in self._tree.of(RBAC, "ClusterRole") if selectors else ():
+        for role in self._objects.of(RBAC, "ClusterRole") if selectors else ():
             own = labels(role.labels)
-            if any(matches(wanted, own) for wanted in selectors):
+            if any(matches(selected, own) for selected in selectors):
                 yield from _rules(role)
 
 
 def _rules(role: Manifest) -> Iterator[RoleRule]:
     for index, raw in items(role.body.get("rules")):
         groups, resources, verbs, names = (
-            tuple(each for _, each in items(dig(raw, key)) if isinstance(each, str))
+            tuple(text for _, text in items(dig(raw, key)) if isinstance(text, str))
             for key in ("apiGroups", "resources", "verbs", "resourceNames")
         )
         yield RoleRule(Grant(groups, resources, frozenset(verbs), names), role, index)
 
 
-def _told(subject: object) -> str:
+def _subject_text(subject: object) -> str:
     kind, name, namespace = (dig(subject, key) for key in ("kind", "name", "namespace"))
     if kind == "ServiceAccount":
         return f"service account {namespace}/{name}"

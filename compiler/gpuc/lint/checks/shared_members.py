@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.isolation.access.subjects import Access
-from gpuc.isolation.summarize import few
+from gpuc.isolation.short_list import short_list
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
@@ -20,5 +20,7 @@ def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
         for tenant, (binding, index) in tenants.items() if len(tenants) > 1 else ():
             from gpuc.rules.tenants.group_of_two_tenants import group_of_two_tenants
 
-            message = f"{kind.lower()} {name} is a member of tenant {tenant} and of {few(set(tenants) - {tenant})}"
+            message = (
+                f"{kind.lower()} {name} is a member of tenant {tenant} and of {short_list(set(tenants) - {tenant})}"
+            )
             yield ObjectFinding(group_of_two_tenants.rule, binding, ("subjects", index, "name"), message)

@@ -130,7 +130,7 @@ def object_reference(
 
 def check_reference(found: ObjectReference, index: Index) -> Iterator[ObjectFinding]:
     """The finding about a reference whose object does not exist."""
-    register, is_complete = index.register, index.tree.is_complete
+    register, is_complete = index.symbols, index.tree.is_complete
     kind, name, namespace = found.kind, found.name, found.namespace
     if register.has(kind, name, namespace) or not (is_complete or register.offers(kind)):
         return

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from gpuc.lint.checks.references.charts import RESOURCES
+from gpuc.lint.checks.references.missing_charts import RESOURCES
 
 from gpuc.catalog import load
 from gpuc.diagnostics.finding import Path

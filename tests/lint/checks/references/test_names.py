@@ -9,7 +9,7 @@ import pytest
 from gpuc.diagnostics.finding import Severity
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.objects.paths import EACH, pattern
+from gpuc.objects.paths import EVERY_ITEM, pattern
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, NAMED_BY, Kind, kind_of
 from gpuc.verify.references.names import REFERENCES
 from gpuc.verify.references.reference import ANY, NOT_IN_THESE_FILES, POD, TYPED, Confidence, Reference, confidence_of
@@ -38,9 +38,9 @@ def written(steps: tuple[str, ...], leaf: Any, beside: dict[str, Any]) -> Any:
         return leaf
     step, rest = steps[0], steps[1:]
     inner = written(rest, leaf, beside)
-    if step == EACH:
+    if step == EVERY_ITEM:
         return [inner]
-    innermost = not [step for step in rest if step != EACH]
+    innermost = not [step for step in rest if step != EVERY_ITEM]
     return {**(beside if innermost else {}), step: inner}
 
 

@@ -15,7 +15,7 @@ from gpuc.lint.checks.quotas.capacity import FlavorCapacity
 from gpuc.lint.checks.quotas.cohort_trees import CohortTree, by_flavor
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
-from gpuc.trace.machine import EFA, GPU
+from gpuc.trace.instance_capacity import EFA, GPU
 from gpuc.trace.quota import Node
 
 OVER_KNOWN_CAPACITY = declare_rule(
@@ -30,7 +30,7 @@ BELOW_A_NODE = declare_rule(
     "QTA003",
     Severity.WARNING,
     "The GPU quota of a queue with EFA is below the GPUs of one node.",
-    "Work with EFA uses all GPUs of its nodes; such work is never admitted to the queue.",
+    "Workload with EFA uses all GPUs of its nodes; such work is never admitted to the queue.",
 )
 OUT_OF_PROPORTION = declare_rule(
     "QTA004",

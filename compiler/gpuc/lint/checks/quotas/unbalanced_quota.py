@@ -11,7 +11,7 @@ from gpuc.kubernetes.quota import Quota
 from gpuc.lint.checks.quotas.capacity import FlavorCapacity
 from gpuc.lint.checks.quotas.cohort_trees import CohortTree, by_flavor
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.trace.machine import EFA, GPU
+from gpuc.trace.instance_capacity import EFA, GPU
 from gpuc.trace.quota import Node
 
 BORROWED_ALONE = declare_rule(
@@ -25,7 +25,7 @@ NONE_BESIDE = declare_rule(
     "QTA016",
     Severity.WARNING,
     "A flavor has quota, but no quota for the cpu, memory or pods that all work needs.",
-    "Work that requests all of these resources is never admitted to the flavor: its other quota is not used.",
+    "Workload that requests all of these resources is never admitted to the flavor: its other quota is not used.",
     "kueue v0.19.2 pkg/scheduler/flavorassigner (every resource of a pod has to fit the same flavor)",
 )
 _WITH_GPUS = ("cpu", "memory", EFA)

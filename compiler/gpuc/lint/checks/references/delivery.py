@@ -66,7 +66,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 def _folder(source: Source, found: Delivery, *, is_complete: bool) -> Iterator[ObjectFinding]:
     """A source whose folder has no objects; in partial input only if the folder is probably misspelt."""
     folder = source.folder
-    if folder is None or source.repository not in found.repositories or found.held(source):
+    if folder is None or source.repository not in found.repositories or found.synced_folders(source):
         return
     suggestion = misspelt(folder, (other for other in found.objects if other not in found.delivered))
     if suggestion or is_complete:
@@ -82,7 +82,7 @@ def _twice(found: Delivery) -> Iterator[ObjectFinding]:
             continue  # sources with such settings may create different objects from the same folder
         destination = dig(source.application.body, "spec", "destination")
         place = tuple(str(dig(destination, key)) for key in ("server", "name", "namespace"))
-        for folder in found.held(source):
+        for folder in found.synced_folders(source):
             first = synced.setdefault((source.repository, folder, *place), source)
             if first.application is not source.application:
                 message = f"Application {first.application.name} syncs {folder} to the same destination"

@@ -95,7 +95,7 @@ def _objects(source: Source, delivery: Delivery, project: Manifest) -> Iterator[
     checked: set[tuple[str, str, str]] = set()
     destination = dig(source.application.body, "spec", "destination")
     permits_namespace = cache(lambda namespace: _is_permitted(project, destination, namespace))
-    for folder in delivery.held(source):
+    for folder in delivery.synced_folders(source):
         for manifest in delivery.objects[folder]:
             key = (manifest.api, manifest.kind, manifest.namespace)
             if key not in checked:

@@ -33,8 +33,8 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 
 def _subdomain(pods: Pods, name: str, index: Index) -> Iterator[ObjectFinding]:
     kind, namespace = ("", "Service"), pods.manifest.namespace
-    services = index.register.within(kind, namespace)
-    if index.register.has(kind, name, namespace) or not (index.tree.is_complete or services):
+    services = index.symbols.within(kind, namespace)
+    if index.symbols.has(kind, name, namespace) or not (index.tree.is_complete or services):
         return
     suggestion = misspelt(name, services)
     rule = NO_SUBDOMAIN if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES

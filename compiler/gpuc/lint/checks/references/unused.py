@@ -68,7 +68,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
         api_group, user = kind_of(row.user)
         if (user == "*" and api_group in groups) or tree.has(api_group, user):
             for manifest in tree.of(*row.kind):
-                name = index.register.name_of(manifest)
+                name = index.symbols.name_of(manifest)
                 if (row.kind, name) not in used:
                     yield ObjectFinding(row.rule, manifest, (), row.message)
     yield from _cohorts(index)

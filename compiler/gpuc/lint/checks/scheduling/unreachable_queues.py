@@ -14,11 +14,11 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.limits import container_limits, namespace_steps
-from gpuc.trace.nodes import Entry, entries, most_pods, wanted
+from gpuc.trace.nodes import MatchingPool, matching_pools, max_pods, pod_demand
 from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage
-from gpuc.trace.walk import trace_work
-from gpuc.trace.work import QUEUE_LABEL, PodSet, Work, requests, work_of
+from gpuc.trace.tracer import trace_workload
+from gpuc.trace.workload import QUEUE_LABEL, PodSet, Workload, pod_requests, workload_of
 
 NO_QUOTA = declare_rule(
     "SCD001", Severity.WARNING, "A ClusterQueue names a flavor without any quota.",
@@ -93,18 +93,18 @@ def _of_queue(cluster: ClusterIndex, queue: Node) -> Iterator[ObjectFinding]:
                 yield from _no_quota(cluster, queue, manifest, path)
             yield from _of_flavor(cluster, manifest, path, flavor, own)
     yield from _closed(cluster, manifest, [pod for _, own in smallest.values() for pod in own.values()])
-    if cluster.tree.is_complete:
+    if cluster.objects.is_complete:
         yield from policy_conflicts(cluster, queue, smallest)
 
 
 def _never_starts(cluster: ClusterIndex) -> Iterator[ObjectFinding]:
-    for manifest in cluster.tree.manifests:
-        if manifest.labels.get(QUEUE_LABEL) is None or (work := work_of(manifest)) is None:
+    for manifest in cluster.objects.manifests:
+        if manifest.labels.get(QUEUE_LABEL) is None or (work := workload_of(manifest)) is None:
             continue
-        step = trace_work(cluster, work, policies=False).failure
+        step = trace_workload(cluster, work, policies=False).failure
         if step is None or step.stage in _REPORTED_ELSEWHERE:
             continue
-        rule = NEVER_STARTS if cluster.tree.is_complete or step.stage not in _OPEN else NOT_BY_THESE_FILES
+        rule = NEVER_STARTS if cluster.objects.is_complete or step.stage not in _OPEN else NOT_BY_THESE_FILES
         by = f", by {step.manifest}" if step.manifest is not None and step.manifest is not manifest else ""
         yield ObjectFinding(rule, manifest, ("spec",), f"{step.stage.value}{by}: {step.message}")
 
@@ -125,7 +125,7 @@ def _least(resource: str) -> int:
 
 
 def _no_quota(cluster: ClusterIndex, queue: Node, manifest: Manifest, path: Path) -> Iterator[ObjectFinding]:
-    if cluster.tree.is_complete or queue.parent is None:
+    if cluster.objects.is_complete or queue.parent is None:
         message = "the flavor has no quota for any resource, and the queue can borrow nothing"
         yield ObjectFinding(NO_QUOTA, manifest, path, message)
 
@@ -135,11 +135,11 @@ def _of_flavor(
 ) -> Iterator[ObjectFinding]:
     if not cluster.pools or not dig(flavor.body, "spec", "nodeLabels"):
         return
-    want = wanted({}, 1, {}, [flavor])
-    found, _ = entries(cluster, want)
+    want = pod_demand({}, 1, {}, [flavor])
+    found, _ = matching_pools(cluster, want)
     if not found:
         return
-    if all(entry.pool.is_known for entry in found) and not any(most_pods(entry, want) for entry in found):
+    if all(entry.pool.is_known for entry in found) and not any(max_pods(entry, want) for entry in found):
         yield _no_node(found[0])
         return
     for name, pod in pods.items():
@@ -147,7 +147,7 @@ def _of_flavor(
     topology = dig(flavor.body, "spec", "topologyName")
     checks = dig(queue.body, "spec", "admissionChecksStrategy")
     if (
-        cluster.tree.is_complete
+        cluster.objects.is_complete
         and topology is not None
         and not checks
         and not any(entry.pool.replicas for entry in found)
@@ -159,7 +159,7 @@ def _of_flavor(
         yield ObjectFinding(topology_without_static_nodes.rule, flavor, ("spec", "topologyName"), message)
 
 
-def _no_node(entry: Entry) -> ObjectFinding:
+def _no_node(entry: MatchingPool) -> ObjectFinding:
     pool = entry.pool
     if not entry.types:
         path: Path = ("spec", "template", "spec", "requirements")
@@ -170,12 +170,18 @@ def _no_node(entry: Entry) -> ObjectFinding:
 
 
 def _unadvertised(
-    cluster: ClusterIndex, queue: Manifest, path: Path, flavor: Manifest, found: list[Entry], name: str, pod: Amounts
+    cluster: ClusterIndex,
+    queue: Manifest,
+    path: Path,
+    flavor: Manifest,
+    found: list[MatchingPool],
+    name: str,
+    pod: Amounts,
 ) -> Iterator[ObjectFinding]:
     pools = [entry.pool for entry in found]
     if not all(pool.is_known for pool in pools) or not name.startswith(_KARPENTER_KNOWS):
         return
-    if not cluster.tree.is_complete and any(pool.replicas is not None for pool in pools):
+    if not cluster.objects.is_complete and any(pool.replicas is not None for pool in pools):
         return  # partial input does not show the capacity of existing nodes
     if any(places(entry.pool.room(node), pod) for entry in found for node in entry.types):
         return
@@ -191,8 +197,8 @@ def _closed(cluster: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> 
         first = None
         for pod in smallest:
             spec = {"containers": [{"resources": {"requests": {k: quantity_text(k, v) for k, v in pod.items()}}}]}
-            work = Work((PodSet(spec),), local.namespace, local.name)
-            steps = list(namespace_steps(cluster, work, limits, requests(spec, limits)))
+            work = Workload((PodSet(spec),), local.namespace, local.name)
+            steps = list(namespace_steps(cluster, work, limits, pod_requests(spec, limits)))
             failed = next((step for step in steps if step.failed), None)
             if failed is None:
                 first = None

@@ -1,4 +1,4 @@
-"""Queues, flavors and work through which nothing goes: every fault breaks a compiled example, and is found there."""
+"""Unreachable queues, flavors and workloads: every test breaks an object of an example and expects a finding there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def example(name: str) -> CompiledSpec:
     return compiled_spec(ROOT, f"specs/{name}.yaml")
 
 
-def whole(name: str) -> list[Manifest]:
+def all_objects(name: str) -> list[Manifest]:
     spec = example(name)
     return [*spec.synced, *spec.workloads]
 
@@ -35,39 +35,39 @@ def whole(name: str) -> list[Manifest]:
 def broken(name: str, kind: str, object_name: str, change: Change) -> list[Manifest]:
     """The objects of an example, one of them changed."""
     found = []
-    for each in whole(name):
-        if (each.kind, each.name) == (kind, object_name):
-            body = deepcopy(each.body)
+    for manifest in all_objects(name):
+        if (manifest.kind, manifest.name) == (kind, object_name):
+            body = deepcopy(manifest.body)
             change(body)
-            each = replace(each, body=body)  # noqa: PLW2901
-        found.append(each)
+            manifest = replace(manifest, body=body)  # noqa: PLW2901
+        found.append(manifest)
     return found
 
 
-def judged(manifests: list[Manifest], *, is_complete: bool = True) -> list[ObjectFinding]:
+def reported(manifests: list[Manifest], *, is_complete: bool = True) -> list[ObjectFinding]:
     return list(findings(ObjectSet(manifests, is_complete=is_complete)))
 
 
 def ids(found: list[ObjectFinding]) -> set[str]:
-    return {each.rule.id for each in found}
+    return {finding.rule.id for finding in found}
 
 
 @pytest.mark.parametrize("is_complete", [True, False])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_gpuc_emits_lets_all_of_its_own_work_through(name: str, is_complete: bool) -> None:
-    manifests = whole(name)
-    assert any(each.kind == "Job" for each in manifests)
-    assert judged(manifests, is_complete=is_complete) == []
+    manifests = all_objects(name)
+    assert any(manifest.kind == "Job" for manifest in manifests)
+    assert reported(manifests, is_complete=is_complete) == []
 
 
 def no_quota(body: Any) -> None:
-    for each in body["spec"]["resourceGroups"][0]["flavors"][2]["resources"]:
-        each["nominalQuota"] = "0"
+    for row in body["spec"]["resourceGroups"][0]["flavors"][2]["resources"]:
+        row["nominalQuota"] = "0"
 
 
 def test_a_flavor_of_which_a_queue_can_have_nothing() -> None:
-    found = judged(broken("prod-use1", "ClusterQueue", "research", no_quota))
-    (finding,) = [each for each in found if each.rule.id == "SCD001"]
+    found = reported(broken("prod-use1", "ClusterQueue", "research", no_quota))
+    (finding,) = [finding for finding in found if finding.rule.id == "SCD001"]
     assert (finding.manifest.name, finding.path) == ("research", ("spec", "resourceGroups", 0, "flavors", 2))
 
 
@@ -76,8 +76,8 @@ def without_slices(body: Any) -> None:
 
 
 def test_quota_of_slices_that_no_overlay_announces() -> None:
-    found = judged(broken("prod-use1", "NodeOverlay", "lab-h100-p5-48xlarge", without_slices))
-    (finding,) = [each for each in found if each.rule.id == "SCD002"]
+    found = reported(broken("prod-use1", "NodeOverlay", "lab-h100-p5-48xlarge", without_slices))
+    (finding,) = [finding for finding in found if finding.rule.id == "SCD002"]
     assert finding.manifest.name == "research"
     assert "nvidia.com/mig-3g.40gb" in finding.message
     assert "SCD006" in ids(found), "the template that asks for such a slice never starts"
@@ -89,13 +89,13 @@ def no_cores(body: Any) -> None:
 
 def other_architecture(body: Any) -> None:
     wanted = body["spec"]["template"]["spec"]["requirements"]
-    next(each for each in wanted if each["key"] == "kubernetes.io/arch")["values"] = ["arm64"]
+    next(requirement for requirement in wanted if requirement["key"] == "kubernetes.io/arch")["values"] = ["arm64"]
 
 
 @pytest.mark.parametrize(("change", "path"), [(no_cores, "limits"), (other_architecture, "template")])
 def test_a_pool_that_can_start_not_one_node(change: Change, path: str) -> None:
-    found = judged(broken("prod-use1", "NodePool", "train-h100", change))
-    (finding,) = [each for each in found if each.rule.id == "SCD003"]
+    found = reported(broken("prod-use1", "NodePool", "train-h100", change))
+    (finding,) = [finding for finding in found if finding.rule.id == "SCD003"]
     assert finding.manifest.name == "train-h100"
     assert finding.path[1] == path
 
@@ -105,11 +105,11 @@ def dynamic(body: Any) -> None:
 
 
 def test_a_topology_whose_nodes_nothing_makes() -> None:
-    found = judged(broken("train-usw2", "NodePool", "core-h200", dynamic))
-    assert {(each.rule.id, each.manifest.name) for each in found} == {
+    found = reported(broken("train-usw2", "NodePool", "core-h200", dynamic))
+    assert {(finding.rule.id, finding.manifest.name) for finding in found} == {
         ("KUE005", "core-h200"), ("SCD006", "core-h200"),
     }  # fmt: skip
-    assert judged(broken("train-usw2", "NodePool", "core-h200", dynamic), is_complete=False) != found
+    assert reported(broken("train-usw2", "NodePool", "core-h200", dynamic), is_complete=False) != found
 
 
 def tight(body: Any) -> None:
@@ -117,8 +117,8 @@ def tight(body: Any) -> None:
 
 
 def test_a_namespace_that_takes_no_pod() -> None:
-    found = judged(broken("prod-use1", "LimitRange", "gpuc", tight))
-    assert {each.manifest.kind for each in found if each.rule.id == "SCD005"} == {"LimitRange"}
+    found = reported(broken("prod-use1", "LimitRange", "gpuc", tight))
+    assert {finding.manifest.kind for finding in found if finding.rule.id == "SCD005"} == {"LimitRange"}
 
 
 def too_many_gpus(body: Any) -> None:
@@ -140,13 +140,13 @@ def another_pool(body: Any) -> None:
     ],
 )
 def test_work_that_never_starts(change: Change, is_complete: bool, id_: str, words: str) -> None:
-    (finding,) = judged(broken("prod-use1", "Job", "train-h100", change), is_complete=is_complete)
+    (finding,) = reported(broken("prod-use1", "Job", "train-h100", change), is_complete=is_complete)
     assert (finding.rule.id, finding.manifest.kind) == (id_, "Job")
     assert finding.message.startswith(words)
 
 
-def test_files_without_queues_are_nobodys_business_here() -> None:
-    assert judged([each for each in whole("prod-use1") if each.kind != "ClusterQueue"]) == []
+def test_files_without_queues_are_ignored() -> None:
+    assert reported([manifest for manifest in all_objects("prod-use1") if manifest.kind != "ClusterQueue"]) == []
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -166,7 +166,7 @@ KINDS = (
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["infer-euw1", "train-usw2"])
 def test_strange_values_at_any_place_break_nothing(name: str, kind: str) -> None:
-    first = next((each for each in whole(name) if each.kind == kind), None)
+    first = next((manifest for manifest in all_objects(name) if manifest.kind == kind), None)
     if first is None:
         pytest.skip(f"{name} has no {kind}")
     ends = list(places(first.body))
@@ -176,9 +176,9 @@ def test_strange_values_at_any_place_break_nothing(name: str, kind: str) -> None
         for step in path[:-1]:
             at = at[step]
         at[path[-1]] = STRANGE[number % len(STRANGE)]
-        changed = [replace(each, body=body) if each is first else each for each in whole(name)]
+        changed = [replace(manifest, body=body) if manifest is first else manifest for manifest in all_objects(name)]
         for is_complete in (True, False):
-            assert unsound(judged(changed, is_complete=is_complete), changed) == []
+            assert unsound(reported(changed, is_complete=is_complete), changed) == []
 
 
 def test_long_chains_and_circles_of_cohorts_end() -> None:
@@ -188,9 +188,12 @@ def test_long_chains_and_circles_of_cohorts_end() -> None:
         for number in range(3000)
     ]
     changed = broken("prod-use1", "Cohort", "company", lambda body: body.update(spec={"parentName": "c0"}))
-    assert judged([*changed, *chain]) == []
-    tighter = [replace(each, body=_tightened(each)) if each.kind == "LimitRange" else each for each in changed]
-    assert "SCD005" in ids(judged([*tighter, *chain])), "what else is wrong is still found"
+    assert reported([*changed, *chain]) == []
+    tighter = [
+        replace(manifest, body=_tightened(manifest)) if manifest.kind == "LimitRange" else manifest
+        for manifest in changed
+    ]
+    assert "SCD005" in ids(reported([*tighter, *chain])), "what else is wrong is still found"
 
 
 def _tightened(manifest: Manifest) -> Any:
@@ -199,12 +202,12 @@ def _tightened(manifest: Manifest) -> Any:
     return body
 
 
-def test_a_job_that_starts_with_fewer_pods_is_judged_by_these() -> None:
+def test_a_job_that_starts_with_fewer_pods_is_checked_with_fewer_pods() -> None:
     def change(body: Any) -> None:
         body["spec"].update(parallelism=40, completions=40)
 
     manifests = broken("prod-use1", "Job", "train-h100", change)
-    assert ids(judged(manifests)) == {"SCD006"}
+    assert ids(reported(manifests)) == {"SCD006"}
     least = {"kueue.x-k8s.io/job-min-parallelism": "4"}
-    fewer = [replace(each, annotations=least) if each.kind == "Job" else each for each in manifests]
-    assert judged(fewer) == []
+    fewer = [replace(manifest, annotations=least) if manifest.kind == "Job" else manifest for manifest in manifests]
+    assert reported(fewer) == []

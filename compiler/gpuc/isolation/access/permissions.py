@@ -1,4 +1,4 @@
-"""What a tenant must not be able to do, and which rules of roles let it."""
+"""The permissions that a tenant must not have, and the rules of roles that grant them."""
 
 from __future__ import annotations
 
@@ -17,82 +17,82 @@ _SOURCE = (
 LIMITS = declare_rule(
     "RBA001",
     Severity.ERROR,
-    "A tenant may change its own ResourceQuota or LimitRange.",
-    "What bounds it is then its own choice: it takes GPUs that belong to others.",
+    "A tenant can change its own ResourceQuota or LimitRange.",
+    "The tenant can raise its own limits and use GPUs of other tenants.",
     source=_SOURCE,
 )
 NETWORK = declare_rule(
     "RBA002",
     Severity.ERROR,
-    "A tenant may change the NetworkPolicies of its namespace.",
-    "Deleting the denial, or selecting no pods with it, opens the namespace; a constraint on the peers of policies "
-    "judges neither.",
+    "A tenant can change the NetworkPolicies of its namespace.",
+    "The tenant can open its namespace: it deletes the default-deny policy, or changes its pod selector. A constraint "
+    "on the peers of policies prevents neither.",
     source=_SOURCE,
 )
 QUEUES = declare_rule(
     "RBA003",
     Severity.ERROR,
-    "A tenant may change objects of Kueue or priorities.",
-    "With a LocalQueue it uses another's quota, with the status of a Workload it admits itself, with a priority it "
-    "preempts everybody.",
+    "A tenant can change Kueue objects or priority classes.",
+    "With a LocalQueue, the tenant uses the quota of another tenant. With the status of a Workload, it admits its own "
+    "workloads. With a priority class, it preempts all other workloads.",
     source="kueue.sigs.k8s.io/docs/tasks/manage/rbac; sigs.k8s.io/kueue v0.19.2 config/components/rbac",
 )
 NAMESPACES = declare_rule(
     "RBA004",
     Severity.ERROR,
-    "A tenant may change Namespaces.",
-    "Their labels decide whose they are, what Pod Security enforces and which NetworkPolicies and constraints hold.",
+    "A tenant can change Namespaces.",
+    "The labels of a Namespace determine its tenant, its Pod Security level, its NetworkPolicies and its constraints.",
     source=_SOURCE,
 )
 ROLES = declare_rule(
     "RBA005",
     Severity.ERROR,
-    "A tenant may hand out rights or act as somebody else.",
-    "Roles, bindings, bind, escalate, impersonation and certificates give rights that the spec does not know of.",
+    "A tenant can grant permissions or impersonate other users.",
+    "Roles, bindings, bind, escalate, impersonation and certificates give permissions that the spec does not declare.",
     source=_SOURCE,
 )
 MACHINERY = declare_rule(
     "RBA006",
     Severity.ERROR,
-    "A tenant may change nodes, or what makes and places them.",
-    "Whoever labels, taints or talks to nodes runs among other tenants' pods; whoever changes pools spends the money.",
+    "A tenant can change nodes, node pools or the placement of pods.",
+    "With access to nodes, a tenant can run pods beside those of other tenants. With node pools, it can start nodes.",
     source=_SOURCE,
 )
 ADMISSION = declare_rule(
     "RBA007",
     Severity.ERROR,
-    "A tenant may change what is admitted to the cluster.",
-    "Webhooks and policies see and change every object, other tenants' Secrets included.",
+    "A tenant can change the admission control of the cluster.",
+    "Webhooks and policies read and change every object, including the Secrets of other tenants.",
     source=_SOURCE,
 )
 ELSEWHERE = declare_rule(
     "RBA008",
     Severity.ERROR,
-    "A tenant may work in a namespace that is not its own.",
-    "Who runs pods, executes commands or reads Secrets in a namespace has everything that its service accounts have.",
+    "A tenant can run pods or read Secrets outside of its own namespaces.",
+    "Access to pods or Secrets of a namespace gives all permissions of the service accounts of that namespace.",
     source=_SOURCE,
 )
 WILDCARD = declare_rule(
     "RBA009",
     Severity.ERROR,
-    "A wildcard in a tenant's role grants what fences the tenant in.",
-    "A star also stands for every resource that is installed later.",
+    "A wildcard in a role of a tenant grants permissions that the tenant must not have.",
+    "A wildcard also includes every resource that is installed later.",
     source=_SOURCE,
 )
 
 
 class Scope(Enum):
-    """Where holding a power is a finding."""
+    """The namespaces in which a permission is forbidden."""
 
     ANYWHERE = "anywhere"
-    """In the tenant's own namespaces too."""
+    """Everywhere, including the namespaces of the tenant."""
     CLUSTER = "cluster"
-    """Of objects of the cluster's scope: a RoleBinding grants nothing on them."""
+    """Cluster-wide: for cluster-scoped objects, on which a RoleBinding has no effect."""
     ELSEWHERE = "elsewhere"
-    """Only outside of the tenant's own namespaces."""
+    """Outside of the namespaces of the tenant."""
 
 
-class Power(NamedTuple):
+class ForbiddenPermission(NamedTuple):
     """Verbs on a resource that a tenant must not have."""
 
     rule: Rule
@@ -100,23 +100,23 @@ class Power(NamedTuple):
     verbs: frozenset[str]
 
 
-_EDITS = CHANGE - {"create"}
-_HAND_OUT = frozenset(("create", "update", "patch", "bind", "escalate"))
+_CHANGE_EXISTING = CHANGE - {"create"}
+_GRANT_VERBS = frozenset(("create", "update", "patch", "bind", "escalate"))
 _IMPERSONATE = frozenset(("impersonate",))
 _ALL = READ | CHANGE
 _ROWS: tuple[tuple[Rule, Scope, str, str, frozenset[str]], ...] = (
-    (LIMITS, Scope.ANYWHERE, "", "resourcequotas limitranges", _EDITS),
+    (LIMITS, Scope.ANYWHERE, "", "resourcequotas limitranges", _CHANGE_EXISTING),
     (NETWORK, Scope.ANYWHERE, "networking.k8s.io", "networkpolicies", CHANGE),
     (QUEUES, Scope.ANYWHERE, "kueue.x-k8s.io", "localqueues workloads", frozenset(("create", "update", "patch"))),
     (QUEUES, Scope.ANYWHERE, "kueue.x-k8s.io", "workloads/status localqueues/status", CHANGE),
     (QUEUES, Scope.CLUSTER, "kueue.x-k8s.io", "clusterqueues cohorts resourceflavors topologies admissionchecks"
      " workloadpriorityclasses clusterqueues/status", CHANGE),
     (QUEUES, Scope.CLUSTER, "scheduling.k8s.io", "priorityclasses", CHANGE),
-    (NAMESPACES, Scope.ANYWHERE, "", "namespaces", _EDITS),
+    (NAMESPACES, Scope.ANYWHERE, "", "namespaces", _CHANGE_EXISTING),
     (NAMESPACES, Scope.ANYWHERE, "", "namespaces/finalize namespaces/status", CHANGE),
     (NAMESPACES, Scope.CLUSTER, "", "namespaces", frozenset(("create",))),
-    (ROLES, Scope.ANYWHERE, _RBAC, "roles rolebindings", _HAND_OUT),
-    (ROLES, Scope.CLUSTER, _RBAC, "clusterroles clusterrolebindings", _HAND_OUT),
+    (ROLES, Scope.ANYWHERE, _RBAC, "roles rolebindings", _GRANT_VERBS),
+    (ROLES, Scope.CLUSTER, _RBAC, "clusterroles clusterrolebindings", _GRANT_VERBS),
     (ROLES, Scope.CLUSTER, "", "users groups", _IMPERSONATE),
     (ROLES, Scope.CLUSTER, "authentication.k8s.io", "uids userextras", _IMPERSONATE),
     (ROLES, Scope.CLUSTER, "certificates.k8s.io", "certificatesigningrequests/approval", CHANGE),
@@ -143,50 +143,52 @@ _ROWS: tuple[tuple[Rule, Scope, str, str, frozenset[str]], ...] = (
      frozenset(("create", "update", "patch"))),
     (ELSEWHERE, Scope.ELSEWHERE, "batch", "jobs cronjobs", frozenset(("create", "update", "patch"))),
 )  # fmt: skip
-POWERS: dict[tuple[str, str], list[Power]] = {}
-"""By API group and resource."""
-for _fault, _scope, _group, _resources, _verbs in _ROWS:
+FORBIDDEN: dict[tuple[str, str], list[ForbiddenPermission]] = {}
+"""Forbidden permissions by API group and resource."""
+for _rule, _scope, _group, _resources, _verbs in _ROWS:
     for _resource in _resources.split():
-        POWERS.setdefault((_group, _resource), []).append(Power(_fault, _scope, _verbs))
+        FORBIDDEN.setdefault((_group, _resource), []).append(ForbiddenPermission(_rule, _scope, _verbs))
 
 
-class Held(NamedTuple):
-    """A power that a rule grants."""
+class GrantedPermission(NamedTuple):
+    """A forbidden permission that a rule grants."""
 
-    power: Power
+    forbidden: ForbiddenPermission
     group: str
     resource: str
     verbs: frozenset[str]
-    """Those of the power that the rule grants."""
+    """The forbidden verbs that the rule grants."""
 
 
-def held(grant: Grant) -> Iterator[Held]:
-    """The powers that a rule grants."""
-    for group, resource in _reached(grant):
-        for power in POWERS[group, resource]:
-            verbs = power.verbs if "*" in grant.verbs else power.verbs & grant.verbs
+def granted_permissions(grant: Grant) -> Iterator[GrantedPermission]:
+    """The forbidden permissions that a rule grants."""
+    for group, resource in _matching_keys(grant):
+        for forbidden in FORBIDDEN[group, resource]:
+            verbs = forbidden.verbs if "*" in grant.verbs else forbidden.verbs & grant.verbs
             if grant.names:
-                # A rule about named objects matches no request without a name.
+                # A rule with resourceNames does not match requests without a name.
                 verbs -= {"create", "deletecollection", "list", "watch"}
             if verbs:
-                yield Held(power, group, resource, verbs)
+                yield GrantedPermission(forbidden, group, resource, verbs)
 
 
 def is_wild(grant: Grant) -> bool:
-    """Whether it stands for resources that nobody has named."""
+    """Whether a rule has a wildcard for API groups or resources."""
     return "*" in grant.groups or "*" in grant.resources
 
 
-def _reached(grant: Grant) -> Iterator[tuple[str, str]]:
-    """Keys of the powers that a rule speaks of. A star is everything, and "*/scale" that part of everything."""
+def _matching_keys(grant: Grant) -> Iterator[tuple[str, str]]:
+    """The keys of FORBIDDEN that a rule matches; "*/scale" matches the subresource of all resources."""
     if not is_wild(grant) and not any(resource.startswith("*/") for resource in grant.resources):
         for group in grant.groups:
-            whole = (group, "*") in POWERS
-            for resource in dict.fromkeys("*" if whole else each for each in grant.resources):
-                if (group, resource) in POWERS:
+            is_complete_group = (group, "*") in FORBIDDEN
+            for resource in dict.fromkeys(
+                "*" if is_complete_group else resource_name for resource_name in grant.resources
+            ):
+                if (group, resource) in FORBIDDEN:
                     yield group, resource
         return
-    for group, resource in POWERS:
+    for group, resource in FORBIDDEN:
         if ("*" in grant.groups or group in grant.groups) and any(
             wanted in ("*", resource) or (wanted.startswith("*/") and resource.endswith(wanted[1:]))
             for wanted in grant.resources
