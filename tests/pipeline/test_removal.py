@@ -121,7 +121,7 @@ def test_one_commit_is_refused_at_the_section(section: str, compiled: Fleet) -> 
     for findings in (compiled.compile().findings, compiled.check(), compiled.check(fresh=True)):
         (found,) = [finding for finding in findings if finding.is_error]
         assert found.id == "REM001"
-        assert found.message == f"{what} {name} left, and no commit before marked it as leaving"
+        assert found.message == f"{what} {name} was removed without leaving: true in an earlier commit"
         assert f"removed: {{{section}: {{{name}: " in found.fix
         assert found.mark is not None and compiled.lines()[found.mark.line - 1] == line
         assert found.mark.column == len(line) - len(line.lstrip()) + 1
@@ -176,8 +176,8 @@ def test_a_rename_is_named_as_one(compiled: Fleet) -> None:
 
     compiled.edit(renamed)
     assert [finding.message for finding in compiled.check()] == [
-        "pool embed-l4 left and vectors came: a rename is a removal and an addition",
-        "tenant retrieval left and search came: a rename is a removal and an addition",
+        "pool embed-l4 was renamed to vectors: a rename is a removal and an addition",
+        "tenant retrieval was renamed to search: a rename is a removal and an addition",
     ]
 
 
@@ -191,7 +191,7 @@ def test_of_several_that_came_the_nearest_is_the_new_name(compiled: Fleet) -> No
 
     compiled.edit(renamed)
     (found,) = [finding for finding in compiled.check() if finding.is_error]
-    assert found.message.startswith("pool embed-l4 left and embed-l4s came")
+    assert found.message.startswith("pool embed-l4 was renamed to embed-l4s")
 
 
 def test_a_reason_for_what_never_was_is_a_warning_until_the_next_compile(compiled: Fleet) -> None:

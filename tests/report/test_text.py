@@ -49,7 +49,7 @@ def test_findings_are_shown_in_reading_order_with_line_caret_and_fix() -> None:
         "dev: spec.pools.a  info CAT001  capacity is left over\n"
         "\n"
         "2 clusters: 1 error, 1 warning, 1 info\n"
-        "gpuc explain YML007 tells why it matters\n"
+        "`gpuc explain YML007` explains the first finding\n"
     )
 
 
@@ -60,7 +60,7 @@ def test_a_clean_run_is_one_line() -> None:
 
 def test_messages_that_differ_at_one_place_are_both_shown() -> None:
     told = report(OVER, replace(OVER, message="another"), replace(OVER, cluster="dev"))
-    assert [each.clusters for each in told.diagnostics] == [("dev", "prod"), ("prod",)]
+    assert [row.clusters for row in told.rows] == [("dev", "prod"), ("prod",)]
 
 
 def test_colour_adds_escapes_only() -> None:

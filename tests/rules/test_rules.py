@@ -16,7 +16,7 @@ from _pytest.mark import ParameterSet
 from gpuc import rules
 from gpuc.catalog import load
 from gpuc.diagnostics.finding import Finding, StageError
-from gpuc.diagnostics.suppressions import accepted
+from gpuc.diagnostics.suppressions import apply_acceptances
 from gpuc.model import resolve
 from gpuc.source import Source, cluster_files, read
 from gpuc.spec.parse import parse
@@ -57,7 +57,7 @@ def judged(folder: Path, text: str) -> tuple[Source, list[Finding]]:
         cluster = resolve(parse(source), source.file, load())
     except StageError as stop:
         return source, list(stop.findings)
-    return source, accepted(rules.check(cluster), source.tree)
+    return source, apply_acceptances(rules.check(cluster), source.tree)
 
 
 @pytest.mark.parametrize("text", SPECS + specs(RESOLVE))

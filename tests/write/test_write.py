@@ -123,7 +123,7 @@ def prepared(folder: Path) -> Path:
 def assert_whole(root: Path) -> None:
     """Every file is old or new, but for what lies aside."""
     for file, found in contents(root).items():
-        if not file.startswith(journal.ASIDE):
+        if not file.startswith(journal.STAGING):
             assert found in (OLD.files().get(file), NEW.files().get(file), b"not gpuc's"), file
 
 
@@ -227,7 +227,7 @@ def test_two_writers_at_once_leave_the_tree_of_one(tmp_path: Path) -> None:
 
 def test_a_writer_that_waits_in_vain_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write, "WAIT_SECONDS", 0.1)
-    with SafeDir(tmp_path) as held, held.alone("out", 0):
+    with SafeDir(tmp_path) as held, held.locked("out", 0):
         with pytest.raises(StageError) as stop:
             write.write(tmp_path, [OLD])
         assert ids(stop) == ["WRT004"]
@@ -342,7 +342,7 @@ def test_a_journal_that_is_not_ours_is_refused(tmp_path: Path, rows: object) -> 
     write.write(tmp_path, [OLD])
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs/prod.yaml").write_text("spec")
-    (tmp_path / journal.ASIDE).mkdir()
+    (tmp_path / journal.STAGING).mkdir()
     (tmp_path / journal.JOURNAL).write_text(json.dumps(rows))
     before = contents(tmp_path)
     with pytest.raises(StageError) as stop:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpuc.diagnostics.report.console import complain, put
+from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.crds.definitions import Import, imports
@@ -47,7 +47,7 @@ def run_crds(words: list[str]) -> int:
         UsageError: for words that it does not take, and where there is no definition at all.
     """
     if any(word in {"-h", "--help"} for word in words):
-        put(USAGE)
+        write_stdout(USAGE)
         return 0
     paths, into = _arguments(words)
     found = _Gathered()
@@ -58,13 +58,13 @@ def run_crds(words: list[str]) -> int:
         raise UsageError(f"no CustomResourceDefinition in {', '.join(paths)}")
     new, changed = _write(found, into)
     rules = sum(table.rules for table in found.tables.values())
-    put(f"{len(found.tables)} versions of kinds with {rules} rules in {into}/: {new} new, {changed} changed\n")
+    write_stdout(f"{len(found.tables)} versions of kinds with {rules} rules in {into}/: {new} new, {changed} changed\n")
     for line in _never_evaluated(found):
-        put(f"{line}\n")
+        write_stdout(f"{line}\n")
     if found.others:
-        put(f"{found.others} other documents were passed over\n")
+        write_stdout(f"{found.others} other documents were passed over\n")
     for problem in found.problems:
-        complain(problem)
+        write_message(problem)
     return int(bool(found.problems))
 
 
@@ -162,7 +162,7 @@ def _write(found: _Gathered, into: Path) -> tuple[int, int]:
     """
     try:
         into.mkdir(parents=True, exist_ok=True)
-        with SafeDir(into) as tree, tree.alone(".", _WAIT_SECONDS):
+        with SafeDir(into) as tree, tree.locked(".", _WAIT_SECONDS):
             return _replace(tree, {name: table.text.encode() for name, table in found.tables.items()})
     except BusyError:
         raise UsageError(f"another import writes into {into}") from None
@@ -180,7 +180,7 @@ def _replace(tree: SafeDir, texts: dict[str, bytes]) -> tuple[int, int]:
     try:
         for aside, name in asides.items():
             tree.create(aside, texts[name])
-        tree.settle(asides)
+        tree.sync(asides)
         for aside, name in asides.items():
             tree.rename(aside, name)
     finally:

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from gpuc.cli.arguments import Parser
-from gpuc.diagnostics.report.console import complain, put
+from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
 from gpuc.isolation.assumptions import Assumption, Basis, assumptions
@@ -55,16 +55,16 @@ def run_isolation(words: list[str]) -> int:
     """
     parser = _parser()
     if {"-h", "--help"} & set(words):
-        put(parser.format_help())
+        write_stdout(parser.format_help())
         return 0
     options: IsolationOptions = parser.parse(words, IsolationOptions())
     proofs = []
     for proof in _proofs(options):
         proofs.append(proof)
         if options.format == "text":
-            put(("\n" if len(proofs) > 1 else "") + text(proof, colour=wants_colour(sys.stdout, os.environ)))
+            write_stdout(("\n" if len(proofs) > 1 else "") + text(proof, colour=wants_colour(sys.stdout, os.environ)))
     if options.format == "json":
-        put(document(proofs))
+        write_stdout(document(proofs))
     return int(not all(proof.holds for proof in proofs))
 
 
@@ -146,7 +146,7 @@ def _locator(spec: CompiledSpec) -> Locate:
 def _of_files(paths: list[str], label: str | None, pods: Ranges | None) -> Proof:
     gathered = gather(paths)
     for sentence in gathered.told:
-        complain(sentence)
+        write_message(sentence)
     tree = ObjectSet(gathered.manifests, is_complete=False)
     proof = _proof(", ".join(paths), tree, _tenancy(tree, label, paths), pods=pods)
     return replace(proof, assumptions=[*_readable(gathered), *proof.assumptions], locate=gathered.locate)

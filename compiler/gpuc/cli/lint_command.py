@@ -15,7 +15,7 @@ from gpuc.catalog.schemas import builtin_kinds, builtin_versions, table
 from gpuc.cli.options import LintOptions
 from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
 from gpuc.diagnostics.report import render
-from gpuc.diagnostics.report.console import put
+from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.result import Report
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
@@ -114,7 +114,7 @@ def run_lint(words: list[str]) -> int:
         unjudged=tuple(left.sentences(options)),
         seconds=perf_counter() - started if options.format == "text" else None,
     )
-    put(render(options.format, report, colour=wants_colour(sys.stdout, os.environ)))
+    write_stdout(render(options.format, report, colour=wants_colour(sys.stdout, os.environ)))
     counting = {"error", "warning"} if options.strict else {"error"}
     return int(any(finding.severity.value in counting for finding in findings))
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuc.diagnostics.finding import Mark, Path, StageError
-from gpuc.diagnostics.report.console import complain, put
+from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
@@ -100,7 +100,7 @@ def run_trace(words: list[str]) -> int:
         UsageError: for words that it does not take, for unknown queues and pools, and for files without any work.
     """
     if {"-h", "--help"} & {*words}:
-        put(trace_parser().format_help())
+        write_stdout(trace_parser().format_help())
         return 0
     options: TraceOptions = trace_parser().parse(words, TraceOptions())
     if not options.file and not options.queue:
@@ -111,11 +111,11 @@ def run_trace(words: list[str]) -> int:
         _tell_errors(options.where)
         return 1
     for sentence in objects.missing:
-        complain(sentence)
+        write_message(sentence)
     site = ClusterIndex(ObjectSet(objects.manifests, is_complete=objects.is_complete, values=objects.values))
     works, lost = _works_of_file(site, options) if options.file else ([_described(site, options)], [])
     traced = [Traced(work, trace_work(site, work), _asked(site, work), note) for work, note in works]
-    put(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
+    write_stdout(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
     return int(bool(objects.missing or lost) or any(each.walk.failure is not None for each in traced))
 
 
@@ -183,7 +183,7 @@ def _tell_errors(where: list[str]) -> None:
     outcome = check_specs(root, select(root, File.cwd(), where), root, False, lambda step: None)
     errors = tuple(finding for finding in outcome.findings if finding.is_error)
     report = Report(errors, outcome.clusters, lines=outcome.lines)
-    put(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
+    write_stdout(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
 
 
 def _works_of_file(site: ClusterIndex, options: TraceOptions) -> tuple[list[tuple[Work, str]], list[str]]:
@@ -191,7 +191,7 @@ def _works_of_file(site: ClusterIndex, options: TraceOptions) -> tuple[list[tupl
     gathered = gather([options.file])
     lost = list(gathered.told)
     for sentence in lost:
-        complain(sentence)
+        write_message(sentence)
     works = [(each, work) for each in gathered.manifests if (work := work_of(each)) is not None]
     if not works:
         raise UsageError(_without_work(options.file, gathered.manifests))
