@@ -181,7 +181,7 @@ def test_what_could_not_be_read_breaks_the_proof(tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().out.splitlines()[-1].startswith("The proof holds, if what is assumed is true")
     assert run_isolation([str(tmp_path)]) == 1
     told = capsys.readouterr()
-    assert "broken    every file of the tree can be read" in told.out
+    assert "broken    gpuc can read every file" in told.out
     assert told.out.endswith("The proof does not hold: 1 of what it rests on broken.\n")
     assert f"{tmp_path}/other.yaml:2:1: this is not YAML" in told.err
 

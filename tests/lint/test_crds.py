@@ -316,7 +316,7 @@ def test_dumps_of_a_cluster_lists_and_versions_that_are_not_served(
     assert run_crds(words) == 0
     assert sorted(each.name for each in (tmp_path / "crds").rglob("*.json")) == ["Widget_v1.json", "Widget_v2.json"]
     out = capsys.readouterr().out
-    assert "2 versions of kinds with 0 rules" in out and "2 new, 0 changed" in out and "1 other documents" in out
+    assert "2 schemas with 0 CEL rules" in out and "2 new, 0 changed" in out and "1 documents of other kinds" in out
     assert run_crds(words) == 0
     assert "0 new, 0 changed" in capsys.readouterr().out
 
@@ -324,9 +324,9 @@ def test_dumps_of_a_cluster_lists_and_versions_that_are_not_served(
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ([], "takes the word import first"),
+        ([], "the only command of gpuc crds is import"),
         (["imports", "a"], "did you mean import"),
-        (["import"], "needs a file or a folder"),
+        (["import"], "requires a file or a folder"),
         (["import", "nowhere"], "no file nowhere"),
         (["import", "a", "--inot", "b"], "did you mean --into"),
         (["import", "."], "no CustomResourceDefinition in ."),
