@@ -87,7 +87,7 @@ def test_the_pinned_definitions_are_evaluated_and_no_function_is_idle(
 def test_another_function_is_named(expression: str, name: str) -> None:
     program = compiled(expression, ("self",))
     assert isinstance(program, NotEvaluated)
-    assert program.why == f"the function {name} is not evaluated as it is called here"
+    assert program.why == f"gpuc does not evaluate this call of the function {name}"
 
 
 @pytest.mark.parametrize("expression", ["self.", "(", "", "'", "other == 1"])

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.diagnostics.finding import Path as Place
-from gpuc.lint.crds.definitions import imports
-from gpuc.lint.crds.rules import BROKEN_RULE
+from gpuc.lint.crds.cel_rules import BROKEN_RULE
 from gpuc.lint.crds.schemas import crd_findings
+from gpuc.lint.crds.tables import imported_tables
 from gpuc.lint.load.files import files_below
-from gpuc.lint.load.objects import Reading
-from gpuc.lint.load.text import read
+from gpuc.lint.load.loaded_files import LoadedFiles
+from gpuc.lint.load.yaml_text import read
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.rehearse.client import ApiError, Client, holds
 from gpuc.rehearse.plane.etcd import start_etcd
@@ -140,7 +140,7 @@ def _document(api: str, kind: str, maker: Maker, spot: Spot, namespaced: bool) -
 
 
 def _compare(client: Client, tables: Path, document: Object, tally: Tally) -> None:
-    reading, unjudged = Reading(), Counter[str]()
+    reading, unjudged = LoadedFiles(), Counter[str]()
     reading.add("object.yaml", json.dumps(document))
     findings = list(crd_findings(tables, reading.manifests, unjudged))
     code, causes = _verdict(client, document)
@@ -215,7 +215,7 @@ def _definitions(crds: Path) -> dict[str, Object]:
             if isinstance(document, dict) and document.get("kind") == _CRD[1]:
                 document["spec"].pop("conversion", None)
                 document.pop("status", None)
-                if any(table.rules for table in imports(document)):
+                if any(table.rules for table in imported_tables(document)):
                     found[document["metadata"]["name"]] = document
     return found
 
@@ -246,7 +246,7 @@ def _installed(client: Client, definitions: Mapping[str, Object], tables: Path) 
             refused.append(f"{name}: {error}")
             continue
         taken.append(each)
-        for table in imports(each):
+        for table in imported_tables(each):
             path = tables / table.file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(table.text, encoding="utf-8")

@@ -39,8 +39,8 @@ def _spec() -> Callable[[bytes], None]:
 def _lint() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
         from gpuc.lint.checks import findings as findings_among
-        from gpuc.lint.load.objects import Reading
-        from gpuc.lint.load.places import Places
+        from gpuc.lint.load.loaded_files import LoadedFiles
+        from gpuc.lint.load.source_map import SourceMap
         from gpuc.objects.object_set import ObjectSet
         from gpuc.verify.schema import schema_findings
 
@@ -49,10 +49,10 @@ def _lint() -> Callable[[bytes], None]:
             text = data.decode()
         except UnicodeDecodeError:
             return
-        reading, places = Reading(), Places()
+        reading, places = LoadedFiles(), SourceMap()
         places.add("f.yaml", text)
         reading.add("f.yaml", text)
-        reading.settle()
+        reading.apply_kustomizations()
         findings = schema_findings(reading.manifests, "1.35", as_written=True)
         for finding in [*findings, *findings_among(ObjectSet(reading.manifests, is_complete=False))]:
             index, *prefix = finding.manifest.origin
@@ -64,7 +64,7 @@ def _lint() -> Callable[[bytes], None]:
 
 def _trace() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
-        from gpuc.lint.load.objects import Reading
+        from gpuc.lint.load.loaded_files import LoadedFiles
         from gpuc.objects.object_set import ObjectSet
         from gpuc.trace import ClusterIndex, PodSet, Work, trace_work, work_of
         from gpuc.trace.limits import container_limits
@@ -72,9 +72,9 @@ def _trace() -> Callable[[bytes], None]:
         from gpuc.trace.work import requests
 
     def target(data: bytes) -> None:
-        reading = Reading()
+        reading = LoadedFiles()
         reading.add("f.yaml", data.decode(errors="ignore"))
-        reading.settle()
+        reading.apply_kustomizations()
         site = ClusterIndex(ObjectSet(reading.manifests, is_complete=len(data) % 2 == 0))
         several = [work for each in reading.manifests if (work := work_of(each)) is not None]
         asked = {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "8", "cpu": "1"}}}]}
@@ -97,12 +97,12 @@ def _isolation() -> Callable[[bytes], None]:
         from gpuc.isolation.proof import Reach
         from gpuc.isolation.report import Proof, document, text
         from gpuc.isolation.tenancy import separate_tenancy
-        from gpuc.lint.load.objects import Reading
+        from gpuc.lint.load.loaded_files import LoadedFiles
         from gpuc.objects.network_policies import GROUP, read_policies
         from gpuc.objects.object_set import ObjectSet
 
     def target(data: bytes) -> None:
-        reading = Reading()
+        reading = LoadedFiles()
         reading.add("f.yaml", data.decode(errors="ignore"))
         tree = ObjectSet(reading.manifests, is_complete=False)
         reach = Reach(read_policies(tree.of(GROUP, "NetworkPolicy")), separate_tenancy(tree))

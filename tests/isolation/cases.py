@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 
 
 def manifests(text: str) -> list[Manifest]:
-    reading = Reading()
+    reading = LoadedFiles()
     reading.add("t.yaml", text)
     assert not reading.findings
     return reading.manifests

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpuc.isolation.dns_egress import findings
-from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import ObjectSet
@@ -28,7 +28,7 @@ def told(manifests: tuple[Manifest, ...], *, is_complete: bool) -> Told:
 
 
 def lint(text: str) -> Told:
-    reading = Reading()
+    reading = LoadedFiles()
     reading.add("tree.yaml", text)
     assert not reading.findings
     return told(tuple(reading.manifests), is_complete=False)

@@ -14,10 +14,10 @@ import yaml
 from gpuc.cli.crds_command import run_crds
 from gpuc.cli.main import main
 from gpuc.diagnostics.usage import UsageError
-from gpuc.lint.crds.definitions import imports
-from gpuc.lint.crds.schemas import crd_findings, own_table
-from gpuc.lint.load.objects import Reading
-from gpuc.lint.load.places import Places
+from gpuc.lint.crds.schemas import crd_findings, imported_table
+from gpuc.lint.crds.tables import imported_tables
+from gpuc.lint.load.loaded_files import LoadedFiles
+from gpuc.lint.load.source_map import SourceMap
 from tests.conftest import ROOT
 from tests.lint.definitions import GROUP, TEXT, definition, rule
 
@@ -40,7 +40,7 @@ def imported(folder: Path, *definitions: dict[str, Any]) -> Path:
 
 def told(folder: Path, text: str, unjudged: Counter[str] | None = None) -> list[tuple[str, int, str]]:
     """Id, line and message of everything that the tables of a folder say against a text."""
-    reading, places = Reading(), Places()
+    reading, places = LoadedFiles(), SourceMap()
     places.add("a.yaml", text)
     reading.add("a.yaml", text)
     found = []
@@ -69,9 +69,9 @@ def test_nothing_is_said_of_what_gpuc_emits(upstream: Path) -> None:
     for file in sorted((ROOT / "out").rglob("*.yaml")):
         text = file.read_text(encoding="utf-8")
         assert told(upstream, text, unjudged) == [], file
-        reading = Reading()
+        reading = LoadedFiles()
         reading.add(str(file), text)
-        judged += sum(own_table(upstream, each.api, each.kind) is not None for each in reading.manifests)
+        judged += sum(imported_table(upstream, each.api, each.kind) is not None for each in reading.manifests)
     assert unjudged == {}
     assert judged > 200
 
@@ -188,7 +188,7 @@ def test_a_kind_of_ones_own_is_judged_by_its_schema(tmp_path: Path) -> None:
     assert told(folder, widget({"ports": [{"name": "a"}, {"name": "a", "protocol": "UDP"}]})) == []
     ((_, _, text),) = told(folder, widget({"ports": [{"name": "a"}, {"name": "a", "protocol": "TCP"}]}))
     assert "two items have the same name, protocol: a, TCP" in text
-    assert own_table(folder, f"{GROUP}/v1", "Gadget") is None
+    assert imported_table(folder, f"{GROUP}/v1", "Gadget") is None
     assert told(folder, widget({}).replace("v1", "v2")) == [], "another version is not known here"
 
 
@@ -246,8 +246,8 @@ def test_a_rule_that_is_not_evaluated_is_reported_and_is_no_finding(tmp_path: Pa
     folder = imported(tmp_path, definition(of_spec(it={**TEXT, **rule("semver(self).major() == 1")})))
     unjudged: Counter[str] = Counter()
     assert told(folder, widget({"it": "1.0.0"}), unjudged) == []
-    owner, why = f"{GROUP}/v1 Widget", "the function semver is not evaluated as it is called here"
-    assert list(unjudged) == [f"a rule of {owner}, semver(self).major() == 1: {why}"]
+    owner, why = f"{GROUP}/v1 Widget", "gpuc does not evaluate this call of the function semver"
+    assert list(unjudged) == [f"a CEL rule of {owner}, semver(self).major() == 1: {why}"]
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_a_schema_that_goes_on_forever_is_told(tmp_path: Path, capsys: pytest.Ca
         deep: dict[str, Any] = {"type": "object"}
         for _ in range(5000):
             deep = {"type": "object", "properties": {"a": deep}}
-        list(imports(definition(deep)))
+        list(imported_tables(definition(deep)))
     (tmp_path / "deep.yaml").write_text(json.dumps(definition(schema)))
     assert run_crds(["import", str(tmp_path / "deep.yaml"), "--into", str(tmp_path / "crds")]) == 1
     assert "levels" in capsys.readouterr().err
@@ -297,10 +297,10 @@ def test_a_schema_that_goes_on_forever_is_told(tmp_path: Path, capsys: pytest.Ca
 def test_names_of_objects_lead_to_no_file_elsewhere(tmp_path: Path) -> None:
     folder = imported(tmp_path, definition(of_spec()))
     for api, kind in (("../example.com/v1", "Widget"), (f"{GROUP}/v1", "../../x"), ("", ""), (f"{GROUP}/../v1", "W")):
-        assert own_table(folder, api, kind) is None
+        assert imported_table(folder, api, kind) is None
     (folder / GROUP / "Gadget_v1.json").write_text("[]")
-    with pytest.raises(UsageError, match="no table"):
-        own_table(folder, f"{GROUP}/v1", "Gadget")
+    with pytest.raises(UsageError, match="is not a table"):
+        imported_table(folder, f"{GROUP}/v1", "Gadget")
 
 
 def test_dumps_of_a_cluster_lists_and_versions_that_are_not_served(

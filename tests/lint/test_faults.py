@@ -129,16 +129,16 @@ def test_no_text_breaks_a_command(name: str, command: str, file: Path, capsys: p
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("not UTF-8", "it is not UTF-8: byte 0xE9 at offset 5"),
-        ("UTF-16", "it is UTF-16, as PowerShell writes it, and not UTF-8"),
-        ("NUL", "f.yaml:3:19: this is not YAML: the character U+0000 is not allowed"),
-        ("tab", "f.yaml:5:1: this is not YAML: found character that cannot start any token"),
-        ("key twice", '"kind" stands twice in this map; the last one is taken'),
-        ("billion laughs", "aliases make more than 1000000 values of this document"),
-        ("billion merges", "aliases make more than 1000000 values of this document"),
-        ("alias within itself", "nested more than 100 levels deep, aliases expanded"),
-        ("alias to nothing", "this is not YAML: found undefined alias"),
-        ("another YAML", "this is not YAML: found incompatible YAML document"),
+        ("not UTF-8", "the text is not UTF-8: byte 0xE9 at offset 5"),
+        ("UTF-16", "the encoding is UTF-16, which PowerShell writes, and not UTF-8"),
+        ("NUL", "f.yaml:3:19: not YAML: the character U+0000 is not allowed"),
+        ("tab", "f.yaml:5:1: not YAML: found character that cannot start any token"),
+        ("key twice", 'this map has the key "kind" twice; the last value is used'),
+        ("billion laughs", "the aliases of this document expand to more than 1000000 values"),
+        ("billion merges", "the aliases of this document expand to more than 1000000 values"),
+        ("alias within itself", "the document is nested more than 100 levels deep, with aliases expanded"),
+        ("alias to nothing", "not YAML: found undefined alias"),
+        ("another YAML", "not YAML: found incompatible YAML document"),
     ],
 )
 def test_what_could_not_be_read_is_said_at_its_place(
@@ -210,7 +210,7 @@ def test_a_name_that_is_no_text_says_what_yaml_made_of_it(file: Path, capsys: py
     code, said = told(["lint", str(file)], capsys)
     assert code == 1
     assert "f.yaml:3:18" in said
-    assert "the name of this Pod is read as true, which is no text: put it in quotes" in said
+    assert "YAML reads the name of this Pod as true, which is not text: put the name in quotes" in said
 
 
 def test_a_long_value_is_not_told_in_full(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -237,8 +237,8 @@ def test_files_that_are_none_are_told(tmp_path: Path, capsys: pytest.CaptureFixt
     report = json.loads(capsys.readouterr().out)
     said = {Path(each["file"]).stem: each["message"].partition(": ")[2] for each in report["findings"]}
     assert said == {
-        "a-pipe": "it is a pipe, and nobody writes into it",
-        "b-device": "it is a device",
+        "a-pipe": "the path is a pipe that no process writes to",
+        "b-device": "the path is a device",
         "c-nowhere": "No such file or directory",
         "d-itself": "Too many levels of symbolic links",
         "e-socket": "No such device or address",
@@ -263,7 +263,7 @@ def test_what_has_no_text_says_why(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="larger than 256 MiB"):
         text_of(str(huge))
     (tmp_path / "link").symlink_to("nowhere")
-    with pytest.raises(UsageError, match="link is a link to nothing"):
+    with pytest.raises(UsageError, match="link is a link to a missing file"):
         list(files_below(str(tmp_path / "link")))
     gone = tmp_path / "gone.yaml"
     gone.write_text(POD)

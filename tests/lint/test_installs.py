@@ -179,7 +179,7 @@ def test_another_version_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     text = (APPLICATION + SOURCE + "      valuesObject: {driver: {enable: true}}\n").replace("v26.7.0", "v25.3.0")
     report = lint(capsys, tmp_path, {"a.yaml": text})
     assert told(report) == []
-    assert "gpu-operator in version v25.3.0: gpuc knows those of v26.7.0" in str(report["unjudged"])
+    assert "gpu-operator in version v25.3.0; gpuc knows the keys of v26.7.0" in str(report["unjudged"])
 
 
 CONFIG = """\
@@ -228,7 +228,7 @@ def test_kustomizations_are_taken_at_their_word(tmp_path: Path, capsys: pytest.C
     assert told(lint(capsys, tmp_path, files)) == [("VAL001", "kustomization.yaml", 8, 68)]
     report = lint(capsys, tmp_path, {"pod.yaml": POD % "c.conf"})
     assert ("pod.yaml", 7) in [each[1:3] for each in told(report)], "the generated ConfigMap has no such key"
-    assert "patches of Kustomize" in str(report["unjudged"])
+    assert "Kustomize patches" in str(report["unjudged"])
 
 
 def test_texts_with_braces_are_no_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

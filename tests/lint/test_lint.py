@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpuc.cli.main import main
 from gpuc.lint.checks import findings
-from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify.schema import schema_findings
 from tests.conftest import EXAMPLES, ROOT
@@ -83,7 +83,7 @@ def test_what_could_not_be_judged_is_said(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "values.yaml").write_text("driver: {enabled: false}\n")
     code, report = lint(capsys, str(tmp_path))
     assert (code, report["findings"]) == (0, [])
-    words = ("templates, no YAML yet", "Kustomization", "example.com/v1 Thing", "--chart NAME=VERSION")
+    words = ("templates that are not YAML yet", "Kustomization", "example.com/v1 Thing", "--chart NAME=VERSION")
     assert all(any(word in sentence for sentence in report["unjudged"]) for word in words), report["unjudged"]
 
 
@@ -173,7 +173,7 @@ def test_no_strange_object_breaks_a_judge(objects: list[tuple[tuple[str, str], A
         {"apiVersion": api, "kind": kind, "metadata": {"name": "a", "labels": labels}, "spec": spec, "rules": rules}
         for (api, kind), labels, spec, rules in objects
     ]
-    reading = Reading()
+    reading = LoadedFiles()
     reading.add("f.json", "\n---\n".join(json.dumps(each, ensure_ascii=False) for each in documents))
     assert len(reading.manifests) == len(objects)
     schema_findings(reading.manifests, "1.35", as_written=True)

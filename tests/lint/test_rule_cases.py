@@ -13,7 +13,7 @@ import pytest
 
 from gpuc.cli.crds_command import run_crds
 from gpuc.lint.crds.schemas import crd_findings
-from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.objects.object_finding import ObjectFinding
 from tests.conftest import ROOT
 from tests.lint.definitions import GROUP, TEXT, Case, definition, fields, rule
@@ -33,7 +33,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def told(tables: Path, kind: str, value: Any) -> tuple[list[ObjectFinding], Counter[str]]:
     """What lint finds in an object, and what it cannot judge."""
     document = {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": "w"}, "it": value}
-    reading, unjudged = Reading(), Counter[str]()
+    reading, unjudged = LoadedFiles(), Counter[str]()
     reading.add("a.json", json.dumps(document))
     return list(crd_findings(tables, reading.manifests, unjudged)), unjudged
 
@@ -62,14 +62,14 @@ def test_a_function_that_is_not_evaluated_is_named_when_it_is_imported(
     out = capsys.readouterr().out
     assert "lint will not evaluate 5 of the rules:" in out
     for name in ("all", "isSemver", "format.dns1123Label", "sets.contains", "isIP"):
-        assert f": the function {name} is not evaluated as it is called here" in out
+        assert f": gpuc does not evaluate this call of the function {name}\n" in out
 
 
 def test_a_function_that_is_not_evaluated_for_some_values_is_named_with_the_object(tables: Path) -> None:
     number = next(index for index, case in enumerate(CASES) if case.name == "where a list has it")
     _, unjudged = told(tables, f"Case{number}", ["a"])
     (sentence,) = unjudged
-    assert sentence.startswith(f"a rule of Case{number} w at it, ") and "(list).indexOf" in sentence
+    assert sentence.startswith(f"a CEL rule of Case{number} w at it, ") and "(list).indexOf" in sentence
 
 
 def test_findings_stand_where_the_server_puts_them(tables: Path) -> None:
@@ -97,7 +97,7 @@ def test_messages_are_those_of_the_server(tables: Path, name: str, message: str)
 
 @pytest.mark.parametrize("value", [2**70, -(2**70), float("inf"), float("nan"), "\ud800", [[]] * 3, {"": None}])
 def test_no_value_is_too_strange(tables: Path, value: Any) -> None:
-    from gpuc.lint.crds.rules import broken_rules
+    from gpuc.lint.crds.cel_rules import broken_rules
     from gpuc.manifest.manifest import Manifest
 
     one = Manifest("a.yaml", (0,), f"{GROUP}/v1", "Odd", "w", body={"it": value})
@@ -113,7 +113,7 @@ def test_a_text_of_a_format_that_is_not_read_is_said(tmp_path: Path) -> None:
     assert run_crds(["import", str(tmp_path / "definition.json"), "--into", str(tmp_path / "crds")]) == 0
     findings, unjudged = told(tmp_path / "crds", "Widget", "2 weeks")
     assert findings == []
-    assert list(unjudged) == ['the rules of Widget w: the duration "2 weeks" is written in a way that is not read here']
+    assert list(unjudged) == ['the CEL rules of Widget w: gpuc cannot convert the duration "2 weeks"']
 
 
 def test_nothing_of_it_is_loaded_where_no_tables_are_named(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from gpuc.cel.program import NotEvaluated, Value
-from gpuc.lint.crds import rules as crd_rules
-from gpuc.lint.crds.values import as_rules_see
+from gpuc.lint.crds import cel_rules as crd_rules
+from gpuc.lint.crds.cel_values import cel_value
 from gpuc.verify.schema_errors import validator
 from tests.lint.rule_objects import Maker, spots
 
@@ -47,7 +47,7 @@ def answers(upstream: Path) -> Answers:
 
 def answered(body: dict[str, Any], name: str, table: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Every rule that an object meets, and its answer."""
-    whole = as_rules_see(body, table["schema"], table.get("shapes", {}))
+    whole = cel_value(body, table["schema"], table.get("shapes", {}))
     root = {**whole, "apiVersion": "x/v1", "kind": "X", "metadata": {"name": name}}
     for _, place, value in crd_rules._places(root, table["rules"], ()):
         for rule in filter(crd_rules._holds_for_new, place["rules"]):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuc.diagnostics.finding import Mark
-from gpuc.lint.load.text import marks, read
+from gpuc.lint.load.yaml_text import marks, read
 
 
 def one(text: str) -> object:
@@ -138,7 +138,7 @@ def test_values_in_a_stream_of_json_have_their_places() -> None:
 
 
 def test_the_bound_is_for_what_aliases_make_not_for_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpuc.lint.load.text.VALUES_MAX", 100)
+    monkeypatch.setattr("gpuc.lint.load.yaml_text.VALUES_MAX", 100)
     (found,) = read(f"a: [{'1,' * 500}]\n", "f.yaml").documents
     assert len(found[1]["a"]) == 500
     aliases = f"a: &a [{'1,' * 50}]\nb: [*a, *a, *a]\n"

@@ -275,7 +275,7 @@ def test_what_cannot_be_read_is_said_and_is_no_success(
     assert main(["trace", "-f", str(file), files]) == 1
     told = capsys.readouterr()
     assert "gets its nodes" in told.out
-    assert f"{files}/more.yaml:2:1: this is not YAML" in told.err
+    assert f"{files}/more.yaml:2:1: not YAML" in told.err
     file.write_text("kind: [\n")
     assert main(["trace", "-f", str(file), files]) == 2
     assert "there is no object that can be read" in capsys.readouterr().err

@@ -10,8 +10,8 @@ import pytest
 
 from gpuc import isolation, verify
 from gpuc.diagnostics.contract import Check
-from gpuc.lint.load.objects import Reading
-from gpuc.lint.load.places import Places
+from gpuc.lint.load.loaded_files import LoadedFiles
+from gpuc.lint.load.source_map import SourceMap
 from gpuc.manifest.manifest import Values
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify import constraints
@@ -25,17 +25,17 @@ CHART = re.compile(r"^# Values of the chart (\S+)$", re.MULTILINE)
 
 def subject(file: str, text: str) -> Subject:
     """A case as lint reads it; a map that is no object holds the values of the chart that the first line names."""
-    reading = Reading()
+    reading = LoadedFiles()
     reading.add(file, text)
     assert not reading.findings
     charts = CHART.findall(text)
-    values = tuple(Values(file, (index,), charts[0], data) for _, index, data in reading.values)
+    values = tuple(Values(file, (index,), charts[0], data) for _, index, data in reading.other_maps)
     return Subject(ObjectSet(reading.manifests, is_complete=True), "1.35", dict.fromkeys(charts), values)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_findings_are_at_their_marks(case: Path) -> None:
-    text, places = case.read_text(), Places()
+    text, places = case.read_text(), SourceMap()
     places.add(case.name, text)
     found = set()
     checked = subject(case.name, text)

@@ -1,6 +1,6 @@
-"""CEL expressions as Kubernetes evaluates them.
+"""Evaluates CEL expressions as Kubernetes does.
 
-The engine is cel-expr-python, Google's own in C++. It has the standard library, strings and optional values;
-functions.py adds those functions of Kubernetes that the shipped policies and the pinned definitions call. An expression
-that calls another one is not evaluated, and the answer names the function.
+The engine is cel-expr-python, which is Google's C++ implementation with the standard library, strings and optional
+values. functions.py adds the functions of Kubernetes that the shipped policies and the pinned CRDs call. An expression
+that calls any other function is not evaluated, and the result has the name of the function.
 """

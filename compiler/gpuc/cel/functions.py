@@ -1,7 +1,7 @@
-"""The functions of Kubernetes that the shipped policies and the pinned definitions call, and CEL itself lacks.
+"""Functions of Kubernetes' CEL library that the shipped policies and the pinned CRDs call.
 
-A quantity is a map to the engine, so that equal ones are equal. Whether Go holds it as an integer is 1 or 1.0 there:
-these are equal in CEL, and two types in Python.
+The engine has no type for quantities, so a quantity is a map, and equal quantities are equal maps. The key "plain" is 1
+if Go holds the quantity as an integer, and otherwise 1.0: equal values in CEL, and different types in Python.
 
 Source: k8s.io/apiserver v0.35 pkg/cel/library (regex.go, lists.go, quantity.go)
 """
@@ -16,19 +16,19 @@ from typing import Any
 from gpuc.cel.quantity import Quantity, quantity
 
 NO_VALUE = "no value: "
-"""How the text of a NoValueError begins: the engine hands on nothing but the text of an error."""
+"""The prefix of every NoValueError. The engine keeps only the text of an error, so the prefix identifies the error."""
 _Map = dict[str, Any]
 
 
 class NoValueError(ValueError):
-    """Kubernetes' own function has no value for these arguments either."""
+    """The function of Kubernetes reports an error for these arguments too."""
 
-    def __init__(self, why: object) -> None:
-        super().__init__(f"{NO_VALUE}{why}")
+    def __init__(self, reason: object) -> None:
+        super().__init__(f"{NO_VALUE}{reason}")
 
 
 def declared(cel: Any) -> list[Any]:
-    """The declarations for an environment of the engine.
+    """The declarations of the functions for the engine.
 
     Args:
         cel: the module cel_expr_python.cel.
@@ -50,14 +50,14 @@ def declared(cel: Any) -> list[Any]:
 
 
 def _find(text: str, pattern: str) -> str:
-    """The first match; empty where there is none."""
+    """The first match, or an empty text."""
     match = _compiled(pattern).search(text)
     return str(match[0]) if match else ""
 
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> Any:
-    """The expression as RE2 reads it, the syntax of Go's regular expressions too."""
+    """The compiled expression. RE2 has the syntax of Go's regular expressions."""
     import re2
 
     options = re2.Options()
@@ -86,8 +86,8 @@ def _read(amount: _Map) -> Quantity:
     return Quantity(Fraction(amount["quantity"]), isinstance(amount["plain"], int))
 
 
-def _is_greater(one: _Map, other: _Map) -> bool:
-    return _read(one).value > _read(other).value
+def _is_greater(left: _Map, right: _Map) -> bool:
+    return _read(left).value > _read(right).value
 
 
 def _as_integer(amount: _Map) -> int:

@@ -1,6 +1,6 @@
-"""Expressions to programs, and programs over values to answers.
+"""Compiles CEL expressions to programs, and evaluates programs.
 
-Known to differ: int(" 4") is 4 here and an error in Kubernetes.
+Known difference: int(" 4") is 4 here and an error in Kubernetes.
 
 Source: https://kubernetes.io/docs/reference/using-api/cel/
 """
@@ -18,25 +18,25 @@ from gpuc.cel.functions import NO_VALUE, declared
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What an expression comes to, as plain data."""
+    """The value of an expression, as plain data."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Kubernetes has an error for these values too: the object is refused."""
+    """The evaluation failed, and fails in Kubernetes too: the API server refuses the object."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class NotEvaluated:
-    """Nothing is known of what Kubernetes would answer."""
+    """gpuc could not evaluate the expression, so the result of Kubernetes is unknown."""
 
     why: str
     names: tuple[str, ...] = ()
-    """Variables and functions of the expression that are not known."""
+    """Variables and functions of the expression that are not declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,11 @@ class Program:
     _compiled: Any
 
     def evaluate(self, values: Mapping[str, Any]) -> Value | Failed | NotEvaluated:
-        """The answer for the values of all variables: None, bool, int, float, str, bytes, lists, and maps by text."""
+        """Evaluates the program.
+
+        Args:
+            values: the values of all variables: None, bool, int, float, str, bytes, lists, and maps with text keys.
+        """
         try:
             result = self._compiled.eval(data=dict(values))
             kind = result.type().name()
@@ -64,10 +68,10 @@ _ERRORS = re.compile(
     r"NOT_FOUND|Index error|SELECT to non-message|Invalid container type|cannot convert|conversion failed"
     r"|divide by zero|modulus by zero|integer overflow|out of u?int64 range|optional\.none\(\) dereference"
     r"|index out of range: |is (greater|less) than [<0]"
-    # These have more overloads in Kubernetes than here.
+    # The excluded functions have more overloads in Kubernetes than in the engine.
     r"|No matching overloads found : (?!\(list\)\.(indexOf|lastIndexOf|reverse)\b|.*\bisGreaterThan\b)"
 )
-"""Texts of errors that Kubernetes' engine has for the same values. All other errors say nothing of an object."""
+"""Errors that the engine of Kubernetes reports for the same values. Other errors only show a limit of gpuc."""
 _STATUS = re.compile(rf"^([A-Z_]+: )?(ERROR: <input>:\d+:\d+: |{NO_VALUE})?")
 _UNKNOWN = re.compile(r"undeclared reference to '(\w+)")
 _HAS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\bhas\(([^()]+)\.(\w+)\)""")
@@ -75,7 +79,7 @@ _HAS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\bhas\(([^()]+)\.(\w
 
 @lru_cache(maxsize=8192)
 def compiled(expression: str, variables: tuple[str, ...]) -> Program | NotEvaluated:
-    """The program of an expression over variables of any type; else why it cannot be evaluated."""
+    """The program of an expression, whose variables may have any type; or the reason why gpuc cannot evaluate it."""
     try:
         return Program(_environment(variables).compile(_HAS.sub(_guarded, expression)))
     except (RuntimeError, ValueError, TypeError) as error:
@@ -98,26 +102,26 @@ def _environment(variables: tuple[str, ...]) -> Any:
 
 
 def _guarded(match: re.Match[str]) -> str:
-    """The question for a field, for values of any type: Kubernetes says that a null, a text or a number has none.
+    """has() for values of any type. In Kubernetes has() is false for a null, a text or a number; the engine fails.
 
-    Source: github.com/google/cel-go v0.26 interpreter/attributes.go (refQualify); the engine here has an error there
+    Source: github.com/google/cel-go v0.26 interpreter/attributes.go (refQualify)
     """
     text, owner, field = match.groups()
     return text or f"(type({owner}) in [map, list] ? has({owner}.{field}) : false)"
 
 
 def _unknown_function(expression: str, unknown: tuple[str, ...]) -> str:
-    """Which function of an expression is unknown; empty where none is."""
+    """The sentence about the unknown function that an expression calls, or an empty text."""
     for name in unknown:
         called = re.search(rf"((?:\w+\.)*)\b{re.escape(name)}\s*\(", expression)
         if called:
             owner = called[1] if called[1].partition(".")[0] in unknown else ""
-            return f"the function {owner}{name} is not evaluated as it is called here"
+            return f"gpuc does not evaluate this call of the function {owner}{name}"
     return ""
 
 
 def _plain(value: Any) -> Any:
-    """The value as plain data; plain_value() of the engine takes a reference too many from None, until Python dies."""
+    """The value as plain data. The engine's plain_value() has a reference counting bug for None that crashes Python."""
     name = value.type().name()
     if name.startswith("LIST"):
         return [_plain(item) for item in value.value()]

@@ -1,4 +1,4 @@
-"""Quantities as Kubernetes' CEL library reads them, spellings included that a careful parser would refuse.
+"""Parses quantities as Kubernetes' CEL library does, including spellings that a strict parser would refuse.
 
 Source: k8s.io/apimachinery v0.35.4 pkg/api/resource/quantity.go (ParseQuantity, AsInt64), suffix.go; read, not copied
 """
@@ -17,7 +17,7 @@ _EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,4})")
 _NANO = 10**9
 _LARGEST = 2**63 - 1
 _DIGITS = 18
-"""So many digits are read as an integer; more become a decimal, which no longer is one to asInteger."""
+"""Go reads at most this many digits as an integer. A longer number is a decimal, which asInteger refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Quantity:
         """The value as an integer.
 
         Raises:
-            ValueError: when Go does not hold it as one: 4000m is 4, and no integer.
+            ValueError: when Go does not hold the quantity as an integer: 4000m has the value 4 and is not an integer.
         """
         if not self.is_plain or not -_LARGEST - 1 <= self.value <= _LARGEST:
             raise ValueError("cannot convert value to integer")
@@ -39,28 +39,28 @@ class Quantity:
 
 
 def quantity(text: str) -> Quantity:
-    """The quantity of a text: a unit without a number is 0, where Go reads it without a decimal.
+    """The quantity of a text. A unit without a number is 0 if Go does not need a decimal to read the text.
 
     Raises:
-        ValueError: when Kubernetes takes it for none.
+        ValueError: when the text is not a quantity for Kubernetes.
     """
     match = _TEXT.fullmatch(text)
     if not text or match is None:
-        raise ValueError(f'"{text}" is no quantity')
-    sign, whole, fraction, suffix = match[1], match[2].lstrip("0") or "0", match[3] or "", match[4]
-    number = Fraction(int(whole + fraction), 10 ** len(fraction))
+        raise ValueError(f'"{text}" is not a quantity')
+    sign, integer, fraction, suffix = match[1], match[2].lstrip("0") or "0", match[3] or "", match[4]
+    number = Fraction(int(integer + fraction), 10 ** len(fraction))
     if suffix in _BINARY:
         power = _BINARY[suffix]
         number *= 2**power
-        is_fast = is_plain = not fraction and 14 - len(whole) - power * 3 // 10 >= 0 and number <= _LARGEST
+        is_fast = is_plain = not fraction and 14 - len(integer) - power * 3 // 10 >= 0 and number <= _LARGEST
         number = min(number, Fraction(_LARGEST))
     else:
         scale = _power(text, suffix) - len(fraction)
         number *= Fraction(10) ** (scale + len(fraction))
-        is_fast = len(whole) + len(fraction) <= _DIGITS and scale >= -9
+        is_fast = len(integer) + len(fraction) <= _DIGITS and scale >= -9
         is_plain = is_fast and scale >= 0
     if not is_fast and not (match[2] or fraction):
-        raise ValueError(f'"{text}" is no quantity')
+        raise ValueError(f'"{text}" is not a quantity')
     number = Fraction(ceil(number * _NANO), _NANO)
     return Quantity(-number if sign == "-" else number, is_plain)
 
@@ -70,5 +70,5 @@ def _power(text: str, suffix: str) -> int:
     if exponent is not None:
         return int(exponent[1])
     if suffix not in _DECIMAL:
-        raise ValueError(f'"{text}" is no quantity')
+        raise ValueError(f'"{text}" is not a quantity')
     return _DECIMAL[suffix]

@@ -11,9 +11,9 @@ from typing import Any
 from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
-from gpuc.lint.crds.definitions import Import, imports
+from gpuc.lint.crds.tables import ImportedTable, imported_tables
 from gpuc.lint.load.files import UnreadableError, files_below, text_of
-from gpuc.lint.load.text import read
+from gpuc.lint.load.yaml_text import read
 from gpuc.write.filesystem import BusyError, RefusedError, SafeDir
 
 INTO = "crds"
@@ -36,7 +36,7 @@ options:
 class _Imported:
     """The schemas of all files, and the errors."""
 
-    tables: dict[str, Import] = field(default_factory=dict)
+    tables: dict[str, ImportedTable] = field(default_factory=dict)
     """The schemas by the name of the file to write."""
     problems: list[str] = field(default_factory=list)
     others: int = 0
@@ -75,12 +75,12 @@ def _never_evaluated(imported: _Imported) -> Iterator[str]:
     """The number of CEL rules that lint cannot evaluate, then a line for each of these rules."""
     if not any(table.rules for table in imported.tables.values()):
         return
-    from gpuc.lint.crds.rules import never_evaluated
+    from gpuc.lint.crds.cel_rules import never_evaluated
 
     lines = [
         f"  {table.file.removesuffix('.json')}: {rule['rule'].strip()}: {why}"
         for table in imported.tables.values()
-        for rule in table.each_rule()
+        for rule in table.all_rules()
         if (why := never_evaluated(rule))
     ]
     if lines:
@@ -124,13 +124,13 @@ def _import_file(file: Path, imported: _Imported) -> None:
                 imported.others += 1
                 continue
             try:
-                for table in imports(definition):
+                for table in imported_tables(definition):
                     _add(table, file, imported)
             except (ValueError, RecursionError) as error:
                 imported.problems.append(f"{file}: {_name(definition)}: {error}")
 
 
-def _add(table: Import, file: Path, imported: _Imported) -> None:
+def _add(table: ImportedTable, file: Path, imported: _Imported) -> None:
     earlier = imported.tables.get(table.file)
     if earlier is not None and earlier.text != table.text:
         imported.problems.append(f"{file}: {table.file} differs from an earlier definition; the later one is used")

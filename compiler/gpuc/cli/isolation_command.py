@@ -21,7 +21,7 @@ from gpuc.isolation.report import Locate, Proof, document, text
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
 from gpuc.kubernetes.refused import Refused
-from gpuc.lint.load.gather import Gathered, gather
+from gpuc.lint.load.load_objects import LoadedObjects, load_objects
 from gpuc.objects.network_policies import GROUP, read_policies
 from gpuc.objects.object_set import ObjectSet
 
@@ -144,23 +144,23 @@ def _locator(spec: CompiledSpec) -> Locate:
 
 
 def _prove_files(paths: list[str], label: str | None, pods: Ranges | None) -> Proof:
-    gathered = gather(paths)
-    for sentence in gathered.told:
+    loaded = load_objects(paths)
+    for sentence in loaded.unread_summary:
         write_message(sentence)
-    tree = ObjectSet(gathered.manifests, is_complete=False)
+    tree = ObjectSet(loaded.manifests, is_complete=False)
     proof = _proof(", ".join(paths), tree, _tenancy(tree, label, paths), pods=pods)
-    return replace(proof, assumptions=[*_input_assumptions(gathered), *proof.assumptions], locate=gathered.locate)
+    return replace(proof, assumptions=[*_input_assumptions(loaded), *proof.assumptions], locate=loaded.locate)
 
 
-def _input_assumptions(gathered: Gathered) -> Iterator[Assumption]:
+def _input_assumptions(loaded: LoadedObjects) -> Iterator[Assumption]:
     """The assumptions about unread input. NetworkPolicies are additive, so an unread policy may allow more traffic."""
-    if gathered.missing:
-        count = f"{len(gathered.missing)} places" if len(gathered.missing) > 1 else "one place"
-        reason = f"false at {count}: {gathered.missing[0]}"
+    if loaded.unread:
+        count = f"{len(loaded.unread)} places" if len(loaded.unread) > 1 else "one place"
+        reason = f"false at {count}: {loaded.unread[0]}"
         yield Assumption("gpuc can read every file", Basis.BROKEN, reason)
-    if gathered.others:
+    if loaded.not_objects:
         yield Assumption(
-            "documents that are not objects contain no NetworkPolicy", Basis.ASSUMED, "; ".join(gathered.others)
+            "documents that are not objects contain no NetworkPolicy", Basis.ASSUMED, "; ".join(loaded.not_objects)
         )
 
 

@@ -15,7 +15,7 @@ from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.amounts import Amounts
-from gpuc.lint.load.gather import gather
+from gpuc.lint.load.load_objects import load_objects
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.trace import ClusterIndex, PodSet, Work, trace_work, work_of
@@ -154,8 +154,8 @@ def _is_spec(word: str) -> bool:
 
 
 def _of_paths(paths: list[str]) -> Objects:
-    gathered = gather(paths)
-    return Objects(gathered.manifests, False, gathered.locate, tuple(gathered.told))
+    loaded = load_objects(paths)
+    return Objects(loaded.manifests, False, loaded.locate, tuple(loaded.unread_summary))
 
 
 def _of_spec(where: list[str]) -> Objects:
@@ -188,14 +188,14 @@ def _tell_errors(where: list[str]) -> None:
 
 def _works_of_file(site: ClusterIndex, options: TraceOptions) -> tuple[list[tuple[Work, str]], list[str]]:
     """The workloads of a file, each with its place, and what of the file could not be read."""
-    gathered = gather([options.file])
-    lost = list(gathered.told)
+    loaded = load_objects([options.file])
+    lost = list(loaded.unread_summary)
     for sentence in lost:
         write_message(sentence)
-    works = [(each, work) for each in gathered.manifests if (work := work_of(each)) is not None]
+    works = [(each, work) for each in loaded.manifests if (work := work_of(each)) is not None]
     if not works:
-        raise UsageError(_without_work(options.file, gathered.manifests))
-    return [_named(site, options, work, gathered.locate(each, ())) for each, work in works], lost
+        raise UsageError(_without_work(options.file, loaded.manifests))
+    return [_named(site, options, work, loaded.locate(each, ())) for each, work in works], lost
 
 
 def _without_work(file: str, manifests: list[Manifest]) -> str:

@@ -1,1 +1,1 @@
-"""`gpuc lint`: the judges over trees of Kubernetes YAML that gpuc did not write."""
+"""`gpuc lint`: reads Kubernetes YAML that gpuc did not write, and checks the objects in it."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpuc.lint.checks.monitoring import findings
-from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import ObjectSet
@@ -109,7 +109,7 @@ spec: {selector: {matchLabels: {app: web}}, endpoints: [{port: http}]NAMES}
 
 
 def lint(text: str) -> Told:
-    reading = Reading()
+    reading = LoadedFiles()
     reading.add("tree.yaml", text)
     assert not reading.findings
     return told(ObjectSet(reading.manifests, is_complete=False))

@@ -1,1 +1,1 @@
-"""Checks objects against CustomResourceDefinitions that a user imports."""
+"""Checks objects against the schemas and CEL rules of imported CustomResourceDefinitions."""

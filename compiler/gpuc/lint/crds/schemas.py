@@ -1,4 +1,4 @@
-"""A cluster's own custom kinds: objects judged by the tables that were imported."""
+"""Checks objects of custom kinds against the tables that `gpuc crds import` wrote."""
 
 from __future__ import annotations
 
@@ -12,57 +12,57 @@ from typing import Any
 from gpuc.catalog.schemas import Table
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.usage import UsageError
-from gpuc.lint.crds.definitions import are_names
+from gpuc.lint.crds.tables import are_names
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify.fields.illegal_metadata import verify_metadata
 from gpuc.verify.schema import MISSING_FIELD, UNKNOWN_FIELD, WRONG_VALUE
 from gpuc.verify.schema_errors import ErrorKind, schema_errors, validator
 
-_FAULTS = {ErrorKind.UNKNOWN: UNKNOWN_FIELD, ErrorKind.VALUE: WRONG_VALUE, ErrorKind.MISSING: MISSING_FIELD}
+_RULES = {ErrorKind.UNKNOWN: UNKNOWN_FIELD, ErrorKind.VALUE: WRONG_VALUE, ErrorKind.MISSING: MISSING_FIELD}
 
 
-def own_table(folder: Path, api: str, kind: str) -> Table | None:
-    """The table of a kind that was imported into a folder; None where there is none.
+def imported_table(folder: Path, api: str, kind: str) -> Table | None:
+    """The imported table of a kind, or None.
 
     Raises:
-        UsageError: when the table's file is not what the import wrote.
+        UsageError: when the file is not a table that `gpuc crds import` wrote.
     """
     found = _read(folder, api, kind)
     return found[0] if found else None
 
 
-def crd_findings(folder: Path, manifests: Sequence[Manifest], unjudged: Counter[str]) -> Iterator[ObjectFinding]:
-    """What the tables of a folder and their rules say against objects; kinds without a table are passed over.
+def crd_findings(folder: Path, manifests: Sequence[Manifest], unchecked: Counter[str]) -> Iterator[ObjectFinding]:
+    """Checks objects against the imported schemas and CEL rules. Objects of kinds without a table are skipped.
 
     Args:
-        folder: what `gpuc crds import` wrote.
-        unjudged: takes a sentence for every rule that could not be evaluated.
+        folder: the tables that `gpuc crds import` wrote.
+        unchecked: gets a sentence for every rule that could not be evaluated.
     """
     for manifest in manifests:
         known = _read(folder, manifest.api, manifest.kind)
         if known is None:
             continue
-        table, rules, shapes = known
-        broken = False
-        for item in schema_errors(_compiled(folder, table.api, table.kind), manifest.body, table.schema):
-            if item.kind is not ErrorKind.QUANTITY:  # how Kubernetes would print a quantity is nobody's mistake
-                broken = True
-                on_key = item.kind is ErrorKind.UNKNOWN
-                yield ObjectFinding(_FAULTS[item.kind], manifest, item.path, item.message, item.fix, on_key)
+        table, rules, formats = known
+        fits_schema = True
+        for error in schema_errors(_compiled(folder, table.api, table.kind), manifest.body, table.schema):
+            if error.kind is not ErrorKind.QUANTITY:  # the API server accepts every spelling of a quantity
+                fits_schema = False
+                on_key = error.kind is ErrorKind.UNKNOWN
+                yield ObjectFinding(_RULES[error.kind], manifest, error.path, error.message, error.fix, on_key)
         yield from verify_metadata(manifest, namespaced=table.namespaced, as_written=True)
-        if rules and not broken:  # as the API server does: rules read nothing that has another shape
-            from gpuc.lint.crds.rules import broken_rules
+        if rules and fits_schema:  # the API server too evaluates rules only if the object fits the schema
+            from gpuc.lint.crds.cel_rules import broken_rules
 
-            yield from broken_rules(manifest, table.schema, rules, shapes, unjudged)
+            yield from broken_rules(manifest, table.schema, rules, formats, unchecked)
 
 
 @lru_cache(maxsize=4096)
 def _read(folder: Path, api: str, kind: str) -> tuple[Table, Schema, Schema] | None:
-    """A table, its rules and its shapes.
+    """A table, the tree of its rules and the tree of its formats.
 
     Raises:
-        UsageError: when the file is not what the import wrote.
+        UsageError: when the file is not a table that `gpuc crds import` wrote.
     """
     group, _, version = api.rpartition("/")
     if not are_names(group=group, version=version, kind=kind):
@@ -75,11 +75,11 @@ def _read(folder: Path, api: str, kind: str) -> tuple[Table, Schema, Schema] | N
         table = Table(group, version, kind, read["plural"], read["namespaced"], read["schema"])
         return table, read.get("rules", {}), read.get("shapes", {})
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is no table that `gpuc crds import` wrote: {error}") from error
+        raise UsageError(f"{path} is not a table that `gpuc crds import` wrote: {error}") from error
 
 
 @lru_cache(maxsize=4096)
 def _compiled(folder: Path, api: str, kind: str) -> Any:
-    table = own_table(folder, api, kind)
+    table = imported_table(folder, api, kind)
     assert table is not None
     return validator(table.schema)

@@ -1,1 +1,1 @@
-"""Reads files, charts and kustomizations into objects."""
+"""Loads Kubernetes objects, Helm values and Kustomizations from files."""

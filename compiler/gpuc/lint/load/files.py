@@ -1,4 +1,4 @@
-"""Which files a path means, and their texts; nothing that stands in a tree hangs the reader or fills its memory."""
+"""Finds the files below a path and reads their text. No file can make the reader hang or exhaust the memory."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from gpuc.diagnostics.usage import UsageError
 
 SUFFIXES = (".yaml", ".yml", ".json")
 SIZE_MAX_BYTES = 256 << 20
-"""Longer files are no text that people keep, and no dump of a cluster that this machine need judge at once."""
+"""Larger files are refused: neither a file in a repository nor a dump of a cluster is that large."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class UnreadableError(Exception):
-    """A file has no text; the error's own text says why, for the user."""
+    """A file cannot be read as text. The message of the error gives the reason, for the user."""
 
 
 def files_below(path: str) -> Iterator[str]:
-    """A file that is named, whatever its name; of a folder the YAML and JSON files, sorted, hidden folders left out.
+    """The paths of the files to read: the file itself, or all YAML and JSON files of a folder, sorted.
 
-    Folders that cannot be opened are among them, so that whoever reads them can say so. Links to folders are not
-    followed, as kubectl does not.
+    A named file may have any suffix. Hidden folders are skipped. Links to folders are not followed, as in kubectl.
+    Folders that cannot be opened are part of the result, so that the caller can report them.
 
     Raises:
-        UsageError: when there is nothing at the path.
+        UsageError: when the path does not exist.
     """
     if not _is_folder(path):
         yield path
@@ -40,10 +40,10 @@ def files_below(path: str) -> Iterator[str]:
 def text_of(file: str) -> str:
     """The text of a file, without a byte order mark.
 
-    A pipe that somebody names (`<(kubectl get ...)`) is read to its end; of what has no end, no more than the bound.
+    A pipe, such as `<(kubectl get ...)`, is read to its end. An endless stream is read up to SIZE_MAX_BYTES.
 
     Raises:
-        UnreadableError: when there is no such file, nobody may read it, it is too large or no UTF-8.
+        UnreadableError: when the file does not exist, is too large or is not UTF-8, or when permissions forbid reading.
     """
     try:
         data = _bytes(file)
@@ -52,26 +52,28 @@ def text_of(file: str) -> str:
     except ValueError as error:  # a NUL in the name
         raise UnreadableError(str(error)) from None
     if len(data) > SIZE_MAX_BYTES:
-        raise UnreadableError(f"it is larger than {SIZE_MAX_BYTES >> 20} MiB")
+        raise UnreadableError(f"the file is larger than {SIZE_MAX_BYTES >> 20} MiB")
     if data.startswith(_UTF16):
-        raise UnreadableError("it is UTF-16, as PowerShell writes it, and not UTF-8")
+        raise UnreadableError("the encoding is UTF-16, which PowerShell writes, and not UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UnreadableError(f"it is not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}") from None
+        raise UnreadableError(
+            f"the text is not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}"
+        ) from None
 
 
 def _bytes(file: str) -> bytes:
-    # Opening a pipe without a writer would wait for one for ever; afterwards a reader waits, as it should.
+    # A blocking open of a pipe that has no writer never returns. Reading blocks again, until the writer has finished.
     number = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(number, "rb") as stream:
         mode = os.fstat(number).st_mode
         if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not os.isatty(number) and not _is_null(file)):
-            raise UnreadableError("it is a device")
+            raise UnreadableError("the path is a device")
         os.set_blocking(number, True)
         data = stream.read(SIZE_MAX_BYTES + 1)
     if not data and stat.S_ISFIFO(mode):
-        raise UnreadableError("it is a pipe, and nobody writes into it")
+        raise UnreadableError("the path is a pipe that no process writes to")
     return data
 
 
@@ -83,12 +85,12 @@ def _is_folder(path: str) -> bool:
     """Whether a path is a folder.
 
     Raises:
-        UsageError: when there is nothing at the path, or nobody can look.
+        UsageError: when the path does not exist, or permissions forbid access.
     """
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
-        what = f"{path} is a link to nothing" if os.path.islink(path) else f"no file {path}"
-        raise UsageError(what) from None
+        message = f"{path} is a link to a missing file" if os.path.islink(path) else f"no file {path}"
+        raise UsageError(message) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""What Kustomizations say about files beside them: which are patches and settings, and which objects they generate."""
+"""Reads Kustomizations: which files are patches or settings, and which objects Kustomize generates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.lint.load.installs import Document
+from gpuc.lint.load.chart_installs import MapDocument
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 
@@ -20,56 +20,56 @@ _GENERATORS = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
 
 
 def is_kustomization(file: str, data: dict[str, Any]) -> bool:
-    """Whether a map is a Kustomization, which need not say so."""
+    """Whether a map is a Kustomization: by its apiVersion, or by its file name if the map has no kind."""
     api = data.get("apiVersion")
     return (isinstance(api, str) and api.startswith(f"{GROUP}/")) or (
         "kind" not in data and os.path.basename(file) in _NAMES
     )
 
 
-def has_patches(kustomizations: list[Document]) -> bool:
-    """Whether objects may get what their own files lack."""
+def has_patches(kustomizations: list[MapDocument]) -> bool:
+    """Whether patches may add fields that the files of the objects lack."""
     return any(data.get(key) for _, _, data in kustomizations for key in _LISTS_THAT_CHANGE)
 
 
-def is_left_patch(file: str, kustomizations: list[Document]) -> bool:
-    """Whether a file beside a Kustomization is by its name a patch that it does not take at the moment."""
+def is_unused_patch(file: str, kustomizations: list[MapDocument]) -> bool:
+    """Whether a file below the folder of a Kustomization has "patch" in its name."""
     folders = {os.path.dirname(os.path.abspath(known)) for known, _, _ in kustomizations}
     return "patch" in os.path.basename(file) and any(
-        os.path.abspath(file).startswith(f"{each}{os.sep}") for each in folders
+        os.path.abspath(file).startswith(f"{folder}{os.sep}") for folder in folders
     )
 
 
-def parts(kustomizations: list[Document]) -> set[str]:
-    """Absolute paths of files that are no objects of their own: patches, transformers, what generators take in."""
+def input_files(kustomizations: list[MapDocument]) -> set[str]:
+    """Absolute paths of the files that Kustomizations read and nothing applies, such as patches and transformers."""
     found: set[str] = set()
     for file, _, data in kustomizations:
         names = [name for key in _LISTS_OF_PATHS for _, name in items(data.get(key))]
-        names += [dig(each, "path") for key in _LISTS_WITH_PATHS for _, each in items(data.get(key))]
+        names += [dig(patch, "path") for key in _LISTS_WITH_PATHS for _, patch in items(data.get(key))]
         for key in _GENERATORS:
-            taken = (dig(each, "files") for _, each in items(data.get(key)))
-            names += [name.rpartition("=")[2] for each in taken for _, name in items(each) if isinstance(name, str)]
+            lists = (dig(generator, "files") for _, generator in items(data.get(key)))
+            names += [name.rpartition("=")[2] for files in lists for _, name in items(files) if isinstance(name, str)]
         folder = os.path.dirname(os.path.abspath(file))
         found |= {os.path.normpath(os.path.join(folder, name)) for name in names if _is_path(name)}
     return found
 
 
-def generated(kustomizations: list[Document]) -> Iterator[Manifest]:
-    """The ConfigMaps and Secrets that Kustomize makes, under the names by which others mean them.
+def generated_objects(kustomizations: list[MapDocument]) -> Iterator[Manifest]:
+    """The ConfigMaps and Secrets that Kustomize generates, with the names by which other objects refer to them.
 
-    Keys are there, their values are not; an object whose keys stand in a file of variables has none.
+    The objects have their keys with empty values. An object whose keys come from a file of variables has no keys.
     """
     for file, index, data in kustomizations:
         namespace = data.get("namespace")
         for key, kind in _GENERATORS.items():
-            for number, each in items(data.get(key)):
-                name, own = dig(each, "name"), dig(each, "namespace") or namespace
+            for number, generator in items(data.get(key)):
+                name, own_namespace = dig(generator, "name"), dig(generator, "namespace") or namespace
                 if isinstance(name, str):
                     origin: Path = (index, key, number)
-                    part = "data" if kind == "ConfigMap" else "stringData"
-                    body = {part: dict.fromkeys(_keys(each), "")}
-                    namespaces = own if isinstance(own, str) else ""
-                    yield Manifest(file, origin, "v1", kind, name, body, namespaces)
+                    data_field = "data" if kind == "ConfigMap" else "stringData"
+                    body = {data_field: dict.fromkeys(_keys(generator), "")}
+                    object_namespace = own_namespace if isinstance(own_namespace, str) else ""
+                    yield Manifest(file, origin, "v1", kind, name, body, object_namespace)
 
 
 def _keys(generator: Any) -> list[str]:
@@ -77,7 +77,7 @@ def _keys(generator: Any) -> list[str]:
         return []
     files = [name for _, name in items(dig(generator, "files")) if isinstance(name, str)]
     literals = [name for _, name in items(dig(generator, "literals")) if isinstance(name, str)]
-    return [os.path.basename(each.partition("=")[0]) for each in files] + [each.partition("=")[0] for each in literals]
+    return [os.path.basename(file.partition("=")[0]) for file in files] + [text.partition("=")[0] for text in literals]
 
 
 def _is_path(name: Any) -> bool:

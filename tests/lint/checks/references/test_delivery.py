@@ -1,4 +1,4 @@
-"""Delivery by Argo CD: folders that nothing syncs, Applications of nothing, and charts that nobody installs."""
+"""Delivery by Argo CD: folders that nothing syncs, Applications of nothing, and charts that nothing installs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.checks.references import delivery, projects
-from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import sources
 from gpuc.objects.index import Index
@@ -58,7 +58,7 @@ metadata: {name: train, namespace: web}
 
 
 def tree(files: dict[str, str], *, whole: bool = True, values: tuple[str, ...] = ()) -> ObjectSet:
-    reading = Reading()
+    reading = LoadedFiles()
     for file, text in files.items():
         reading.add(file, text)
     assert reading.findings == []

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.checks.references import findings
-from gpuc.lint.load.objects import Reading
+from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
@@ -21,7 +21,7 @@ from tests.conftest import ROOT
 
 def tree(*texts: str, whole: bool = False) -> ObjectSet:
     """The objects of YAML texts."""
-    reading = Reading()
+    reading = LoadedFiles()
     for number, text in enumerate(texts):
         reading.add(f"{number}.yaml", dedent(text))
     assert reading.findings == []

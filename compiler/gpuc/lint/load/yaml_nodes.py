@@ -1,4 +1,4 @@
-"""YAML text to the nodes of its documents, within bounds, and which part of a file each document is."""
+"""Parses YAML text to nodes, with limits, and finds the part of a file that every document occupies."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-WRITTEN_MAX = 4_000_000
-"""So many keys and values may be written in one document: a dump of ten thousand pods."""
-DEPTH_READ = 500
-"""Behind so many levels the reading itself stops, which takes the stack of the process."""
+NODES_MAX = 4_000_000
+"""The limit of keys and values in one document: enough for a dump of ten thousand pods."""
+PARSER_DEPTH_MAX = 500
+"""The limit of nesting for the parser, which is recursive and uses the stack of the process."""
 
 
-class BeyondError(ValueError):
-    """A document is beyond the bounds."""
+class LimitError(ValueError):
+    """A document exceeds a limit."""
 
     def __init__(self, message: str, node: Any) -> None:
         super().__init__(message)
         self.node = node
-        """The first node that is one too many, or the one around it."""
+        """The first node beyond the limit, or its parent."""
 
 
 def roots(text: str) -> Iterator[tuple[Any, int]]:
-    """The root node of each document, and how many nodes are written in it."""
+    """The root node of every document, and the number of its nodes."""
     loader = _loader()(text)
     try:
         while loader.check_node():
-            yield loader.get_node(), loader.written
+            yield loader.get_node(), loader.node_count
     finally:
         loader.dispose()
 
@@ -40,30 +40,30 @@ def _loader() -> Any:
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-    class Bounded(base):  # type: ignore[misc]
-        """Composes within bounds: the C code would go on until its stack ends, which ends the process."""
+    class LimitedLoader(base):  # type: ignore[misc]
+        """Composes nodes within limits. Without a limit, deep nesting overflows the stack of the C code."""
 
-        depth = written = 0
+        depth = node_count = 0
 
         def descend_resolver(self, current_node: Any, current_index: Any) -> None:
-            """Called before each node; the parent of a root is None."""
+            """Called before every node; the parent of a root is None."""
             self.depth += 1
-            self.written = 1 if current_node is None else self.written + 1
-            if self.depth > DEPTH_READ:
-                raise BeyondError(f"this is nested more than {DEPTH_READ} levels deep", current_node)
-            if self.written > WRITTEN_MAX:
-                raise BeyondError(f"this document has more than {WRITTEN_MAX} keys and values", current_node)
+            self.node_count = 1 if current_node is None else self.node_count + 1
+            if self.depth > PARSER_DEPTH_MAX:
+                raise LimitError(f"the document is nested more than {PARSER_DEPTH_MAX} levels deep", current_node)
+            if self.node_count > NODES_MAX:
+                raise LimitError(f"the document has more than {NODES_MAX} keys and values", current_node)
 
         def ascend_resolver(self) -> None:
-            """Called behind each node."""
+            """Called after every node."""
             self.depth -= 1
 
-    return Bounded
+    return LimitedLoader
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a text, and where it begins: offsets, and line and column from 0."""
+class Span:
+    """A part of a text: offsets of its start and end, and the line and column of its start, counted from 0."""
 
     start: int
     end: int | None
@@ -71,43 +71,42 @@ class Piece:
     column: int
 
     def of(self, text: str) -> str:
-        """What of the text it is."""
+        """The part of the text."""
         return text[self.start : self.end]
 
 
-WHOLE = Piece(0, None, 0, 0)
-"""All of a text."""
+FULL_TEXT = Span(0, None, 0, 0)
 _DOTS = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))*\.\.\.(?=\s|\Z)")
-"""The end of a document, with comments before it: a text cannot begin with it."""
+"""The end mark of a document, with the comments before it. A YAML text cannot begin with an end mark."""
 
 
 @lru_cache(maxsize=4)
-def pieces(text: str) -> list[Piece]:
-    """A piece for each document, in which it is alone: a place is found without reading the whole file again."""
+def document_spans(text: str) -> list[Span]:
+    """The span of every document. With spans, a document can be parsed again without the rest of the file."""
     from yaml import YAMLError
 
-    found: list[Piece] = []
+    found: list[Span] = []
     start, line, column = 0, 0, 0
     try:
         for root, _ in roots(text):
             end = root.end_mark
-            found.append(Piece(start, end.index, line, column))
+            found.append(Span(start, end.index, line, column))
             start, line, column = end.index, end.line, end.column
             if dots := _DOTS.match(text, start):
                 start, line, column = dots.end(), line + len(dots[0].splitlines()) - 1, 3
     except (YAMLError, ValueError, RecursionError):
-        stream = json_pieces(text)
+        stream = json_spans(text)
         return stream if len(stream) > 1 else found
     return found
 
 
 @lru_cache(maxsize=4)
-def json_pieces(text: str) -> list[Piece]:
-    """The values of a stream of JSON objects, which kubectl takes too; nothing for other texts.
+def json_spans(text: str) -> list[Span]:
+    """The spans of a stream of JSON objects, which kubectl reads too; empty for any other text.
 
     Source: k8s.io/apimachinery v0.35 pkg/util/yaml/decoder.go, YAMLOrJSONDecoder
     """
-    found: list[Piece] = []
+    found: list[Span] = []
     decoder, start = json.JSONDecoder(parse_int=str, parse_float=str), 0
     line = column = 0
     while start < len(text):
@@ -121,7 +120,7 @@ def json_pieces(text: str) -> list[Piece]:
             end = 0
         if not end:
             return []
-        found.append(Piece(start, end, line, column))
+        found.append(Span(start, end, line, column))
         breaks = text.count("\n", start, end)
         line, column = line + breaks, end - text.rfind("\n", start, end) - 1 if breaks else column + end - start
         start = end

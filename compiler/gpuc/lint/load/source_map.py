@@ -1,4 +1,4 @@
-"""The texts of the files that were read, and where in them a value stands."""
+"""Maps the values of YAML documents to lines and columns of their files."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
-from gpuc.lint.load.text import marks, read
+from gpuc.lint.load.yaml_text import marks, read
 from gpuc.objects.object_set import dig
 
 
-class Places:
-    """Places are looked up only for findings: a document is parsed a second time then, with its marks."""
+class SourceMap:
+    """Finds the line and column of a value. Only findings need marks, so documents are parsed again on demand."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -21,37 +21,42 @@ class Places:
         self._lines = lru_cache(maxsize=8)(self._split)
 
     def add(self, file: str, text: str) -> None:
-        """Keeps the text of a file."""
+        """Adds the text of a file."""
         self._texts[file] = text
 
     def mark(self, file: str, index: int, path: Path, *, on_key: bool = False) -> Mark:
-        """Where the value at a path of a document stands, or the nearest one around it that is written.
+        """The mark of the value at a path of a document, or of the closest parent that the document has.
 
-        A path may go on in a YAML text that is a value, as those of ConfigMaps are.
+        A path may continue inside of a string value that contains YAML, as in a ConfigMap.
         """
         known = self._marks(file, index)
-        found = _nearest(known, path, on_key)
+        found = _closest(known, path, on_key)
         written = next(end for end in range(len(path), -1, -1) if end == 0 or (path[:end], False) in known)
         if found is None or written == len(path) or (on_key and (path, True) in known):
             return found or Mark(file, 1, 1)
         text = dig(self._document(file, index), *path[:written])
-        return self.inside(found, text)(path[written:], on_key) if isinstance(text, str) else found
+        return self.embedded(found, text)(path[written:], on_key) if isinstance(text, str) else found
 
-    def inside(self, outer: Mark, text: str) -> Callable[[Path, bool], Mark]:
-        """Where the values of a YAML text stand that itself is a value, at a mark."""
+    def embedded(self, outer: Mark, text: str) -> Callable[[Path, bool], Mark]:
+        """A function that maps paths of a YAML text to marks, where the text is itself a string value at a mark."""
         known = lru_cache(maxsize=1)(lambda: _marks_of(text, outer.file))
-        return lambda path, on_key: self.shifted(outer, text, _nearest(known(), path, on_key))
+        return lambda path, on_key: self.mark_in_file(outer, text, _closest(known(), path, on_key))
 
-    def shifted(self, outer: Mark, text: str, inner: Mark | None) -> Mark:
-        """A mark in the text of a block (`key: |`) as one in its file; that of the text itself where it is no block."""
+    def mark_in_file(self, outer: Mark, text: str, inner: Mark | None) -> Mark:
+        """Converts a mark in a YAML block (`key: |`) to a mark in the file. For other styles the result is `outer`.
+
+        Args:
+            outer: the mark of the text.
+            inner: the mark in the text.
+        """
         line, lines = self.line(outer), text.splitlines()
         if inner is None or not lines or line is None or line[outer.column - 1 :][:1] != "|":
             return outer
         number, column = (inner.line, inner.column) if inner.line <= len(lines) else (len(lines), 1)
-        written, shown = self.line(Mark(outer.file, outer.line + number, 1)), lines[number - 1]
-        if written is None or not written.endswith(shown):
+        line_in_file, line_in_text = self.line(Mark(outer.file, outer.line + number, 1)), lines[number - 1]
+        if line_in_file is None or not line_in_file.endswith(line_in_text):
             return outer
-        return Mark(outer.file, outer.line + number, len(written) - len(shown) + column)
+        return Mark(outer.file, outer.line + number, len(line_in_file) - len(line_in_text) + column)
 
     def line(self, mark: Mark) -> str | None:
         """The source line at a mark, without its line break."""
@@ -69,11 +74,11 @@ class Places:
 
 
 def _marks_of(text: str, file: str) -> dict[tuple[Path, bool], Mark]:
-    """Places in the first document of a text; none in a text that is no YAML."""
+    """The marks of the first document of a text; empty for a text that is not YAML."""
     return marks(text, file, 0) if read(text, file).documents else {}
 
 
-def _nearest(known: dict[tuple[Path, bool], Mark], path: Path, on_key: bool) -> Mark | None:
+def _closest(known: dict[tuple[Path, bool], Mark], path: Path, on_key: bool) -> Mark | None:
     if on_key and (path, True) in known:
         return known[path, True]
     while path and (path, False) not in known:

@@ -1,4 +1,4 @@
-"""Objects of custom kinds as their CEL rules see them: defaults set, names escaped, texts of some formats as values.
+"""Converts objects of custom kinds to values for CEL rules: with defaults, escaped names, timestamps and durations.
 
 Source: k8s.io/apiserver v0.35 pkg/cel/common (valuesunstructured.go), k8s.io/apiextensions-apiserver v0.35
 pkg/apiserver/schema/defaulting (algorithm.go)
@@ -21,25 +21,25 @@ _KEYWORDS = frozenset(
     )
 )  # fmt: skip
 _RESERVED = _KEYWORDS - {"true", "false", "null", "in"}
-"""Words that the grammar of CEL takes for the name of a field."""
+"""Reserved words that the grammar of CEL accepts as the name of a field."""
 _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 FORMATS = frozenset(("byte", "date", "date-time", "duration"))
-"""Formats of texts that rules do not see as text."""
-_READ_BY = {"date": ("timestamp", "T00:00:00Z"), "date-time": ("timestamp", ""), "duration": ("duration", "")}
-"""The function of CEL that reads a text of a format, and what has to follow the text."""
+"""Formats of texts that are bytes, timestamps or durations in CEL."""
+_CONVERSIONS = {"date": ("timestamp", "T00:00:00Z"), "date-time": ("timestamp", ""), "duration": ("duration", "")}
+"""The CEL function that converts a text of a format, and the suffix that the text needs."""
 
 
-def as_rules_see(body: Any, schema: Schema, shapes: Schema) -> Any:
-    """A copy of an object's body for rules.
+def cel_value(body: Any, schema: Schema, formats: Schema) -> Any:
+    """A copy of an object's body as a value for CEL.
 
     Args:
-        schema: of the body, strict, references in it are followed.
-        shapes: tree of places (properties, items, additionalProperties) that have a format of FORMATS.
+        schema: the strict schema of the body, with or without references.
+        formats: the formats in FORMATS, in a tree with the keys format, properties, items and additionalProperties.
 
     Raises:
-        ValueError: for a text whose value is not known exactly; the text says which one.
+        ValueError: for a text that cannot be converted exactly. The message has the text.
     """
-    return _as_cel(_defaulted(body, schema, schema), schema, schema, shapes)
+    return _as_cel(_defaulted(body, schema, schema), schema, schema, formats)
 
 
 @cache
@@ -70,21 +70,21 @@ def _defaulted(value: Any, schema: Any, root: Schema) -> Any:
     return value
 
 
-def _as_cel(value: Any, schema: Any, root: Schema, shapes: Schema) -> Any:
+def _as_cel(value: Any, schema: Any, root: Schema, formats: Schema) -> Any:
     schema = _resolved(schema, root)
     if isinstance(value, dict):
         known, others = schema.get("properties", {}), schema.get("additionalProperties")
-        named, rest = shapes.get("properties", {}), shapes.get("additionalProperties", {})
+        named, rest = formats.get("properties", {}), formats.get("additionalProperties", {})
         made = {}
         for key, child in value.items():
-            seen = _as_cel(child, known.get(key, others), root, named.get(key, rest))
+            converted = _as_cel(child, known.get(key, others), root, named.get(key, rest))
             for name in _names(key) if key in known else (key,):
-                made[name] = seen
+                made[name] = converted
         return made
     if isinstance(value, list):
-        return [_as_cel(child, schema.get("items"), root, shapes.get("items", {})) for child in value]
-    if isinstance(value, str) and "format" in shapes:
-        return _timed(value, shapes["format"])
+        return [_as_cel(child, schema.get("items"), root, formats.get("items", {})) for child in value]
+    if isinstance(value, str) and "format" in formats:
+        return _converted(value, formats["format"])
     if schema.get("type") == "number" and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return value
@@ -92,24 +92,24 @@ def _as_cel(value: Any, schema: Any, root: Schema, shapes: Schema) -> Any:
 
 @cache
 def _names(field: str) -> tuple[str, ...]:
-    """What a rule may call a field: one that CEL reserves has both of its names, since Kubernetes 1.31."""
+    """The names of a field in a rule. Since Kubernetes 1.31 a reserved word is valid both escaped and as written."""
     return (escaped(field), field) if field in _RESERVED else (escaped(field),)
 
 
-def _timed(text: str, form: str) -> Any:
-    """What a text of a format is to a rule. The engine takes no points and spans of time: equal ones are equal maps.
+def _converted(text: str, text_format: str) -> Any:
+    """The CEL value of a text that has a format. The engine takes no timestamps and durations, so these become maps.
 
     Raises:
-        ValueError: for a text whose value is not known exactly.
+        ValueError: for a text that cannot be converted exactly.
     """
-    if form == "byte":
+    if text_format == "byte":
         return b64decode(text, validate=True)
-    function, end = _READ_BY[form]
+    function, suffix = _CONVERSIONS[text_format]
     program = compiled(f"string({function}(self))", ("self",))
     assert isinstance(program, Program)
-    read = program.evaluate({"self": text + end})
+    read = program.evaluate({"self": text + suffix})
     if not isinstance(read, Value):
-        raise ValueError(f'the {form} "{text}" is written in a way that is not read here')
+        raise ValueError(f'gpuc cannot convert the {text_format} "{text}"')
     return {function: read.value}
 
 

@@ -1,4 +1,4 @@
-"""YAML text to plain data as Kubernetes reads it, and to the place of any value in it."""
+"""Reads YAML text as Kubernetes does, into plain data and the marks of the values."""
 
 from __future__ import annotations
 
@@ -9,27 +9,30 @@ from math import isfinite
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
-from gpuc.lint.load.nodes import WHOLE, WRITTEN_MAX, BeyondError, Piece, json_pieces, pieces, roots
+from gpuc.lint.load.yaml_nodes import FULL_TEXT, NODES_MAX, LimitError, Span, document_spans, json_spans, roots
 
 UNREADABLE = declare_rule(
-    "LNT001", Severity.ERROR, "A file is not YAML.", "kubectl and Argo CD refuse it: nothing of it reaches the cluster."
+    "LNT001",
+    Severity.ERROR,
+    "A file is not YAML.",
+    "kubectl and Argo CD refuse the file, and none of its objects reaches the cluster.",
 )
 DUPLICATE_KEY = declare_rule(
     "LNT002",
     Severity.ERROR,
-    "A key stands twice in one map.",
-    "The last one wins without a word, and strict readers refuse the file.",
+    "A map has the same key twice.",
+    "The last value silently replaces the others, and strict parsers refuse the file.",
     "k8s.io/apimachinery, pkg/util/yaml",
 )
 TOO_LARGE = declare_rule(
     "LNT003",
     Severity.ERROR,
-    "A document is larger or deeper than objects are.",
-    "A few nested aliases of a small file become billions of values, and deep nesting ends a reader's stack. What "
-    "stands there is left out.",
+    "A document is too large or nested too deeply.",
+    "A few nested aliases can expand to billions of values, and deep nesting overflows the stack of a parser. "
+    "gpuc lint ignores the document.",
 )
 VALUES_MAX = 1_000_000
-"""So many values may come from aliases."""
+"""The limit of values that the aliases of one document add."""
 DEPTH_MAX = 100
 _MERGE = "tag:yaml.org,2002:merge"
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -37,33 +40,33 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000
 
 
 @dataclass
-class Text:
-    """The documents of one file; a document that could not be read is a finding and no document."""
+class YamlText:
+    """The documents of one text. A document that cannot be read has a finding instead."""
 
     documents: list[tuple[int, Any]] = field(default_factory=list)
-    """Index among the file's documents, and plain data: dict, list, str, int, float, bool or None."""
+    """Index of the document in the file, and its plain data: dict, list, str, int, float, bool or None."""
     findings: list[Finding] = field(default_factory=list)
 
 
-def read(text: str, file: str) -> Text:
-    """All documents of a text; behind a syntax error nothing more is read."""
-    result = _read(((root, written, WHOLE) for root, written in roots(text)), text, file)
-    stream = json_pieces(text) if result.findings else []
+def read(text: str, file: str) -> YamlText:
+    """All documents of a text, up to the first syntax error."""
+    result = _read(((root, count, FULL_TEXT) for root, count in roots(text)), text, file)
+    stream = json_spans(text) if result.findings else []
     if len(stream) > 1:
-        return _read(((root, written, each) for each in stream for root, written in roots(each.of(text))), text, file)
+        return _read(((root, count, span) for span in stream for root, count in roots(span.of(text))), text, file)
     return result
 
 
-def _read(documents: Iterator[tuple[Any, int, Piece]], text: str, file: str) -> Text:
+def _read(documents: Iterator[tuple[Any, int, Span]], text: str, file: str) -> YamlText:
     from yaml import YAMLError
 
-    result = Text()
+    result = YamlText()
     try:
-        for index, (root, written, piece) in enumerate(documents):
-            builder = _Builder(file, piece, VALUES_MAX + written, result.findings)
+        for index, (root, node_count, span) in enumerate(documents):
+            builder = _Builder(file, span, VALUES_MAX + node_count, result.findings)
             if root is not None and (value := builder.build(root)) is not _REFUSED:
                 result.documents.append((index, value))
-    except BeyondError as error:
+    except LimitError as error:
         result.findings.append(TOO_LARGE.at((), str(error), mark=_mark(error.node, file)))
     except (YAMLError, ValueError, RecursionError) as error:
         result.findings.append(_unreadable(error, text, file))
@@ -71,27 +74,27 @@ def _read(documents: Iterator[tuple[Any, int, Piece]], text: str, file: str) -> 
 
 
 def marks(text: str, file: str, index: int) -> dict[tuple[Path, bool], Mark]:
-    """Places of all values of a document by path, and of all keys: (path, True) is where the key at a path stands."""
-    known = pieces(text)
-    if index >= len(known):
+    """The marks of a document: (path, False) has the mark of the value, (path, True) the mark of its key."""
+    spans = document_spans(text)
+    if index >= len(spans):
         return {}
-    piece = known[index]
-    root = next((root for root, _ in roots(piece.of(text))), None)
+    span = spans[index]
+    root = next((root for root, _ in roots(span.of(text))), None)
     found: dict[tuple[Path, bool], Mark] = {}
     waiting: list[tuple[Path, Any]] = [((), root)] if root is not None else []
     while waiting:
         path, node = waiting.pop()
-        found[path, False] = _mark(node, file, piece)
-        if len(path) > DEPTH_MAX or len(found) > WRITTEN_MAX:
+        found[path, False] = _mark(node, file, span)
+        if len(path) > DEPTH_MAX or len(found) > NODES_MAX:
             continue
         if isinstance(node.value, list):
-            for number, each in enumerate(node.value):
-                if isinstance(each, tuple):
-                    key, value = each
-                    found.setdefault(((*path, str(key.value)), True), _mark(key, file, piece))
+            for number, child in enumerate(node.value):
+                if isinstance(child, tuple):
+                    key, value = child
+                    found.setdefault(((*path, str(key.value)), True), _mark(key, file, span))
                     waiting.append(((*path, str(key.value)), value))
                 else:
-                    waiting.append(((*path, number), each))
+                    waiting.append(((*path, number), child))
     return found
 
 
@@ -99,34 +102,34 @@ _REFUSED = object()
 
 
 class _Builder:
-    """One document: plain data from nodes, with the bounds that aliases make necessary."""
+    """Builds the plain data of one document from its nodes. Limits are necessary because aliases repeat nodes."""
 
-    def __init__(self, file: str, piece: Piece, most: int, findings: list[Finding]) -> None:
+    def __init__(self, file: str, span: Span, values_max: int, findings: list[Finding]) -> None:
         self._file = file
-        self._piece = piece
+        self._span = span
         self._findings = findings
-        self._left = most
+        self._values_left = values_max
 
     def build(self, node: Any) -> Any:
-        """The data of a node; _REFUSED where there is too much of it, which is then a finding."""
+        """The data of a node. If the data exceeds a limit: _REFUSED, and a finding."""
         try:
             return self._value(node, 0)
-        except BeyondError as error:
-            mark = _mark(error.node, self._file, self._piece)
+        except LimitError as error:
+            mark = _mark(error.node, self._file, self._span)
             self._findings.append(TOO_LARGE.at((), str(error), mark=mark))
             return _REFUSED
 
     def _value(self, node: Any, depth: int) -> Any:
-        self._left -= 1
-        if self._left < 0:
-            raise BeyondError(f"aliases make more than {VALUES_MAX} values of this document", node)
+        self._values_left -= 1
+        if self._values_left < 0:
+            raise LimitError(f"the aliases of this document expand to more than {VALUES_MAX} values", node)
         if depth > DEPTH_MAX:
-            raise BeyondError(f"this is nested more than {DEPTH_MAX} levels deep, aliases expanded", node)
+            raise LimitError(f"the document is nested more than {DEPTH_MAX} levels deep, with aliases expanded", node)
         kind = node.id
         if kind == "scalar":
             return _scalar(node)
         if kind == "sequence":
-            return [self._value(each, depth + 1) for each in node.value]
+            return [self._value(item, depth + 1) for item in node.value]
         return self._map(node, depth)
 
     def _map(self, node: Any, depth: int) -> dict[str, Any]:
@@ -142,14 +145,16 @@ class _Builder:
             name = str(key.value) if key.id == "scalar" else "?"
             if name in found:
                 self._findings.append(
-                    DUPLICATE_KEY.at((), f'"{name}" stands twice in this map', mark=_mark(key, self._file, self._piece))
+                    DUPLICATE_KEY.at(
+                        (), f'this map has the key "{name}" twice', mark=_mark(key, self._file, self._span)
+                    )
                 )
             found[name] = self._value(value, depth + 1)
         return {**merged, **found} if merged else found
 
 
 def _scalar(node: Any) -> Any:
-    """What Kubernetes makes of a scalar: YAML 1.1, dates and binary data stay text."""
+    """The value of a scalar as Kubernetes reads YAML 1.1: dates and binary data stay text."""
     tag, text = node.tag.rpartition(":")[2], node.value
     match tag:
         case "null":
@@ -164,9 +169,9 @@ def _scalar(node: Any) -> Any:
 
 
 def _integer(text: str) -> Any:
-    """An integer of 64 bits; a larger one is a float in Kubernetes, or text where it is none.
+    """An integer of 64 bits. Kubernetes reads a larger number as a float, and text that is not a number as text.
 
-    Source: go.yaml.in/yaml/v2 v2.4.2 resolve.go, which sigs.k8s.io/yaml reads by
+    Source: go.yaml.in/yaml/v2 v2.4.2 resolve.go, which sigs.k8s.io/yaml uses
     """
     plain = text.replace("_", "").lower()
     if len(plain) > _DIGITS_MAX:
@@ -180,11 +185,11 @@ def _integer(text: str) -> Any:
 
 
 _DIGITS_MAX = 400
-"""More digits are no float either."""
+"""A number with more digits is not a float either."""
 
 
 def _float(text: str) -> Any:
-    """A finite number; JSON has no others, so nothing takes them."""
+    """A finite number. JSON has no infinite numbers, so these stay text."""
     try:
         found = float(text.replace("_", ""))
     except ValueError:
@@ -192,9 +197,9 @@ def _float(text: str) -> Any:
     return found if isfinite(found) else text
 
 
-def _mark(node: Any, file: str, piece: Piece = WHOLE) -> Mark:
-    place = node.start_mark
-    return Mark(file, piece.line + place.line + 1, place.column + 1 + (0 if place.line else piece.column))
+def _mark(node: Any, file: str, span: Span = FULL_TEXT) -> Mark:
+    start = node.start_mark
+    return Mark(file, span.line + start.line + 1, start.column + 1 + (0 if start.line else span.column))
 
 
 def _unreadable(error: Exception, text: str, file: str) -> Finding:
@@ -203,6 +208,6 @@ def _unreadable(error: Exception, text: str, file: str) -> Finding:
     if place is None and (found := _FORBIDDEN.search(text)):
         before = text[: found.start()]
         mark = Mark(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
-        return UNREADABLE.at((), f"this is not YAML: the character U+{ord(found[0]):04X} is not allowed", mark=mark)
+        return UNREADABLE.at((), f"not YAML: the character U+{ord(found[0]):04X} is not allowed", mark=mark)
     mark = Mark(file, place.line + 1, place.column + 1) if place else Mark(file, 1, 1)
-    return UNREADABLE.at((), f"this is not YAML: {problem or 'the parser gave up'}", mark=mark)
+    return UNREADABLE.at((), f"not YAML: {problem or 'the parser failed'}", mark=mark)

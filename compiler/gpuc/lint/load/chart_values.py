@@ -1,0 +1,236 @@
+"""Checks Helm values against the keys and types of the pinned charts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from gpuc.catalog.schemas import chart, kueue_configuration
+from gpuc.catalog.schemas.structural import Schema
+from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
+from gpuc.diagnostics.spelling import misspelt
+from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, merged_values
+from gpuc.lint.load.source_map import SourceMap
+from gpuc.lint.load.yaml_text import read
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_finding import place
+from gpuc.objects.object_set import dig
+from gpuc.verify.charts.unknown_key import unknown_key
+from gpuc.verify.charts.wrong_type import wrong_type
+from gpuc.verify.null_fields import null_fields
+from gpuc.verify.schema_errors import ErrorKind, SchemaError, schema_errors, validator
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
+
+NO_CONFIG = declare_rule(
+    "VAL003",
+    Severity.ERROR,
+    "Helm values of the GPU operator misspell the name of a ConfigMap, or refer to a key that the ConfigMap lacks.",
+    "The pods of the operand wait for the ConfigMap, or exit. No node of the cluster offers its GPUs.",
+    "k8s-device-plugin v0.20.0 cmd/config-manager/main.go",
+)
+NULL_FIELD = declare_rule(
+    "VAL005",
+    Severity.WARNING,
+    "A chart renders an empty Helm value as a null in an object of a custom kind.",
+    "The API server refuses a server-side apply of the object, which Flux, Helm 4 and Argo CD (ServerSideApply) use.",
+    "compiler/gpuc/catalog/nulls.json",
+)
+Locate = Callable[[Path, bool], Mark]
+"""Maps the path of a value to its mark, or to the mark of its key."""
+CONFIGURATION = ("config.kueue.x-k8s.io/v1beta2", "Configuration")
+"""The configuration of Kueue's controller: a text in the values of its chart, a text in a ConfigMap, or a file."""
+_TEXT_OF_KUEUE = ("managerConfig", "controllerManagerConfigYaml")
+
+
+@dataclass
+class ChartResult:
+    """The findings about Helm values, and the values that could not be checked."""
+
+    findings: list[Finding] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
+    """Values of every chart that is installed once and in the pinned version, by the component of the release set."""
+    unchecked: Counter[str] = field(default_factory=Counter)
+    """Sentences about values that could not be checked, with the number of charts."""
+    documents: set[tuple[str, int]] = field(default_factory=set)
+    """Documents that are values of an installed chart: file and index."""
+
+
+def check_chart_installs(
+    installs: Iterable[ChartInstall], manifests: Sequence[Manifest], source_map: SourceMap
+) -> ChartResult:
+    """Checks the values of every installed chart that has the version of the release set.
+
+    Args:
+        manifests: all loaded objects, for references in values.
+    """
+    result = ChartResult()
+    variants: dict[str, list[dict[str, Any]]] = {}
+    for install in installs:
+        result.documents |= {(source.file, source.index) for source in install.sources}
+        pinned = _pinned().get(install.chart)
+        if pinned is None:
+            if install.sources:
+                result.unchecked[f"values of the chart {install.chart}, whose keys gpuc does not know"] += 1
+            continue
+        component, version = pinned
+        if install.version.strip().removeprefix("=").strip().removeprefix("v") != version.removeprefix("v"):
+            actual = f"in version {install.version}" if install.version else "without a fixed version"
+            result.unchecked[f"values of the chart {install.chart} {actual}; gpuc knows the keys of {version}"] += 1
+            continue
+        values: dict[str, Any] = {}
+        layers: list[tuple[Any, Locate]] = []
+        for source in install.sources:
+            data, locate = _data(source, source_map, result.findings), _locator(source, source_map)
+            result.findings += _value_findings(data, component, locate, install.ignored, source_map)
+            layers.append((data, locate))
+            values = merged_values(values, data)
+            if component == "gpu-operator":
+                result.findings += _config_map_findings(data, manifests, locate)
+        result.findings += _null_findings(component, values, layers)
+        if install.is_complete and values not in variants.setdefault(component, []):
+            variants[component].append(values)
+    result.values = {component: values[0] for component, values in variants.items() if len(values) == 1}
+    return result
+
+
+def _null_findings(component: str, values: Any, layers: Sequence[tuple[Any, Locate]]) -> Iterator[Finding]:
+    """Empty values that the chart renders as nulls. The last layer that has the value gets the finding."""
+    for path, message in null_fields(component, values):
+        for data, locate in reversed(layers):
+            if path[-1] in (dig(data, *path[:-1]) or ()):
+                mark = locate(path, False)
+                yield NULL_FIELD.at((), f"{component}: {place(path)}: {message}", mark=mark)
+                break
+
+
+def _config_map_findings(data: dict[str, Any], manifests: Sequence[Manifest], locate: Locate) -> Iterator[Finding]:
+    """Values of the GPU operator with a misspelled ConfigMap, or with a key that the ConfigMap does not have."""
+    maps = {manifest.name: manifest for manifest in manifests if (manifest.api, manifest.kind) == ("v1", "ConfigMap")}
+    for operand in ("devicePlugin", "migManager", "dcgmExporter"):
+        config = dig(data, operand, "config")
+        name, default = dig(config, "name"), dig(config, "default")
+        if not isinstance(name, str) or not name or dig(config, "create") is True:
+            continue
+        path: Path = (operand, "config", "name")
+        keys = list(dig(maps[name].body, "data") or ()) if name in maps else []
+        if name not in maps and (suggestion := misspelt(name, maps)):
+            message = f'gpu-operator: {place(path)}: the ConfigMap "{name}" does not exist, did you mean "{suggestion}"'
+            yield NO_CONFIG.at((), message, fix=f"write {suggestion}", mark=locate(path, False))
+        elif operand == "devicePlugin" and keys and isinstance(default, str) and default and default not in keys:
+            path = (operand, "config", "default")
+            known = ", ".join(keys)
+            message = f'gpu-operator: {place(path)}: the ConfigMap {name} has no key "{default}", only {known}'
+            yield NO_CONFIG.at((), message, mark=locate(path, False))
+
+
+def check_values_files(files: Sequence[MapDocument], component: str, source_map: SourceMap) -> Iterator[Finding]:
+    """Checks values files of one chart."""
+    for file, index, data in files:
+        locate = _locator(ValuesSource(file, index, (), data), source_map)
+        yield from _value_findings(data, component, locate, frozenset(), source_map)
+        yield from _null_findings(component, data, [(data, locate)])
+
+
+def check_kueue_configuration(source: ValuesSource, source_map: SourceMap) -> list[Finding]:
+    """Checks a Configuration of Kueue in a file or in a text of a ConfigMap. Other documents have no findings."""
+    syntax: list[Finding] = []
+    data = _data(source, source_map, syntax)
+    if (data.get("apiVersion"), data.get("kind")) != CONFIGURATION:
+        return []
+    return [
+        *syntax,
+        *_schema_findings(data, kueue_configuration(), "kueue configuration", _locator(source, source_map)),
+    ]
+
+
+def _value_findings(
+    data: dict[str, Any], component: str, locate: Locate, ignored: frozenset[Path], source_map: SourceMap
+) -> Iterator[Finding]:
+    schema = chart(component)
+    assert schema is not None, "pinned charts have tables"
+    yield from _schema_findings(data, schema, component, locate, {*ignored, ("global",)})
+    text = dig(data, *_TEXT_OF_KUEUE)
+    if component == "kueue" and isinstance(text, str):
+        inner = source_map.embedded(locate(_TEXT_OF_KUEUE, False), text)
+        for _, document in read(text, "").documents:
+            if isinstance(document, dict) and document.get("apiVersion") == CONFIGURATION[0]:
+                yield from _schema_findings(document, kueue_configuration(), "kueue configuration", inner)
+
+
+def _schema_findings(
+    data: dict[str, Any], schema: Schema, name: str, locate: Locate, ignored: Iterable[Path] = ()
+) -> Iterator[Finding]:
+    for error in schema_errors(_compiled(name), _without_nulls(data), schema):
+        is_unknown = error.kind is ErrorKind.UNKNOWN
+        if error.path in ignored if is_unknown else _is_harmless(error, data):
+            continue
+        rule = unknown_key.rule if is_unknown else wrong_type.rule
+        message = f"{name}: {place(error.path) or 'the file'}: {error.message}"
+        yield rule.at((), message, fix=error.fix, mark=locate(error.path, is_unknown))
+
+
+def _is_harmless(error: SchemaError, data: dict[str, Any]) -> bool:
+    """Whether the chart renders a valid object anyway: quoted digits become a number, and empty maps are omitted."""
+    if error.kind is ErrorKind.MISSING:
+        return bool(dig(data, *error.path[:-1]) == {})
+    value = dig(data, *error.path)
+    is_number = isinstance(value, str) and value.isascii() and value.isdigit() and "'integer'" in error.message
+    return is_number or is_filled_later(value)
+
+
+def is_filled_later(value: Any) -> bool:
+    """Whether a value has a variable that a tool replaces before the apply: ApplicationSets, Flux, envsubst."""
+    return isinstance(value, str) and ("{{" in value or "${" in value)
+
+
+def _data(source: ValuesSource, source_map: SourceMap, findings: list[Finding]) -> dict[str, Any]:
+    """The values of a source, or an empty map.
+
+    Args:
+        findings: gets the findings about a text that is not YAML.
+    """
+    value = source.value
+    if isinstance(value, str):
+        found = read(value, source.file)
+        outer = source_map.mark(source.file, source.index, source.path)
+        marks = (source_map.mark_in_file(outer, value, finding.mark) for finding in found.findings)
+        findings += [replace(finding, mark=mark) for finding, mark in zip(found.findings, marks, strict=True)]
+        value = found.documents[0][1] if found.documents else {}
+    value = dig(value, *source.chart_path) if source.chart_path else value
+    return value if isinstance(value, dict) else {}
+
+
+def _locator(source: ValuesSource, source_map: SourceMap) -> Locate:
+    if source.is_parameter:
+        return lambda path, on_key: source_map.mark(source.file, source.index, source.path)
+    if isinstance(source.value, str):
+        inner = source_map.embedded(source_map.mark(source.file, source.index, source.path), source.value)
+        return lambda path, on_key: inner((*source.chart_path, *path), on_key)
+    start = (*source.path, *source.chart_path)
+    return lambda path, on_key: source_map.mark(source.file, source.index, (*start, *path), on_key=on_key)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(child) for key, child in value.items() if child is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+@cache
+def _pinned() -> dict[str, tuple[str, str]]:
+    """Component and version of the charts whose keys gpuc knows, by the name of the chart."""
+    from gpuc.catalog import load
+
+    rows = [row for rows in load().releases.values() for row in rows.values() if chart(row.component) is not None]
+    return {row.chart: (row.component, row.version) for row in rows}
+
+
+@cache
+def _compiled(name: str) -> Draft202012Validator:
+    schema = chart(name) or kueue_configuration()
+    return validator(schema)

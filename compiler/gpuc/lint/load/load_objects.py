@@ -1,0 +1,71 @@
+"""Loads all objects below some paths, and lists the parts of the files that could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from gpuc.diagnostics.finding import Finding, Mark, Path
+from gpuc.lint.load.files import UnreadableError, files_below, text_of
+from gpuc.lint.load.loaded_files import LoadedFiles
+from gpuc.lint.load.source_map import SourceMap
+from gpuc.lint.load.yaml_text import DUPLICATE_KEY
+from gpuc.manifest.manifest import Manifest
+
+_SENTENCES_MAX = 10
+
+
+@dataclass
+class LoadedObjects:
+    """The objects of some files, their lines, and the parts of the files that are missing among them."""
+
+    manifests: list[Manifest] = field(default_factory=list)
+    source_map: SourceMap = field(default_factory=SourceMap)
+    unread: list[str] = field(default_factory=list)
+    """Parts of the files that could not be read: one sentence for every part."""
+    not_objects: list[str] = field(default_factory=list)
+    """Documents that are not Kubernetes objects, such as templates and patches: one sentence for every sort."""
+
+    def locate(self, manifest: Manifest, path: Path) -> Mark | None:
+        """The line and column of a value of an object."""
+        index, *prefix = manifest.origin
+        return self.source_map.mark(manifest.file, index, (*prefix, *path)) if isinstance(index, int) else None
+
+    @property
+    def unread_summary(self) -> Iterator[str]:
+        """The first sentences about parts that could not be read, and the number of the others."""
+        yield from self.unread[:_SENTENCES_MAX]
+        if len(self.unread) > _SENTENCES_MAX:
+            yield f"and {len(self.unread) - _SENTENCES_MAX} more places that could not be read"
+
+
+def load_objects(paths: Iterable[str]) -> LoadedObjects:
+    """Loads every file below the paths, also if parts of the files cannot be read.
+
+    Raises:
+        UsageError: when a path does not exist.
+    """
+    loaded, files = LoadedObjects(), LoadedFiles()
+    for file in dict.fromkeys(file for path in paths for file in files_below(path)):
+        try:
+            text = text_of(file)
+        except UnreadableError as error:
+            loaded.unread.append(f"{file} cannot be read: {error}; the file is ignored")
+            continue
+        loaded.source_map.add(file, text)
+        files.add(file, text)
+    files.apply_kustomizations()
+    loaded.manifests = files.manifests
+    loaded.unread += [_sentence(finding) for finding in files.findings]
+    for unnamed in files.unnamed:
+        mark = loaded.source_map.mark(unnamed.file, unnamed.index, unnamed.path)
+        loaded.unread.append(f"{mark}: {unnamed.message}; the object is ignored")
+    loaded.not_objects = [
+        sentence if count == 1 else f"{sentence} ({count} times)" for sentence, count in files.unchecked.items()
+    ]
+    return loaded
+
+
+def _sentence(finding: Finding) -> str:
+    consequence = "the last value is used" if finding.id == DUPLICATE_KEY.id else "this part of the file is ignored"
+    return f"{finding.mark}: {finding.message}; {consequence}"

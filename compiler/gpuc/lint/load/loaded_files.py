@@ -1,0 +1,237 @@
+"""Sorts the documents of files: objects, Helm values, Kustomizations, and documents that cannot be checked."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.lint.load.chart_installs import MapDocument
+from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_unused_patch
+from gpuc.lint.load.yaml_text import UNREADABLE, YamlText, read
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_finding import ObjectFinding
+
+NO_OBJECT = declare_rule(
+    "LNT004",
+    Severity.ERROR,
+    "An object has no name, or its metadata is not a map.",
+    "The API server refuses the object.",
+)
+REPEATED = declare_rule(
+    "LNT006",
+    Severity.WARNING,
+    "A file has the same object twice.",
+    "kubectl applies both, and the last one wins. Argo CD reports a RepeatedResourceWarning.",
+)
+NO_LABELS = declare_rule(
+    "LNT007",
+    Severity.ERROR,
+    "Labels or annotations are not a map.",
+    "The API server refuses the object.",
+)
+_FILES_OF_TOOLS = ("test.gatekeeper.sh", "kind.x-k8s.io", "eksctl.io")
+"""API groups of files that command-line tools read and nothing applies."""
+_QUANTITY_MAPS = frozenset(
+    (
+        "limits", "requests", "hard", "capacity", "allocatable", "overhead", "default", "defaultRequest", "min", "max",
+        "maxLimitRequestRatio",
+    )
+)  # fmt: skip
+"""Fields of built-in kinds that map resources to quantities. The schemas of built-in kinds only know text there."""
+_QUANTITY_FIELDS = frozenset(("sizeLimit", "divisor", "averageValue"))
+"""Fields of built-in kinds that hold one quantity. The value of a HorizontalPodAutoscaler's target is another."""
+_TYPE_NAMES = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "a boolean"}
+_NOT_IN_BODY = frozenset(("apiVersion", "kind", "metadata", "status"))
+
+
+@dataclass(frozen=True, slots=True)
+class UnnamedObject:
+    """An object that has a kind and no name."""
+
+    file: str
+    index: int
+    """Index of the document in the file."""
+    path: Path
+    """Path of the object, or of its invalid name, in the document."""
+    api: str
+    kind: str
+    message: str
+    data: dict[str, Any]
+
+
+@dataclass
+class LoadedFiles:
+    """The documents of all files of one path, sorted by what they are."""
+
+    manifests: list[Manifest] = field(default_factory=list)
+    """Objects. The origin of an object is the index of its document, followed by its path in that document."""
+    other_maps: list[MapDocument] = field(default_factory=list)
+    """Maps that are not Kubernetes objects, such as Helm values."""
+    kustomizations: list[MapDocument] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    unnamed: list[UnnamedObject] = field(default_factory=list)
+    object_findings: list[ObjectFinding] = field(default_factory=list)
+    """Findings about labels, annotations and repeated objects."""
+    unchecked: Counter[str] = field(default_factory=Counter)
+    """Sentences about documents that could not be checked, with the number of documents."""
+    _keys: set[tuple[str, ...]] = field(default_factory=set)
+
+    def add(self, file: str, text: str) -> None:
+        """Adds the documents of a file."""
+        found = read(text, file)
+        if ("{{" in text or "{%" in text) and _is_template(text, found):
+            self.unchecked["templates that are not YAML yet; render the templates and lint the output"] += 1
+            return
+        self.findings += found.findings
+        for index, data in found.documents:
+            for path, item in _objects(data):
+                self._add_object(file, index, path, item)
+
+    def apply_kustomizations(self) -> None:
+        """Removes the patches of Kustomizations and adds the generated objects. Call this after the last file."""
+        if not self.kustomizations:
+            return
+        self.unchecked[_KUSTOMIZATION] += len(self.kustomizations)
+        inputs = input_files(self.kustomizations)
+        files = {manifest.file for manifest in self.manifests}
+        inputs |= {os.path.abspath(file) for file in files if is_unused_patch(file, self.kustomizations)}
+        patches = {file for file in files if os.path.abspath(file) in inputs}
+        kept = [manifest for manifest in self.manifests if manifest.file not in patches]
+        self.manifests = [*kept, *generated_objects(self.kustomizations)]
+        self.object_findings = [finding for finding in self.object_findings if finding.manifest.file not in patches]
+        self.unnamed = [unnamed for unnamed in self.unnamed if os.path.abspath(unnamed.file) not in inputs]
+        self.other_maps = [document for document in self.other_maps if os.path.abspath(document[0]) not in inputs]
+        if patches:
+            self.unchecked[_PATCH] += len(patches)
+
+    def _add_object(self, file: str, index: int, path: Path, data: Any) -> None:
+        if not isinstance(data, dict):
+            self.unchecked["documents that are not maps"] += 1
+            return
+        api, kind = data.get("apiVersion"), data.get("kind")
+        if is_kustomization(file, data):
+            self.kustomizations.append((file, index, data))
+            return
+        if not isinstance(api, str) or not isinstance(kind, str):
+            self.other_maps.append((file, index, data))
+            return
+        if api.rpartition("/")[0] in _FILES_OF_TOOLS:
+            self.unchecked[
+                f"{kind} of {api}, which is the input of a command-line tool and not an object of a cluster"
+            ] += 1
+            return
+        if "$patch" in data:
+            self.unchecked[_PATCH] += 1
+            return
+        metadata = data.get("metadata")
+        name = metadata.get("name") or metadata.get("generateName") if isinstance(metadata, dict) else None
+        if not isinstance(metadata, dict) or not isinstance(name, str):
+            self.unnamed.append(_unnamed(file, index, path, data))
+            return
+        self.manifests.append(_manifest(file, (index, *path), metadata, data))
+        self.object_findings += self._metadata_findings(self.manifests[-1], metadata)
+
+    def _metadata_findings(self, manifest: Manifest, metadata: dict[str, Any]) -> Iterator[ObjectFinding]:
+        for name in ("labels", "annotations"):
+            if not isinstance(metadata.get(name) or {}, dict):
+                message = f"must be a map, is {_TYPE_NAMES[type(metadata[name])]}"
+                yield ObjectFinding(NO_LABELS, manifest, ("metadata", name), message)
+        if "name" not in metadata:
+            return  # the API server generates a different name for every object
+        key = manifest.file, manifest.api.rpartition("/")[0], manifest.kind, manifest.namespace, manifest.name
+        if key in self._keys:
+            yield ObjectFinding(REPEATED, manifest, ("metadata", "name"), "this file already has the same object")
+        self._keys.add(key)
+
+
+def _unnamed(file: str, index: int, path: Path, data: dict[str, Any]) -> UnnamedObject:
+    """An object without a name, or with a name that YAML does not read as text: `on`, 12, 1.5."""
+    api, kind, metadata = data["apiVersion"], data["kind"], data.get("metadata")
+    if not isinstance(metadata, dict):
+        message = f"{kind} has no metadata"
+    elif isinstance(name := metadata.get("name"), bool | int | float):
+        path = (*path, "metadata", "name")
+        message = f"YAML reads the name of this {kind} as {json.dumps(name)}, which is not text: put the name in quotes"
+    else:
+        message = f"{kind} has no name"
+    return UnnamedObject(file, index, path, api, kind, message, data)
+
+
+_KUSTOMIZATION = "Kustomizations, which gpuc lint does not build; lint the output of `kubectl kustomize`"
+_PATCH = "Kustomize patches, which change other objects and are not objects themselves"
+
+
+def _manifest(file: str, origin: Path, metadata: dict[str, Any], data: dict[str, Any]) -> Manifest:
+    api, name = data["apiVersion"], metadata.get("name")
+    is_builtin = "." not in api.rpartition("/")[0]
+    body = {key: value for key, value in data.items() if key not in _NOT_IN_BODY}
+    return Manifest(
+        file=file,
+        origin=origin,
+        api=api,
+        kind=data["kind"],
+        name=name if name else f"{metadata['generateName']}x",
+        namespace=str(metadata.get("namespace") or ""),
+        labels=_map(metadata.get("labels")),
+        annotations=_map(metadata.get("annotations")),
+        body=_as_applied(body, is_builtin),
+    )
+
+
+def _objects(data: Any) -> Iterator[tuple[Path, Any]]:
+    """The document itself, or the items of a List, which `kubectl get -o yaml` prints."""
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(data.get("items"), list):
+        for number, item in enumerate(data["items"]):
+            implied = {"apiVersion": data.get("apiVersion"), "kind": kind.removesuffix("List")}
+            yield ("items", number), {**implied, **item} if isinstance(item, dict) and kind != "List" else item
+    elif data is not None:
+        yield (), data
+
+
+def _as_applied(value: Any, is_builtin: bool, name: str = "") -> Any:
+    """A value as the API server reads it: without the nulls of maps, and with quantities as text.
+
+    Args:
+        is_builtin: whether the object is of a built-in kind. The schemas of custom kinds know which values are
+            quantities, so numbers of these kinds are not changed.
+        name: the key of the value.
+    """
+    if isinstance(value, dict):
+        present = {key: child for key, child in value.items() if child is not None}
+        if is_builtin and name in _QUANTITY_MAPS:
+            return {key: str(child) if _is_number(child) else child for key, child in present.items()}
+        inner = {"value": "averageValue"} if name == "target" else {}
+        return {key: _as_applied(child, is_builtin, inner.get(key) or key) for key, child in present.items()}
+    if isinstance(value, list):
+        return [_as_applied(item, is_builtin) for item in value]
+    return str(value) if is_builtin and name in _QUANTITY_FIELDS and _is_number(value) else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _is_template(text: str, found: YamlText) -> bool:
+    """Whether a text has template braces outside of YAML strings."""
+    if not any(line.lstrip().startswith(("{{", "- {{", "{%")) or ": {{" in line for line in text.splitlines()):
+        return False
+    return any(finding.id == UNREADABLE.id for finding in found.findings) or any(
+        _has_map_as_key(data) for _, data in found.documents
+    )
+
+
+def _has_map_as_key(value: Any) -> bool:
+    """Whether a map has a map as a key: YAML reads `{{ name }}` so."""
+    if isinstance(value, dict):
+        return "?" in value or any(_has_map_as_key(child) for child in value.values())
+    return isinstance(value, list) and any(_has_map_as_key(item) for item in value)
