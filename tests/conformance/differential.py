@@ -25,7 +25,7 @@ from gpuc.model import ClusterQueue
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
-from gpuc.trace import trace_work
+from gpuc.trace import trace_workload
 from tests.conformance.judged_work import Judged, judge_admission, judge_nodes
 from tests.conformance.lane import Lane, Tree, compiled, lane
 from tests.conformance.outcome import Check
@@ -185,7 +185,7 @@ def _evaluate(
         if expect(spec.cluster, queues[each.queue], each.request).flavor == each.expected.flavor
     ]
     for each, on_nodes in alone:
-        walked = trace_work(known, work_for(known, each.queue, each.request), policies=False)
+        walked = trace_workload(known, work_for(known, each.queue, each.request), policies=False)
         result.evaluated += 1
         if each.agrees and (told := contradiction(each.seen, walked, on_nodes=on_nodes)):
             result.disagreements.append(f"{_told(case, each)}\n  {told}")

@@ -66,24 +66,24 @@ def _trace() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
         from gpuc.lint.load.loaded_files import LoadedFiles
         from gpuc.objects.object_set import ObjectSet
-        from gpuc.trace import ClusterIndex, PodSet, Work, trace_work, work_of
+        from gpuc.trace import ClusterIndex, PodSet, Workload, trace_workload, workload_of
         from gpuc.trace.limits import container_limits
         from gpuc.trace.report import Traced, render
-        from gpuc.trace.work import requests
+        from gpuc.trace.workload import pod_requests
 
     def target(data: bytes) -> None:
         reading = LoadedFiles()
         reading.add("f.yaml", data.decode(errors="ignore"))
         reading.apply_kustomizations()
         site = ClusterIndex(ObjectSet(reading.manifests, is_complete=len(data) % 2 == 0))
-        several = [work for each in reading.manifests if (work := work_of(each)) is not None]
+        several = [work for each in reading.manifests if (work := workload_of(each)) is not None]
         asked = {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "8", "cpu": "1"}}}]}
-        queues = site.tree.of("kueue.x-k8s.io", "LocalQueue")[:3]
-        several += [Work((PodSet(asked, 2),), each.namespace, each.name) for each in queues]
+        queues = site.objects.of("kueue.x-k8s.io", "LocalQueue")[:3]
+        several += [Workload((PodSet(asked, 2),), each.namespace, each.name) for each in queues]
         for work in several:
             limits = container_limits(site, work.namespace)
-            pods = {each.name: requests(each.pod, limits) for each in work.pod_sets}
-            traced = [Traced(work, trace_work(site, work), pods)]
+            pods = {each.name: pod_requests(each.pod, limits) for each in work.pod_sets}
+            traced = [Traced(work, trace_workload(site, work), pods)]
             for form in ("text", "json"):
                 render(form, traced, lambda manifest, path: None)
 

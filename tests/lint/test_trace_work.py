@@ -68,16 +68,16 @@ def traced(folder: Path, capsys: pytest.CaptureFixture[str], *objects: Any, wher
 ONE = container(gpu=1, cpu="4", memory="16Gi")
 FULL = container(gpu=8, cpu="100", memory="1Ti")
 CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
-    "no queue": (job(pod(ONE), queue=""), "policies", "policy", "is missing; the queues are research", ""),
-    "wrong queue": (job(pod(ONE), queue="reserch"), "policies", "policy", "is reserch; the queues are research", ""),
-    "sixteen GPUs": (job(pod(container(gpu=16))), "policies", "policy", "at most 8 nvidia.com/gpu", ""),
+    "no queue": (job(pod(ONE), queue=""), "policies", "policy", "is missing; the queues of the tenant are research", ""),
+    "wrong queue": (job(pod(ONE), queue="reserch"), "policies", "policy", "is reserch; the queues of the tenant are research", ""),
+    "sixteen GPUs": (job(pod(container(gpu=16))), "policies", "policy", "the maximum is 8 nvidia.com/gpu", ""),
     "half a GPU": (job(pod(container(gpu="0.5"))), "API server", "API server", "0.5 nvidia.com/gpu must be", ""),
     "no limit": (
-        job(pod(container(requests={"nvidia.com/gpu": 1}))), "API server", "API server", "has no limit", "",
+        job(pod(container(requests={"nvidia.com/gpu": 1}))), "API server", "API server", "nvidia.com/gpu needs a limit", "",
     ),
     "request beyond limit": (
         job(pod(container(requests={"cpu": "8"}, gpu=1, cpu="4"))),
-        "API server", "API server", "a request of 8 cpu must be at most its limit of 4", "",
+        "API server", "API server", "the request of 8 cpu must be at most the limit of 4", "",
     ),
     "slice of another queue": (
         job(pod(container(mig2g=1), nodeSelector={"gpuc.dev/pool": "lab-h100"})),
@@ -96,18 +96,18 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
     ),
     "topology of a flavor without one": (
         job(pod(FULL), pods=2, notes={"kueue.x-k8s.io/podset-required-topology": "kubernetes.io/hostname"}),
-        "flavor", "Kueue", "does not support TopologyAwareScheduling", "leave out the annotation",
+        "flavor", "Kueue", "does not support TopologyAwareScheduling", "remove the topology annotation",
     ),
     "too much memory": (
-        job(pod(container(gpu=8, memory="4Ti"))), "instance type", "Karpenter", "4Ti memory, a node leaves", "at most",
+        job(pod(container(gpu=8, memory="4Ti"))), "instance type", "Karpenter", "4Ti memory requested, a node has", "at most",
     ),
     "init container too large": (
         job(pod(ONE, initContainers=[{**container(cpu="300"), "name": "prepare"}])),
-        "instance type", "Karpenter", "300 cpu, a node leaves", "at most 190285m cpu",
+        "instance type", "Karpenter", "300 cpu requested, a node has", "at most 190285m cpu",
     ),
     "sidecar beside it": (
         job(pod(container(gpu=8, cpu="180"), initContainers=[{**container(cpu="20"), "restartPolicy": "Always"}])),
-        "instance type", "Karpenter", "200 cpu, a node leaves", "at most",
+        "instance type", "Karpenter", "200 cpu requested, a node has", "at most",
     ),
     "zone without nodes": (
         job(pod(ONE, nodeSelector={**TRAIN, "topology.kubernetes.io/zone": "us-east-1b"})),
@@ -115,14 +115,14 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
     ),
     "unknown priority": (
         job(pod(ONE), rank="urgent"),
-        "policies", "policy", "kueue.x-k8s.io/priority-class is urgent; the classes are high, normal, low", "",
+        "policies", "policy", "kueue.x-k8s.io/priority-class is urgent; the priority classes of the tenant are high, normal, low", "",
     ),
     "unknown namespace": (
         job(pod(ONE), namespace="nowhere"),
-        "local queue", "Kueue", "nowhere, which is not there, has no LocalQueue research", "research-train",
+        "local queue", "Kueue", "namespace nowhere does not exist", "research-train",
     ),
     "toleration of everything": (
-        job(pod(ONE, tolerations=[{"operator": "Exists"}])), "policies", "policy", "the pod tolerates everything", "",
+        job(pod(ONE, tolerations=[{"operator": "Exists"}])), "policies", "policy", "the pod tolerates every taint", "",
     ),
 }  # fmt: skip
 
@@ -156,7 +156,7 @@ def test_kinds_that_kueue_does_not_manage_go_to_the_scheduler(
 ) -> None:
     """Their label does nothing: without the flavor's tolerations the pods wait for ever."""
     found = traced(tmp_path, capsys, UNMANAGED[kind])
-    assert f"Kueue does not manage kind {kind} here" in found["bypass"]
+    assert f"Kueue does not manage kind {kind};" in found["bypass"]
     assert [step["stage"] for step in found["steps"] if step["verdict"] == "bypassed"] == ["local queue"]
     assert (found["last"]["stage"], found["by"]) == ("node pool", "Karpenter")
     assert "gpuc.dev/mode=exclusive:NoSchedule" in found["last"]["message"]
@@ -169,7 +169,7 @@ def test_a_pod_that_tolerates_the_taints_itself_counts_for_no_quota(
     file = tmp_path / "pod.yaml"
     file.write_text(yaml.safe_dump(work("v1", "Pod", pod(FULL, tolerations=tolerations))))
     assert main(["trace", "-f", str(file), "prod-use1"]) == 0
-    assert capsys.readouterr().out.endswith("Kueue leaves it alone: it counts for no quota\n")
+    assert capsys.readouterr().out.endswith("Kueue does not manage this workload, so it uses no quota.\n")
 
 
 PARTS = """
@@ -215,10 +215,10 @@ GROUP = {"size": 2, "workerTemplate": {"spec": GPUS}}
 @pytest.mark.parametrize(
     ("kind", "spec", "says"),
     [
-        ("Deployment", {"replicas": 3, "template": {"spec": GPUS}}, "2 of 3 get quota at the same time"),
+        ("Deployment", {"replicas": 3, "template": {"spec": GPUS}}, "only 2 of 3 replicas get quota at the same time"),
         ("Deployment", {"replicas": 2, "template": {"spec": GPUS}}, ""),
         ("StatefulSet", {"replicas": 3, "template": {"spec": GPUS}}, "current podset request (24)"),
-        ("LeaderWorkerSet", {"replicas": 2, "leaderWorkerTemplate": GROUP}, "1 of 2 get"),
+        ("LeaderWorkerSet", {"replicas": 2, "leaderWorkerTemplate": GROUP}, "only 1 of 2 replicas get"),
         ("LeaderWorkerSet", {"replicas": 1, "leaderWorkerTemplate": GROUP}, ""),
         (
             "RayJob",
@@ -238,7 +238,7 @@ def test_replicas_are_counted_as_kueue_counts_them(
 def test_pods_that_ask_for_nothing_are_admitted(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = traced(tmp_path, capsys, job({"containers": [{"name": "a", "image": "b"}]}), where=files)
     assert found["verdict"] == "admitted"
-    assert "the pods ask for nothing" in [step["message"] for step in found["steps"]]
+    assert "the pods request no resources" in [step["message"] for step in found["steps"]]
 
 
 def test_the_label_of_a_cronjobs_jobs_counts(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,7 +246,7 @@ def test_the_label_of_a_cronjobs_jobs_counts(tmp_path: Path, files: str, capsys:
     labelled = work("batch/v1", "CronJob", {"jobTemplate": template}, queue="")
     assert traced(tmp_path, capsys, labelled, where=files)["queue"] == "research"
     bare = work("batch/v1", "CronJob", {"jobTemplate": {"spec": template["spec"]}}, queue="research")
-    assert "it has no label kueue.x-k8s.io/queue-name" in traced(tmp_path, capsys, bare, where=files)["bypass"]
+    assert "the workload has no label kueue.x-k8s.io/queue-name" in traced(tmp_path, capsys, bare, where=files)["bypass"]
 
 
 def test_limits_are_requests_before_the_defaults_of_limit_ranges(
@@ -274,7 +274,7 @@ def test_what_cannot_be_read_is_said_and_is_no_success(
     capsys.readouterr()
     assert main(["trace", "-f", str(file), files]) == 1
     told = capsys.readouterr()
-    assert "gets its nodes" in told.out
+    assert "Result: no step fails, but the nodes are unknown." in told.out
     assert f"{files}/more.yaml:2:1: not YAML" in told.err
     file.write_text("kind: [\n")
     assert main(["trace", "-f", str(file), files]) == 2
@@ -285,10 +285,10 @@ def test_the_answer_stands_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixt
     file = tmp_path / "work.yaml"
     file.write_text(yaml.safe_dump(job(pod(FULL), pods=20)))
     assert main(["trace", "-f", str(file), "prod-use1"]) == 1
-    *_, failed, at, change, end = capsys.readouterr().out.splitlines()
+    *_, failed, at, fix, end = capsys.readouterr().out.splitlines()
     assert failed.split()[:2] == ["failed", "quota"]
     assert at.strip().startswith(
         "ClusterQueue research, spec.resourceGroups[0].flavors[0].resources, specs/prod-use1.yaml:"
     )
-    assert change.strip() == "change: at most 16 such pods have quota in flavor train-h100 at the same time"
-    assert end == "refused, by Kueue: quota"
+    assert fix.strip() == "fix: run at most 16 such pods at the same time in flavor train-h100"
+    assert end == "Result: refused. The quota of the ClusterQueue is too small."

@@ -9,7 +9,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.fabric import BLOCK_NODES
 from gpuc.rehearse.outcome import Outcome, Request
-from gpuc.trace import ClusterIndex, PodSet, TraceResult, Work
+from gpuc.trace import ClusterIndex, PodSet, TraceResult, Workload
 
 
 def site(spec: CompiledSpec) -> ClusterIndex:
@@ -17,14 +17,14 @@ def site(spec: CompiledSpec) -> ClusterIndex:
     return ClusterIndex(ObjectSet(spec.synced, is_complete=True), {LEVEL_LABELS["block"]: BLOCK_NODES})
 
 
-def work_for(known: ClusterIndex, queue: str, request: Request) -> Work:
+def work_for(known: ClusterIndex, queue: str, request: Request) -> Workload:
     """A request as a Job in the first namespace of a ClusterQueue."""
     quantities = texts(request.pod)
     container = {"name": "work", "resources": {"requests": quantities, "limits": quantities}}
     pod = {"containers": [container], **({"nodeSelector": {POOL_LABEL: request.pool}} if request.pool else {})}
-    notes = {REQUIRED_TOPOLOGY: LEVEL_LABELS["block"]} if request.one_block else {}
+    annotations = {REQUIRED_TOPOLOGY: LEVEL_LABELS["block"]} if request.one_block else {}
     local = known.local_queues[queue][0]
-    return Work((PodSet(pod, request.pods, notes=notes),), local.namespace, local.name)
+    return Workload((PodSet(pod, request.pods, annotations=annotations),), local.namespace, local.name)
 
 
 def contradiction(seen: Outcome, walked: TraceResult, *, on_nodes: bool) -> str:

@@ -12,7 +12,7 @@ from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.scenes import all_scenes
-from gpuc.trace import ClusterIndex, Stage, TraceResult, trace_work
+from gpuc.trace import ClusterIndex, Stage, TraceResult, trace_workload
 from tests.conformance.differential import Case, kept_cases, random_cases
 from tests.conformance.lane import compiled
 from tests.conftest import EXAMPLES, ROOT
@@ -51,7 +51,7 @@ def difference(expected: Outcome, seen: TraceResult) -> str:
             return f"{seen.failure.stage}: {told}"
         return ""
     assert place is not None
-    told = [f"not judged: {step.message}" for step in seen.steps if step.verdict == "not judged"]
+    told = [f"unknown: {step.message}" for step in seen.steps if step.verdict == "unknown"]
     if place.flavors != (expected.flavor,):
         told.append(f"flavors {place.flavors}")
     if expected.borrowed is not None:
@@ -66,7 +66,7 @@ def difference(expected: Outcome, seen: TraceResult) -> str:
 
 def disagreement(known: ClusterIndex, spec: CompiledSpec, queue: ClusterQueue, request: Request) -> str:
     expected = expect(spec.cluster, queue, request)
-    seen = trace_work(known, work_for(known, queue.name, request), policies=False)
+    seen = trace_workload(known, work_for(known, queue.name, request), policies=False)
     told = difference(expected, seen)
     return f"{queue.name} {request}\n  expected {expected}\n  seen {told}" if told else ""
 
@@ -76,7 +76,7 @@ def test_random_work_on_random_specs_ends_as_the_model_says() -> None:
     cases: list[Case] = [*kept_cases(), *random_cases(SPECS, GANGS, SEED)]
     for case in cases:
         spec = compiled(case.tree)
-        known, queues = site(spec), {each.name: each for each in cluster_queues(spec.cluster)}
+        known, queues = site(spec), {queue.name: queue for queue in cluster_queues(spec.cluster)}
         for name, request in case.work:
             asked += 1
             verdicts.add(expect(spec.cluster, queues[name], request).verdict)
@@ -91,8 +91,8 @@ def test_random_work_on_random_specs_ends_as_the_model_says() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_request_of_every_scene_ends_as_the_model_says(name: str) -> None:
     spec = example(name)
-    known, queues = site(spec), {each.name: each for each in cluster_queues(spec.cluster)}
-    scenes = [each for each in all_scenes(spec.cluster, FAMILIES) if each.takes is not None]
+    known, queues = site(spec), {queue.name: queue for queue in cluster_queues(spec.cluster)}
+    scenes = [scene for scene in all_scenes(spec.cluster, FAMILIES) if scene.takes is not None]
     found = [
         f"{scene.family} {scene.name}: {told}"
         for scene in scenes
@@ -111,7 +111,7 @@ def test_every_scene_ends_as_it_was_rehearsed(name: str) -> None:
     for scene in all_scenes(spec.cluster, FAMILIES):
         if scene.takes is None:
             continue
-        seen = trace_work(known, work_for(known, scene.queue, scene.takes))
+        seen = trace_workload(known, work_for(known, scene.queue, scene.takes))
         expected = "admitted" if scene.expected.verdict in ("complete", "bound") else scene.expected.verdict
         if (seen.verdict, seen.by) != (expected, scene.expected.by):
             found.append(f"{scene.family} {scene.name}: {scene.expected}\n  seen {seen.failure}")

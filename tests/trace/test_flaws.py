@@ -35,12 +35,12 @@ def whole(name: str) -> list[Manifest]:
 def broken(name: str, kind: str, object_name: str, change: Change) -> list[Manifest]:
     """The objects of an example, one of them changed."""
     found = []
-    for each in whole(name):
-        if (each.kind, each.name) == (kind, object_name):
-            body = deepcopy(each.body)
+    for manifest in whole(name):
+        if (manifest.kind, manifest.name) == (kind, object_name):
+            body = deepcopy(manifest.body)
             change(body)
-            each = replace(each, body=body)  # noqa: PLW2901
-        found.append(each)
+            manifest = replace(manifest, body=body)  # noqa: PLW2901
+        found.append(manifest)
     return found
 
 
@@ -49,25 +49,25 @@ def judged(manifests: list[Manifest], *, is_complete: bool = True) -> list[Objec
 
 
 def ids(found: list[ObjectFinding]) -> set[str]:
-    return {each.rule.id for each in found}
+    return {finding.rule.id for finding in found}
 
 
 @pytest.mark.parametrize("is_complete", [True, False])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_gpuc_emits_lets_all_of_its_own_work_through(name: str, is_complete: bool) -> None:
     manifests = whole(name)
-    assert any(each.kind == "Job" for each in manifests)
+    assert any(manifest.kind == "Job" for manifest in manifests)
     assert judged(manifests, is_complete=is_complete) == []
 
 
 def no_quota(body: Any) -> None:
-    for each in body["spec"]["resourceGroups"][0]["flavors"][2]["resources"]:
-        each["nominalQuota"] = "0"
+    for row in body["spec"]["resourceGroups"][0]["flavors"][2]["resources"]:
+        row["nominalQuota"] = "0"
 
 
 def test_a_flavor_of_which_a_queue_can_have_nothing() -> None:
     found = judged(broken("prod-use1", "ClusterQueue", "research", no_quota))
-    (finding,) = [each for each in found if each.rule.id == "SCD001"]
+    (finding,) = [finding for finding in found if finding.rule.id == "SCD001"]
     assert (finding.manifest.name, finding.path) == ("research", ("spec", "resourceGroups", 0, "flavors", 2))
 
 
@@ -77,7 +77,7 @@ def without_slices(body: Any) -> None:
 
 def test_quota_of_slices_that_no_overlay_announces() -> None:
     found = judged(broken("prod-use1", "NodeOverlay", "lab-h100-p5-48xlarge", without_slices))
-    (finding,) = [each for each in found if each.rule.id == "SCD002"]
+    (finding,) = [finding for finding in found if finding.rule.id == "SCD002"]
     assert finding.manifest.name == "research"
     assert "nvidia.com/mig-3g.40gb" in finding.message
     assert "SCD006" in ids(found), "the template that asks for such a slice never starts"
@@ -89,13 +89,13 @@ def no_cores(body: Any) -> None:
 
 def other_architecture(body: Any) -> None:
     wanted = body["spec"]["template"]["spec"]["requirements"]
-    next(each for each in wanted if each["key"] == "kubernetes.io/arch")["values"] = ["arm64"]
+    next(requirement for requirement in wanted if requirement["key"] == "kubernetes.io/arch")["values"] = ["arm64"]
 
 
 @pytest.mark.parametrize(("change", "path"), [(no_cores, "limits"), (other_architecture, "template")])
 def test_a_pool_that_can_start_not_one_node(change: Change, path: str) -> None:
     found = judged(broken("prod-use1", "NodePool", "train-h100", change))
-    (finding,) = [each for each in found if each.rule.id == "SCD003"]
+    (finding,) = [finding for finding in found if finding.rule.id == "SCD003"]
     assert finding.manifest.name == "train-h100"
     assert finding.path[1] == path
 
@@ -106,7 +106,7 @@ def dynamic(body: Any) -> None:
 
 def test_a_topology_whose_nodes_nothing_makes() -> None:
     found = judged(broken("train-usw2", "NodePool", "core-h200", dynamic))
-    assert {(each.rule.id, each.manifest.name) for each in found} == {
+    assert {(finding.rule.id, finding.manifest.name) for finding in found} == {
         ("KUE005", "core-h200"), ("SCD006", "core-h200"),
     }  # fmt: skip
     assert judged(broken("train-usw2", "NodePool", "core-h200", dynamic), is_complete=False) != found
@@ -118,7 +118,7 @@ def tight(body: Any) -> None:
 
 def test_a_namespace_that_takes_no_pod() -> None:
     found = judged(broken("prod-use1", "LimitRange", "gpuc", tight))
-    assert {each.manifest.kind for each in found if each.rule.id == "SCD005"} == {"LimitRange"}
+    assert {finding.manifest.kind for finding in found if finding.rule.id == "SCD005"} == {"LimitRange"}
 
 
 def too_many_gpus(body: Any) -> None:
@@ -146,7 +146,7 @@ def test_work_that_never_starts(change: Change, is_complete: bool, id_: str, wor
 
 
 def test_files_without_queues_are_nobodys_business_here() -> None:
-    assert judged([each for each in whole("prod-use1") if each.kind != "ClusterQueue"]) == []
+    assert judged([manifest for manifest in whole("prod-use1") if manifest.kind != "ClusterQueue"]) == []
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -166,7 +166,7 @@ KINDS = (
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["infer-euw1", "train-usw2"])
 def test_strange_values_at_any_place_break_nothing(name: str, kind: str) -> None:
-    first = next((each for each in whole(name) if each.kind == kind), None)
+    first = next((manifest for manifest in whole(name) if manifest.kind == kind), None)
     if first is None:
         pytest.skip(f"{name} has no {kind}")
     ends = list(places(first.body))
@@ -176,7 +176,7 @@ def test_strange_values_at_any_place_break_nothing(name: str, kind: str) -> None
         for step in path[:-1]:
             at = at[step]
         at[path[-1]] = STRANGE[number % len(STRANGE)]
-        changed = [replace(each, body=body) if each is first else each for each in whole(name)]
+        changed = [replace(manifest, body=body) if manifest is first else manifest for manifest in whole(name)]
         for is_complete in (True, False):
             assert unsound(judged(changed, is_complete=is_complete), changed) == []
 
@@ -189,7 +189,10 @@ def test_long_chains_and_circles_of_cohorts_end() -> None:
     ]
     changed = broken("prod-use1", "Cohort", "company", lambda body: body.update(spec={"parentName": "c0"}))
     assert judged([*changed, *chain]) == []
-    tighter = [replace(each, body=_tightened(each)) if each.kind == "LimitRange" else each for each in changed]
+    tighter = [
+        replace(manifest, body=_tightened(manifest)) if manifest.kind == "LimitRange" else manifest
+        for manifest in changed
+    ]
     assert "SCD005" in ids(judged([*tighter, *chain])), "what else is wrong is still found"
 
 
@@ -206,5 +209,5 @@ def test_a_job_that_starts_with_fewer_pods_is_judged_by_these() -> None:
     manifests = broken("prod-use1", "Job", "train-h100", change)
     assert ids(judged(manifests)) == {"SCD006"}
     least = {"kueue.x-k8s.io/job-min-parallelism": "4"}
-    fewer = [replace(each, annotations=least) if each.kind == "Job" else each for each in manifests]
+    fewer = [replace(manifest, annotations=least) if manifest.kind == "Job" else manifest for manifest in manifests]
     assert judged(fewer) == []

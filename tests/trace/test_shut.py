@@ -14,7 +14,7 @@ from tests.trace.test_flaws import STRANGE, broken, judged, whole
 
 
 def about(found: list[ObjectFinding]) -> list[ObjectFinding]:
-    return [each for each in found if each.rule.id in ("SCD008", "SCD009")]
+    return [finding for finding in found if finding.rule.id in ("SCD008", "SCD009")]
 
 
 def changed(name: str, kind: str, constraint: str, change: Callable[[Any], None]) -> list[ObjectFinding]:
@@ -25,17 +25,19 @@ def changed(name: str, kind: str, constraint: str, change: Callable[[Any], None]
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_resource_that_a_queue_gives_has_to_be_allowed(name: str) -> None:
-    constraints = [each for each in whole(name) if each.kind == "GpucGpuResources"]
-    allowed = [(each, row) for each in constraints for row in each.body["spec"]["parameters"]["resources"]]
+    constraints = [manifest for manifest in whole(name) if manifest.kind == "GpucGpuResources"]
+    allowed = [
+        (constraint, row) for constraint in constraints for row in constraint.body["spec"]["parameters"]["resources"]
+    ]
     assert len(allowed) >= 6
     for constraint, resource in allowed:
         found = changed(
             name, constraint.kind, constraint.name, lambda given, gone=resource: given["resources"].remove(gone)
         )
         expected = "SCD008" if constraint.body["spec"].get("enforcementAction") == "deny" else "SCD009"
-        places = {(each.rule.id, each.manifest.name, each.path) for each in found}
+        places = {(finding.rule.id, finding.manifest.name, finding.path) for finding in found}
         assert places == {(expected, constraint.name, ("spec", "parameters", "resources"))}
-        assert all(resource in each.message for each in found)
+        assert all(resource in finding.message for finding in found)
 
 
 def test_a_constraint_only_has_to_allow_what_its_own_tenants_are_given() -> None:
@@ -43,7 +45,7 @@ def test_a_constraint_only_has_to_allow_what_its_own_tenants_are_given() -> None
         "prod-use1", "GpucGpuResources", "gpu-resources-research", lambda given: given["resources"].append("x/y")
     )
     assert more == []
-    objects = [each for each in whole("prod-use1") if not each.kind.startswith("GpucGpuResources")]
+    objects = [manifest for manifest in whole("prod-use1") if not manifest.kind.startswith("GpucGpuResources")]
     assert about(judged(objects)) == []
 
 
@@ -51,8 +53,8 @@ def test_the_pool_of_a_flavor_may_be_chosen() -> None:
     found = changed(
         "train-usw2", "GpucPoolSelector", "pool-selector-multimodal", lambda given: given["pools"].remove("core-b200")
     )
-    assert {(each.rule.id, each.path) for each in found} == {("SCD008", ("spec", "parameters", "pools"))}
-    assert all("of flavor core-b200," in each.message for each in found)
+    assert {(finding.rule.id, finding.path) for finding in found} == {("SCD008", ("spec", "parameters", "pools"))}
+    assert all("of flavor core-b200," in finding.message for finding in found)
 
 
 def test_a_pod_of_one_device_is_not_too_large() -> None:
@@ -61,7 +63,7 @@ def test_a_pod_of_one_device_is_not_too_large() -> None:
 
     found = changed("train-usw2", "GpucGpuLimits", "gpu-limits-safety", nothing)
     assert found
-    assert {each.path for each in found} == {("spec", "parameters", "limits")}
+    assert {finding.path for finding in found} == {("spec", "parameters", "limits")}
 
 
 def test_what_is_only_tried_out_is_not_told() -> None:
@@ -75,7 +77,7 @@ def test_what_is_only_tried_out_is_not_told() -> None:
 @pytest.mark.parametrize("value", STRANGE, ids=repr)
 def test_strange_parameters_are_survived(value: Any) -> None:
     for kind in ("GpucGpuResources", "GpucPoolSelector", "GpucQueueRequired", "GpucGpuLimits", "GpucTolerationFence"):
-        name = next(each.name for each in whole("train-usw2") if each.kind == kind)
+        name = next(manifest.name for manifest in whole("train-usw2") if manifest.kind == kind)
         for part in ("parameters", "match", "enforcementAction"):
             objects = broken("train-usw2", kind, name, lambda body, part=part: body["spec"].__setitem__(part, value))
             assert unsound(judged(objects), objects) == []

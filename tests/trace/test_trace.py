@@ -50,7 +50,9 @@ def traced(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
 def test_a_pod_gets_its_node(capsys: pytest.CaptureFixture[str]) -> None:
     code, told = traced(capsys, "--queue", "research", "--pool", "train-h100", "--gpus", "8", "prod-use1")
     assert code == 0
-    assert told.endswith("gets its nodes: main 1 x p5.48xlarge of train-h100 by flavor train-h100\n")
+    assert told.endswith(
+        "Result: the pods get nodes. main: 1 x p5.48xlarge in node pool train-h100, flavor train-h100.\n"
+    )
     assert "LocalQueue research-train/research, spec.clusterQueue, specs/prod-use1.yaml:" in told
     assert "100m cpu, 256Mi memory, 1Gi ephemeral-storage" in told.replace("8 nvidia.com/gpu, ", ""), "LimitRange"
 
@@ -106,7 +108,7 @@ def test_files_of_objects_are_shown_at_their_lines(capsys: pytest.CaptureFixture
 def test_every_template_that_gpuc_writes_gets_its_nodes(capsys: pytest.CaptureFixture[str]) -> None:
     code, told = traced(capsys, "-f", "out/train-usw2/workloads", "train-usw2")
     assert code == 0, told
-    assert told.count("gets its nodes") >= 3
+    assert told.count("Result: the pods get nodes.") >= 3
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from gpuc.kubernetes.amounts import Amounts
 from gpuc.lint.load.load_objects import load_objects
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig
-from gpuc.trace import ClusterIndex, PodSet, Work, trace_work, work_of
+from gpuc.trace import ClusterIndex, PodSet, Workload, trace_workload, workload_of
 from gpuc.trace.limits import container_limits
 from gpuc.trace.report import Traced, render
-from gpuc.trace.work import requests
+from gpuc.trace.workload import pod_requests
 
 if TYPE_CHECKING:
     from gpuc.cli.arguments import Parser
@@ -114,14 +114,14 @@ def run_trace(words: list[str]) -> int:
         write_message(sentence)
     site = ClusterIndex(ObjectSet(objects.manifests, is_complete=objects.is_complete, values=objects.values))
     works, lost = _works_of_file(site, options) if options.file else ([_described(site, options)], [])
-    traced = [Traced(work, trace_work(site, work), _asked(site, work), note) for work, note in works]
+    traced = [Traced(work, trace_workload(site, work), _asked(site, work), note) for work, note in works]
     write_stdout(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
-    return int(bool(objects.missing or lost) or any(each.walk.failure is not None for each in traced))
+    return int(bool(objects.missing or lost) or any(each.result.failure is not None for each in traced))
 
 
-def _asked(site: ClusterIndex, work: Work) -> dict[str, Amounts]:
+def _asked(site: ClusterIndex, work: Workload) -> dict[str, Amounts]:
     limits = container_limits(site, work.namespace)
-    return {pods.name: requests(pods.pod, limits) for pods in work.pod_sets}
+    return {pods.name: pod_requests(pods.pod, limits) for pods in work.pod_sets}
 
 
 class Objects(NamedTuple):
@@ -186,13 +186,13 @@ def _tell_errors(where: list[str]) -> None:
     write_stdout(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
 
 
-def _works_of_file(site: ClusterIndex, options: TraceOptions) -> tuple[list[tuple[Work, str]], list[str]]:
+def _works_of_file(site: ClusterIndex, options: TraceOptions) -> tuple[list[tuple[Workload, str]], list[str]]:
     """The workloads of a file, each with its place, and what of the file could not be read."""
     loaded = load_objects([options.file])
     lost = list(loaded.unread_summary)
     for sentence in lost:
         write_message(sentence)
-    works = [(each, work) for each in loaded.manifests if (work := work_of(each)) is not None]
+    works = [(each, work) for each in loaded.manifests if (work := workload_of(each)) is not None]
     if not works:
         raise UsageError(_without_work(options.file, loaded.manifests))
     return [_named(site, options, work, loaded.locate(each, ())) for each, work in works], lost
@@ -206,7 +206,7 @@ def _without_work(file: str, manifests: list[Manifest]) -> str:
     return f"no work whose pods gpuc knows in {file}: there is {kinds}; it knows {_KINDS}"
 
 
-def _named(site: ClusterIndex, options: TraceOptions, work: Work, mark: Mark | None) -> tuple[Work, str]:
+def _named(site: ClusterIndex, options: TraceOptions, work: Workload, mark: Mark | None) -> tuple[Workload, str]:
     """Some work under what the options say instead of its own words; where it stands, and what is taken for granted."""
     queue = options.queue or work.queue
     namespace = options.namespace or work.namespace or _first_namespace(site, queue)
@@ -216,8 +216,8 @@ def _named(site: ClusterIndex, options: TraceOptions, work: Work, mark: Mark | N
     return work._replace(queue=queue, namespace=namespace, priority=priority), note
 
 
-def _described(site: ClusterIndex, options: TraceOptions) -> tuple[Work, str]:
-    known = sorted({each.name for each in site.tree.of(*_QUEUE)})
+def _described(site: ClusterIndex, options: TraceOptions) -> tuple[Workload, str]:
+    known = sorted({each.name for each in site.objects.of(*_QUEUE)})
     if options.queue not in known:
         there = f"there are {', '.join(known)}" if known else f"there is none in {', '.join(options.where)}"
         raise UsageError(f"no LocalQueue {options.queue}{did_you_mean(options.queue, known)}; {there}")
@@ -236,7 +236,7 @@ def _described(site: ClusterIndex, options: TraceOptions) -> tuple[Work, str]:
         pod["nodeSelector"] = _labels(site, options.pool)
     namespace = options.namespace or _first_namespace(site, options.queue)
     sets = (PodSet(pod, options.pods),)
-    return Work(sets, namespace, options.queue, "Job", "batch", "described", options.priority), ""
+    return Workload(sets, namespace, options.queue, "Job", "batch", "described", options.priority), ""
 
 
 def _require_quantities(asked: dict[str, str]) -> None:
@@ -253,11 +253,11 @@ def _labels(site: ClusterIndex, pool: str) -> dict[str, Any]:
     """The node labels of a flavor, as a pod selects it."""
     flavor = site.flavor(pool)
     if flavor is None:
-        known = sorted(each.name for each in site.tree.of(*_FLAVOR))
+        known = sorted(each.name for each in site.objects.of(*_FLAVOR))
         raise UsageError(f"no flavor {pool}{did_you_mean(pool, known)}; there are {', '.join(known)}")
     labels = dig(flavor.body, "spec", "nodeLabels")
     return dict(labels) if isinstance(labels, dict) else {}
 
 
 def _first_namespace(site: ClusterIndex, queue: str) -> str:
-    return next((each.namespace for each in site.tree.of(*_QUEUE) if each.name == queue), "")
+    return next((each.namespace for each in site.objects.of(*_QUEUE) if each.name == queue), "")

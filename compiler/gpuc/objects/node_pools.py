@@ -124,7 +124,7 @@ class PoolIndex(Generic[P]):
                 for value in domain.listed or ():
                     self.values.setdefault(key, {}).setdefault(value, []).append(pool)
 
-    def near(self, term: Iterable[Requirement]) -> Sequence[P]:
+    def candidates(self, term: Iterable[Requirement]) -> Sequence[P]:
         """Pools among which all are that can meet a pod's requirements: those that no listed label excludes."""
         best: Sequence[P] = self.pools
         for wanted, domain in term:
@@ -148,7 +148,7 @@ class PoolIndex(Generic[P]):
 
     def meeting(self, term: Selector) -> list[P]:
         """Pools whose nodes can meet all requirements of a pod."""
-        return [pool for pool in self.near(term) if pool.mismatch(term) is None]
+        return [pool for pool in self.candidates(term) if pool.mismatch(term) is None]
 
     @cached_property
     def keys(self) -> set[str]:
@@ -161,7 +161,7 @@ class Nodes(PoolIndex[Pool]):
 
     def __init__(self, tree: ObjectSet) -> None:
         super().__init__(Pool(manifest) for manifest in tree.of(KARPENTER, "NodePool"))
-        self.are_all = tree.is_complete or not any((group(each), each.kind) in _OTHER_NODES for each in tree.manifests)
+        self.are_all = tree.is_complete or not any((group(manifest), manifest.kind) in _OTHER_NODES for manifest in tree.manifests)
         """Whether nothing else in the tree makes nodes."""
 
 

@@ -55,18 +55,18 @@ def _flavor(pool: Pool, request: Request) -> flavor.Flavor:
         pool.name,
         has_topology=bool(pool.spec.topology),
         levels=tuple(LEVEL_LABELS[level] for level in pool.topology_levels),
-        takes_labels=request.pool in ("", pool.name),
+        matches_selector=request.pool in ("", pool.name),
     )
 
 
 def _refusal(attempts: Sequence[flavor.Attempt]) -> str:
     """A part of Kueue's words that is there in every order in which it may put them."""
-    uncovered = [attempt for attempt in attempts if attempt.obstacle == "resource"]
+    uncovered = [attempt for attempt in attempts if attempt.refused_by == "resource"]
     if uncovered:
         # Of several, Kueue names one by chance; a flavor that refuses the rest is named beside or instead.
-        fits = any(attempt.obstacle is None for attempt in attempts)
+        fits = any(attempt.refused_by is None for attempt in attempts)
         return (uncovered[0].reasons[0] if len(uncovered) == 1 else "unavailable in ClusterQueue") if fits else ""
-    matching = [attempt for attempt in attempts if attempt.obstacle != "labels"]
+    matching = [attempt for attempt in attempts if attempt.refused_by != "labels"]
     return (matching[-1] if matching else attempts[0]).reasons[0]
 
 

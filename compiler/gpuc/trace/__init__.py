@@ -1,13 +1,13 @@
-"""Whether pods of tenants get from their queue to a node: Kueue, the scheduler and Karpenter on objects.
+"""Trace a workload from its queue to its nodes: evaluate Kueue, the scheduler and Karpenter on Kubernetes objects.
 
-`walk` takes some work through every step. `findings` finds queues and flavors through which no pod can go.
+`tracer` runs all steps. Each step is in a module of its own: policies, local_queue, flavors, limits, nodes and so on.
 """
 
 from __future__ import annotations
 
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.steps import Stage, Step, TraceResult
-from gpuc.trace.walk import trace_work
-from gpuc.trace.work import PodSet, Work, work_of
+from gpuc.trace.tracer import trace_workload
+from gpuc.trace.workload import PodSet, Workload, workload_of
 
-__all__ = ["ClusterIndex", "PodSet", "Stage", "Step", "TraceResult", "Work", "trace_work", "work_of"]
+__all__ = ["ClusterIndex", "PodSet", "Stage", "Step", "TraceResult", "Workload", "trace_workload", "workload_of"]

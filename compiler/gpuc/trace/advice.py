@@ -1,4 +1,4 @@
-"""What to change in some work so that a step lets it through, as far as the objects of the tree show it."""
+"""Fixes for a failed step: what to change in the workload, if the objects show it."""
 
 from __future__ import annotations
 
@@ -13,73 +13,78 @@ from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import node_terms
 from gpuc.trace.cluster_index import KUEUE, ClusterIndex
 from gpuc.trace.quota import Node
-from gpuc.trace.work import PodSet, Work
+from gpuc.trace.workload import PodSet, Workload
+
+_MAX_NAMES = 10
 
 
-def of_local_queue(site: ClusterIndex, work: Work) -> str:
-    """Queues of the namespace, or namespaces of the queue."""
-    known = site.tree.of(KUEUE, "LocalQueue")
-    here = sorted(each.name for each in known if each.namespace == work.namespace)
-    if here:
-        return f"name {_one_of(here)}{did_you_mean(work.queue, here) if work.queue else ''}"
-    spaces = sorted({each.namespace for each in known if each.name == work.queue})
-    return f"submit it to {_one_of(spaces)}, where LocalQueue {work.queue} is" if spaces else ""
+def for_local_queue(cluster: ClusterIndex, workload: Workload) -> str:
+    """The LocalQueues of the namespace, or the namespaces that have the LocalQueue."""
+    known = cluster.objects.of(KUEUE, "LocalQueue")
+    in_namespace = sorted(queue.name for queue in known if queue.namespace == workload.namespace)
+    if in_namespace:
+        suggestion = did_you_mean(workload.queue, in_namespace) if workload.queue else ""
+        return f"use {_one_of(in_namespace)}{suggestion}"
+    namespaces = sorted({queue.namespace for queue in known if queue.name == workload.queue})
+    return f"submit it to {_one_of(namespaces)}, which has LocalQueue {workload.queue}" if namespaces else ""
 
 
-def of_name(name: str, known: Iterable[str]) -> str:
-    """Names that there are instead of one that there is not."""
+def for_name(name: str, known: Iterable[str]) -> str:
+    """The names that exist, in place of a name that does not."""
     names = sorted(known)
-    return f"name {_one_of(names)}{did_you_mean(name, names)}" if names else ""
+    return f"use {_one_of(names)}{did_you_mean(name, names)}" if names else ""
 
 
-def of_resources(site: ClusterIndex, queue: Node, names: Iterable[str]) -> str:
-    """Where resources can be had that a queue does not cover."""
-    told = []
+def for_resources(cluster: ClusterIndex, queue: Node, names: Iterable[str]) -> str:
+    """The ClusterQueues that have the resources that a queue does not cover."""
+    elsewhere = []
     for name in names:
-        others = sorted({each.name for each in site.quotas.values() if _has(each, name) and each is not queue})
-        where = f"ClusterQueue {_one_of(others)} has it" if others else "no queue has it"
-        told.append(f"{name}: {where}")
-    mine = sorted({resource for _, resource in queue.quotas})
-    return f"ask only for {_list(mine)} ({'; '.join(told)})"
+        others = sorted({other.name for other in cluster.quotas.values() if _has(other, name) and other is not queue})
+        where = f"ClusterQueue {_one_of(others)} has it" if others else "no ClusterQueue has it"
+        elsewhere.append(f"{name}: {where}")
+    own = sorted({resource for _, resource in queue.quotas})
+    return f"request only {_list(own)} ({'; '.join(elsewhere)})"
 
 
-def of_flavor(site: ClusterIndex, queue: Node, pods: PodSet, attempts: Sequence[Attempt]) -> str:
-    """Labels, tolerations or annotations with which a flavor would take the pods."""
-    reasons = [reason for each in attempts for reason in each.reasons]
+def for_flavor(cluster: ClusterIndex, queue: Node, pods: PodSet, attempts: Sequence[Attempt]) -> str:
+    """Labels, tolerations or annotations with which a flavor would fit the pods."""
+    reasons = [reason for attempt in attempts for reason in attempt.reasons]
     if any("TopologyAwareScheduling" in reason or "requested level" in reason for reason in reasons):
-        placed = [name for name in _flavors(queue) if _topology(site, name)]
-        if any(key in pods.notes for key in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY)):
-            with_topology = f", or select a flavor with a topology: {_list(placed)}" if placed else ""
-            return f"leave out the annotation about topology, or name one of its levels{with_topology}"
-        return f"ask for a topology by the annotation {PREFERRED_TOPOLOGY}"
-    selected = {each.key for term in node_terms(pods.pod) for each in term}
-    told = []
+        with_topology = [name for name in _flavors(queue) if _has_topology(cluster, name)]
+        if any(key in pods.annotations for key in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY)):
+            alternative = f", or select a flavor with a topology: {_list(with_topology)}" if with_topology else ""
+            return f"remove the topology annotation, or use a level of the topology{alternative}"
+        return f"add the annotation {PREFERRED_TOPOLOGY}"
+    selected = {requirement.key for term in node_terms(pods.pod) for requirement in term}
+    choices = []
     for key in sorted(selected):
-        values = [str(dig(flavor.body, "spec", "nodeLabels", key)) for flavor in _known(site, queue, key)]
+        values = [
+            str(dig(flavor.body, "spec", "nodeLabels", key)) for flavor in _flavors_with_label(cluster, queue, key)
+        ]
         if values:
-            told.append(f"{key} can be {_one_of(list(dict.fromkeys(values)))}")
-    if told and any("node affinity" in reason for reason in reasons):
-        return "; ".join(told)
+            choices.append(f"{key} can be {_one_of(list(dict.fromkeys(values)))}")
+    if choices and any("node affinity" in reason for reason in reasons):
+        return "; ".join(choices)
     taint = next((reason for reason in reasons if reason.startswith("untolerated taint ")), "")
     return f"tolerate {taint.split()[2]}" if taint else ""
 
 
-def of_quota(queue: Node, pods: PodSet, asked: Amounts, attempts: Sequence[Attempt]) -> str:
-    """How many of the pods there is quota for, or flavors that have any of what they ask for."""
-    short = [each.flavor for each in attempts if each.obstacle == "quota"]
-    for flavor in short:
-        most = _most(queue, flavor, asked)
+def for_quota(queue: Node, pods: PodSet, requests: Amounts, attempts: Sequence[Attempt]) -> str:
+    """The number of pods that have quota, or the flavors that have quota."""
+    exceeded = [attempt.flavor for attempt in attempts if attempt.refused_by == "quota"]
+    for flavor in exceeded:
+        most = _max_pods(queue, flavor, requests)
         if most:
-            return f"at most {most} such pods have quota in flavor {flavor} at the same time"
-    others = [flavor for flavor in _flavors(queue) if flavor not in short and _most(queue, flavor, asked)]
+            return f"run at most {most} such pods at the same time in flavor {flavor}"
+    others = [flavor for flavor in _flavors(queue) if flavor not in exceeded and _max_pods(queue, flavor, requests)]
     if others:
         return f"select flavor {_one_of(others)}, which has quota for it"
-    bounds = [f"{name} in {flavor}" for flavor in short for name in asked if not queue.capacity((flavor, name))]
-    return f"there is no quota of {_list(bounds)}" if bounds else "ask for less in each pod"
+    missing = [f"{name} in {flavor}" for flavor in exceeded for name in requests if not queue.capacity((flavor, name))]
+    return f"there is no quota of {_list(missing)}" if missing else "request less in one pod"
 
 
-def _most(queue: Node, flavor: str, asked: Amounts) -> int:
-    counts = [queue.capacity((flavor, name)) // count for name, count in asked.items() if count > 0]
+def _max_pods(queue: Node, flavor: str, requests: Amounts) -> int:
+    counts = [queue.capacity((flavor, name)) // count for name, count in requests.items() if count > 0]
     return min(counts, default=0)
 
 
@@ -91,15 +96,17 @@ def _flavors(queue: Node) -> list[str]:
     return list(dict.fromkeys(flavor for flavor, _ in queue.quotas))
 
 
-def _topology(site: ClusterIndex, flavor: str) -> bool:
-    found = site.flavor(flavor)
+def _has_topology(cluster: ClusterIndex, flavor: str) -> bool:
+    found = cluster.flavor(flavor)
     return found is not None and dig(found.body, "spec", "topologyName") is not None
 
 
-def _known(site: ClusterIndex, queue: Node, key: str) -> list[Manifest]:
-    """The flavors of a queue that have a label."""
-    found = [site.flavor(name) for name in _flavors(queue)]
-    return [each for each in found if each is not None and dig(each.body, "spec", "nodeLabels", key) is not None]
+def _flavors_with_label(cluster: ClusterIndex, queue: Node, key: str) -> list[Manifest]:
+    """The flavors of a queue that have a node label."""
+    flavors = [cluster.flavor(name) for name in _flavors(queue)]
+    return [
+        flavor for flavor in flavors if flavor is not None and dig(flavor.body, "spec", "nodeLabels", key) is not None
+    ]
 
 
 def _one_of(names: Sequence[str]) -> str:
@@ -107,8 +114,5 @@ def _one_of(names: Sequence[str]) -> str:
 
 
 def _list(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_SHOWN])
-    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
-
-
-_SHOWN = 10
+    shown = ", ".join(names[:_MAX_NAMES])
+    return f"{shown} and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else shown

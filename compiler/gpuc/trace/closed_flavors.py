@@ -1,4 +1,4 @@
-"""Node pools that may start no node, and the flavors that lead to them: capacity that is taken away on purpose.
+"""Closed flavors: ResourceFlavors whose node pools must not start nodes, because the capacity was removed on purpose.
 
 Source: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits), pkg/controllers/provisioning/provisioner.go
 """
@@ -12,28 +12,28 @@ from gpuc.objects.object_set import ObjectSet, dig, items
 NODEPOOL = "karpenter.sh/nodepool"
 
 
-def closed_flavors(tree: ObjectSet) -> frozenset[str]:
-    """Names of the ResourceFlavors whose nodes come from a NodePool with `limits.nodes: "0"`, and from no other.
+def closed_flavors(objects: ObjectSet) -> frozenset[str]:
+    """Names of the ResourceFlavors all of whose NodePools have `limits.nodes: "0"`.
 
-    A queue has no quota of such a flavor on purpose: what runs goes on, and nothing more is admitted. A flavor that a
-    queue does give quota of is not closed: the limit of its pool is a fault.
+    Queues have no quota of a closed flavor: running pods continue, and Kueue admits no others. A flavor with quota in
+    a queue is not closed; there the limit of the pool is a mistake.
     """
-    nodes = Nodes(tree)
+    nodes = Nodes(objects)
     closed = [pool for pool in nodes.pools if quantity(dig(pool.manifest.body, "spec", "limits", "nodes")) == 0]
     found = set()
-    for flavor in tree.of("kueue.x-k8s.io", "ResourceFlavor") if closed else ():
+    for flavor in objects.of("kueue.x-k8s.io", "ResourceFlavor") if closed else ():
         labels = dig(flavor.body, "spec", "nodeLabels")
         pools = nodes.matching(labels) if labels else []
         if pools and all(pool in closed for pool in pools):
             found.add(flavor.name)
-    return frozenset(found - promised_flavors(tree) if found else found)
+    return frozenset(found - flavors_with_quota(objects) if found else found)
 
 
-def promised_flavors(tree: ObjectSet) -> set[str]:
-    """Names of the flavors that some ClusterQueue gives quota of."""
+def flavors_with_quota(objects: ObjectSet) -> set[str]:
+    """Names of the flavors of which a ClusterQueue has quota."""
     flavors = (
         flavor
-        for queue in tree.of("kueue.x-k8s.io", "ClusterQueue")
+        for queue in objects.of("kueue.x-k8s.io", "ClusterQueue")
         for _, group in items(dig(queue.body, "spec", "resourceGroups"))
         for _, flavor in items(dig(group, "flavors"))
     )

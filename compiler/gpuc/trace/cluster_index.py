@@ -1,4 +1,4 @@
-"""What a tree says about scheduling, looked up once: queues, flavors, node pools and the nodes that these make."""
+"""An index of the objects that decide about scheduling: queues, flavors, node pools and namespaces."""
 
 from __future__ import annotations
 
@@ -20,45 +20,47 @@ KUEUE = "kueue.x-k8s.io"
 
 
 class ClusterIndex:
-    """A tree, indexed. Whoever walks a lot of work keeps one."""
+    """An object set with cached lookups. Use one index for all workloads of a cluster."""
 
-    def __init__(self, tree: ObjectSet, domain_nodes: Mapping[str, int] | None = None) -> None:
-        self.tree = tree
+    def __init__(self, objects: ObjectSet, domain_nodes: Mapping[str, int] | None = None) -> None:
+        self.objects = objects
         self.domain_nodes = dict(domain_nodes or {})
-        """Nodes of one domain by the node label of a topology level: what no object says. All nodes where unknown."""
+        """The number of nodes in one domain, by the node label of a topology level; objects do not contain it.
+
+        A level that is missing is assumed to have all nodes in one domain."""
         self.all_topology: dict[str, bool] = {}
-        """Whether all flavors of a ClusterQueue are scheduled by topology, as far as somebody asked."""
-        self.entries: dict[Any, Any] = {}
-        """What was answered of node pools, by what was asked."""
+        """Cache: whether all flavors of a ClusterQueue have a topology, by the name of the queue."""
+        self.pool_matches: dict[Any, Any] = {}
+        """Cache: the node pools that accept pods, by the node selector terms and tolerations of the pods."""
         self._selectors: dict[tuple[int, tuple[str, ...]], Selector] = {}
-        self.constraints: dict[str, list[Manifest]] = {}
-        """The constraints that judge pods, by those namespaces that somebody asked for."""
+        self.policies: dict[str, list[Manifest]] = {}
+        """Cache: the Gatekeeper constraints that apply to pods, by namespace."""
 
     @cached_property
     def quotas(self) -> dict[str, Node]:
-        """Quota of each ClusterQueue by name."""
-        nodes = quota_nodes(self.tree.of(KUEUE, "ClusterQueue"), self.tree.of(KUEUE, "Cohort"))
+        """The quota of every ClusterQueue, by name."""
+        nodes = quota_nodes(self.objects.of(KUEUE, "ClusterQueue"), self.objects.of(KUEUE, "Cohort"))
         return {node.name: node for node in nodes if node.is_queue}
 
     @cached_property
     def pools(self) -> list[NodePool]:
-        """All node pools that Karpenter keeps."""
-        overlays = Overlays(self.tree)
-        rest = self.tree, overlays, self.daemonsets, self.charts
-        return [NodePool(manifest, *rest) for manifest in self.tree.of(KARPENTER, "NodePool")]
+        """All Karpenter NodePools."""
+        overlays = Overlays(self.objects)
+        rest = self.objects, overlays, self.daemonsets, self.charts
+        return [NodePool(manifest, *rest) for manifest in self.objects.of(KARPENTER, "NodePool")]
 
     @cached_property
     def pool_index(self) -> PoolIndex[NodePool]:
-        """The node pools by the labels of their nodes."""
+        """The node pools, indexed by the labels of their nodes."""
         return PoolIndex(self.pools)
 
     @cached_property
     def daemonsets(self) -> list[Pods]:
         """The pods of all DaemonSets."""
-        return [pods for manifest in self.tree.of("apps", "DaemonSet") for pods in pods_of(manifest)]
+        return [pods for manifest in self.objects.of("apps", "DaemonSet") for pods in pods_of(manifest)]
 
     def selector(self, manifest: Manifest, *path: str) -> Selector:
-        """The LabelSelector at a path of an object, read once."""
+        """The LabelSelector at a path of an object."""
         key = id(manifest), path
         if key not in self._selectors:
             self._selectors[key] = selector(dig(manifest.body, *path))
@@ -66,45 +68,45 @@ class ClusterIndex:
 
     @cached_property
     def closed_flavors(self) -> frozenset[str]:
-        """Flavors whose node pools may start no node."""
-        return closed_flavors(self.tree)
+        """The flavors whose node pools must not start nodes."""
+        return closed_flavors(self.objects)
 
     def flavor(self, name: str) -> Manifest | None:
-        """A ResourceFlavor."""
-        return self.tree.find(KUEUE, "ResourceFlavor", name)
+        """The ResourceFlavor with a name."""
+        return self.objects.find(KUEUE, "ResourceFlavor", name)
 
     def topology(self, flavor: Manifest) -> Manifest | None:
-        """The Topology that a flavor names, if the tree has it."""
+        """The Topology that a flavor references; None if it does not exist."""
         name = dig(flavor.body, "spec", "topologyName")
-        return self.tree.find(KUEUE, "Topology", name) if isinstance(name, str) else None
+        return self.objects.find(KUEUE, "Topology", name) if isinstance(name, str) else None
 
-    def inside(self, kind: str, namespace: str) -> list[Manifest]:
-        """Objects of the core group in a namespace."""
-        return self._inside.get((kind, namespace), [])
+    def in_namespace(self, kind: str, namespace: str) -> list[Manifest]:
+        """The LimitRanges or ResourceQuotas of a namespace."""
+        return self._in_namespace.get((kind, namespace), [])
 
     @cached_property
     def local_queues(self) -> dict[str, list[Manifest]]:
-        """LocalQueues by the ClusterQueue that they lead to."""
+        """LocalQueues by the name of their ClusterQueue."""
         found: dict[str, list[Manifest]] = {}
-        for each in self.tree.of(KUEUE, "LocalQueue"):
-            found.setdefault(str(dig(each.body, "spec", "clusterQueue")), []).append(each)
+        for local_queue in self.objects.of(KUEUE, "LocalQueue"):
+            found.setdefault(str(dig(local_queue.body, "spec", "clusterQueue")), []).append(local_queue)
         return found
 
     @cached_property
-    def _inside(self) -> dict[tuple[str, str], list[Manifest]]:
+    def _in_namespace(self) -> dict[tuple[str, str], list[Manifest]]:
         found: dict[tuple[str, str], list[Manifest]] = {}
         for kind in ("LimitRange", "ResourceQuota"):
-            for each in self.tree.of("", kind):
-                found.setdefault((kind, each.namespace), []).append(each)
+            for manifest in self.objects.of("", kind):
+                found.setdefault((kind, manifest.namespace), []).append(manifest)
         return found
 
     @cached_property
     def charts(self) -> frozenset[str]:
-        """Helm charts that the tree's Argo CD Applications install."""
-        specs = [dig(each.body, "spec") for each in self.tree.of("argoproj.io", "Application")]
+        """The Helm charts that Argo CD Applications install."""
+        specs = [dig(application.body, "spec") for application in self.objects.of("argoproj.io", "Application")]
         sources = [source for spec in specs for source in (dig(spec, "source"), *_all(dig(spec, "sources")))]
         return frozenset(name for source in sources if isinstance(name := dig(source, "chart"), str))
 
 
 def _all(value: Any) -> list[Any]:
-    return [each for _, each in items(value)]
+    return [item for _, item in items(value)]

@@ -1,4 +1,4 @@
-"""Kueue's choice of a flavor for the pods of some work, from the objects alone, while no other work holds quota."""
+"""The flavors that Kueue chooses for a workload, from the objects alone; no other workload uses quota."""
 
 from __future__ import annotations
 
@@ -17,43 +17,45 @@ from gpuc.objects.object_set import dig, items, labels
 from gpuc.objects.selectors import node_terms, taints, tolerations
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.quota import Node
-from gpuc.trace.work import PodSet
+from gpuc.trace.workload import PodSet
 
 
-def topology_level(notes: Any) -> str | None:
-    """The node label of the level that pods ask to be close in; "" where any will do, None where they say nothing."""
+def topology_level(annotations: Any) -> str | None:
+    """The node label of the topology level that pods request; "" for any level, None without a topology annotation."""
     for key in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY):
-        found = dig(notes, key)
+        found = dig(annotations, key)
         if isinstance(found, str):
             return found
-    return "" if str(dig(notes, UNCONSTRAINED_TOPOLOGY)).lower() == "true" else None
+    return "" if str(dig(annotations, UNCONSTRAINED_TOPOLOGY)).lower() == "true" else None
 
 
 def choose(
-    site: ClusterIndex, queue: Node, pods: PodSet, asked: Amounts, used: dict[Key, int], only: str = ""
+    cluster: ClusterIndex, queue: Node, pods: PodSet, requests: Amounts, used: dict[Key, int], only: str = ""
 ) -> Choice:
     """The flavors of one pod set in a ClusterQueue.
 
     Args:
-        asked: what one pod asks for.
-        used: what earlier pod sets of the same work take, by flavor and resource; grows by what is chosen.
-        only: a flavor besides which none is looked at.
+        requests: the requests of one pod.
+        used: the usage of earlier pod sets of the workload, by flavor and resource; the choice is added to it.
+        only: the only flavor to consider; empty for all flavors.
     """
     spec = dig(queue.manifest.body if queue.manifest else None, "spec")
     groups = [_group(group, only) for _, group in items(dig(spec, "resourceGroups"))]
-    total = {name: count * pods.count for name, count in asked.items()}
+    total = {name: count * pods.count for name, count in requests.items()}
     if any(PODS in group.resources for group in groups):
         total[PODS] = pods.count
-    stops = dig(spec, "flavorFungibility", "whenCanBorrow") in (None, "Borrow", "MayStopSearch")
-    met = kueue.Queue(queue, groups, _is_all_topology(site, queue), stops)
-    return kueue.choose(met, total, topology_level(pods.notes), lambda name: _flavor(site, name, pods), used)
+    stops_at_borrowing = dig(spec, "flavorFungibility", "whenCanBorrow") in (None, "Borrow", "MayStopSearch")
+    kueue_queue = kueue.Queue(queue, groups, _is_all_topology(cluster, queue), stops_at_borrowing)
+    return kueue.choose(
+        kueue_queue, total, topology_level(pods.annotations), lambda name: _flavor(cluster, name, pods), used
+    )
 
 
-def place(site: ClusterIndex, queue: Node, pods: PodSet, attempt: Attempt) -> tuple[Manifest | None, Path]:
-    """The object at fault and the path in it; where the flavor is taken, that of its quota in the ClusterQueue."""
+def place(cluster: ClusterIndex, queue: Node, pods: PodSet, attempt: Attempt) -> tuple[Manifest | None, Path]:
+    """The object and path that refuse a flavor; for a chosen flavor, its quota in the ClusterQueue."""
     path = _path(queue, attempt.flavor)
-    flavor = site.flavor(attempt.flavor)
-    match attempt.obstacle:
+    flavor = cluster.flavor(attempt.flavor)
+    match attempt.refused_by:
         case "unknown":
             return queue.manifest, (*path, "name")
         case "topology":
@@ -69,11 +71,11 @@ def place(site: ClusterIndex, queue: Node, pods: PodSet, attempt: Attempt) -> tu
 
 
 def _path(queue: Node, flavor: str) -> Path:
-    """Where a queue names a flavor; all of its resource groups where it does not."""
+    """The path of a flavor in a queue; the path of the resource groups if the queue does not have the flavor."""
     groups: Path = ("spec", "resourceGroups")
     for g, group in items(dig(queue.manifest.body if queue.manifest else None, *groups)):
-        for f, named in items(dig(group, "flavors")):
-            if flavor and str(dig(named, "name")) == flavor:
+        for f, row in items(dig(group, "flavors")):
+            if flavor and str(dig(row, "name")) == flavor:
                 return (*groups, g, "flavors", f)
     return groups
 
@@ -84,23 +86,23 @@ def _group(group: Any, only: str) -> Group:
     return Group(covered, tuple(name for name in names if only in ("", name)))
 
 
-def _flavor(site: ClusterIndex, name: str, pods: PodSet) -> kueue.Flavor | None:
-    flavor = site.flavor(name)
+def _flavor(cluster: ClusterIndex, name: str, pods: PodSet) -> kueue.Flavor | None:
+    flavor = cluster.flavor(name)
     if flavor is None:
         return None
-    topology, taint = site.topology(flavor), _untolerated(flavor, pods)
+    topology, taint = cluster.topology(flavor), _untolerated(flavor, pods)
     levels = items(dig(topology.body if topology else None, "spec", "levels"))
     return kueue.Flavor(
         name,
         has_topology=_has_topology(flavor),
         levels=tuple(str(dig(level, "nodeLabel")) for _, level in levels),
         taint=str(taint) if taint else "",
-        takes_labels=_takes_labels(flavor, pods),
+        matches_selector=_matches_selector(flavor, pods),
     )
 
 
-def _takes_labels(flavor: Manifest, pods: PodSet) -> bool:
-    """Whether the pod's selectors fit the flavor's labels; only keys that the flavor has count."""
+def _matches_selector(flavor: Manifest, pods: PodSet) -> bool:
+    """Whether the node selector of the pods matches the flavor's labels; keys that the flavor lacks are ignored."""
     own = labels(dig(flavor.body, "spec", "nodeLabels"))
     terms = [tuple(wanted for wanted in term if wanted.key in own) for term in node_terms(pods.pod)]
     return any(matches(term, own) for term in terms)
@@ -116,10 +118,10 @@ def _has_topology(flavor: Manifest | None) -> bool:
     return flavor is not None and dig(flavor.body, "spec", "topologyName") is not None
 
 
-def _is_all_topology(site: ClusterIndex, queue: Node) -> bool:
-    known = site.all_topology.get(queue.name)
+def _is_all_topology(cluster: ClusterIndex, queue: Node) -> bool:
+    known = cluster.all_topology.get(queue.name)
     if known is None:
         names = {flavor for flavor, _ in queue.quotas}
-        known = bool(names) and all(_has_topology(site.flavor(name)) for name in names)
-        site.all_topology[queue.name] = known
+        known = bool(names) and all(_has_topology(cluster.flavor(name)) for name in names)
+        cluster.all_topology[queue.name] = known
     return known

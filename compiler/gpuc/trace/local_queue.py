@@ -1,4 +1,4 @@
-"""The way into a ClusterQueue: the LocalQueue, the priority class, and whether the queue admits anything."""
+"""Check the LocalQueue, the priority class and the ClusterQueue of a workload."""
 
 from __future__ import annotations
 
@@ -13,96 +13,106 @@ from gpuc.trace.cluster_index import KUEUE, ClusterIndex
 from gpuc.trace.kueue_scope import queue_of
 from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage, Step
-from gpuc.trace.work import QUEUE_LABEL, Work
+from gpuc.trace.workload import QUEUE_LABEL, Workload
 
 _STOPPED = ("Hold", "HoldAndDrain")
 _ALWAYS = ("default", "kube-system", "kube-public", "kube-node-lease")
-"""Namespaces that every cluster has."""
-_SYSTEM = "system-"
-"""How the names of the PriorityClasses begin that every cluster has."""
+"""The namespaces of every cluster."""
+_SYSTEM_PREFIX = "system-"
+"""The prefix of the PriorityClasses that every cluster has."""
 
 
-def local_queue(site: ClusterIndex, work: Work) -> Manifest | None:
-    """The LocalQueue that the work is given to."""
-    return site.tree.find(KUEUE, "LocalQueue", queue_of(site, work), work.namespace)
+def local_queue(cluster: ClusterIndex, workload: Workload) -> Manifest | None:
+    """The LocalQueue of a workload; None if it does not exist."""
+    return cluster.objects.find(KUEUE, "LocalQueue", queue_of(cluster, workload), workload.namespace)
 
 
-def local_queue_step(site: ClusterIndex, work: Work, local: Manifest | None) -> Step:
-    """Whether there is a LocalQueue, and it lets anything in."""
-    fix = advice.of_local_queue(site, work)
-    if not queue_of(site, work):
-        message = f"no label {QUEUE_LABEL}: Kueue suspends it for ever"
+def local_queue_step(cluster: ClusterIndex, workload: Workload, local: Manifest | None) -> Step:
+    """Check that the LocalQueue exists and is not stopped."""
+    fix = advice.for_local_queue(cluster, workload)
+    if not queue_of(cluster, workload):
+        message = f"the workload has no label {QUEUE_LABEL}, so Kueue suspends it forever"
         return Step(Stage.LOCAL_QUEUE, "failed", message, fix=fix)
     if local is None:
-        has_space = not site.tree.is_complete or work.namespace in {*site.tree.namespaces, *_ALWAYS}
-        space = f"namespace {work.namespace or '(none)'}" + ("" if has_space else ", which is not there,")
-        return Step(Stage.LOCAL_QUEUE, "failed", f"{space} has no LocalQueue {work.queue}", fix=fix)
+        has_namespace = not cluster.objects.is_complete or workload.namespace in {*cluster.objects.namespaces, *_ALWAYS}
+        namespace = workload.namespace or "(none)"
+        message = (
+            f"namespace {namespace} has no LocalQueue {workload.queue}"
+            if has_namespace
+            else (f"namespace {namespace} does not exist, so it has no LocalQueue {workload.queue}")
+        )
+        return Step(Stage.LOCAL_QUEUE, "failed", message, fix=fix)
     stopped = dig(local.body, "spec", "stopPolicy")
     if stopped in _STOPPED:
-        return Step(Stage.LOCAL_QUEUE, "failed", f"stopPolicy is {stopped}", local, ("spec", "stopPolicy"))
-    message = f"leads to ClusterQueue {dig(local.body, 'spec', 'clusterQueue')}"
+        return Step(
+            Stage.LOCAL_QUEUE, "failed", f"the LocalQueue has stopPolicy {stopped}", local, ("spec", "stopPolicy")
+        )
+    message = f"the LocalQueue uses ClusterQueue {dig(local.body, 'spec', 'clusterQueue')}"
     return Step(Stage.LOCAL_QUEUE, "passed", message, local, ("spec", "clusterQueue"))
 
 
-def priority_steps(site: ClusterIndex, work: Work) -> Iterator[Step]:
-    """Whether the priority classes exist that the work names; no step where it names none.
+def priority_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+    """Check that the priority class of a workload exists; no step for a workload without one.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go, prepareWorkload
     """
-    if work.priority:
+    if workload.priority:
         kind = "WorkloadPriorityClass"
-        if site.tree.find(KUEUE, kind, work.priority) is None:
-            known = [each.name for each in site.tree.of(KUEUE, kind)]
-            is_known = bool(known) or site.tree.is_complete
-            message = f"{kind} {work.priority} is not {'there' if is_known else 'in the tree'}"
-            fix = advice.of_name(work.priority, known)
-            yield Step(Stage.PRIORITY, "failed" if is_known else "not judged", message, fix=fix)
+        if cluster.objects.find(KUEUE, kind, workload.priority) is None:
+            known = [priority_class.name for priority_class in cluster.objects.of(KUEUE, kind)]
+            is_known = bool(known) or cluster.objects.is_complete
+            message = f"{kind} {workload.priority} {'does not exist' if is_known else 'is not among the objects'}"
+            fix = advice.for_name(workload.priority, known)
+            yield Step(Stage.PRIORITY, "failed" if is_known else "unknown", message, fix=fix)
         return
-    for pods in work.pod_sets:
+    for pods in workload.pod_sets:
         name = dig(pods.pod, "priorityClassName")
-        if not isinstance(name, str) or name.startswith(_SYSTEM):
+        if not isinstance(name, str) or name.startswith(_SYSTEM_PREFIX):
             continue
-        if site.tree.find("scheduling.k8s.io", "PriorityClass", name) is None:
-            message = f"PriorityClass {name} is not in the tree: unless the cluster has it, no pod is made"
-            yield Step(Stage.PRIORITY, "not judged", message, pods=pods.name)
+        if cluster.objects.find("scheduling.k8s.io", "PriorityClass", name) is None:
+            message = f"PriorityClass {name} is not among the objects; if it does not exist, no pod is created"
+            yield Step(Stage.PRIORITY, "unknown", message, pods=pods.name)
 
 
-def cluster_queue_step(site: ClusterIndex, work: Work, queue: Node) -> Step:
-    """Whether the ClusterQueue admits anything, and from this namespace.
+def cluster_queue_step(cluster: ClusterIndex, workload: Workload, queue: Node) -> Step:
+    """Check that the ClusterQueue is active and accepts workloads of the namespace.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, inactiveReason
     """
     manifest = queue.manifest
     assert manifest is not None, "queues are objects"
-    found = _inactive(site, queue, manifest)
-    labels = site.tree.namespaces.get(work.namespace)
-    selected = site.selector(manifest, "spec", "namespaceSelector")
+    found = _inactive(cluster, queue, manifest)
+    labels = cluster.objects.namespaces.get(workload.namespace)
+    selected = cluster.selector(manifest, "spec", "namespaceSelector")
     if found is None and labels is not None and not matches(selected, labels):
         shown = ", ".join(f"{key}={value}" for key, value in labels.items() if not _is_standard(key))
-        message = f"its namespaceSelector does not select namespace {work.namespace} ({shown or 'no labels'})"
+        message = f"the namespaceSelector does not match namespace {workload.namespace} ({shown or 'no labels'})"
         found = message, ("spec", "namespaceSelector")
     if found is not None:
         return Step(Stage.CLUSTER_QUEUE, "failed", found[0], manifest, found[1])
     if labels is None:
-        message = f"is active; Namespace {work.namespace} is not in the tree, so its labels are not judged"
-        return Step(Stage.CLUSTER_QUEUE, "not judged", message, manifest, ("spec", "namespaceSelector"))
-    message = f"is active and selects namespace {work.namespace}"
+        message = f"the ClusterQueue is active; the labels of namespace {workload.namespace} are unknown"
+        return Step(Stage.CLUSTER_QUEUE, "unknown", message, manifest, ("spec", "namespaceSelector"))
+    message = f"the ClusterQueue is active and accepts namespace {workload.namespace}"
     return Step(Stage.CLUSTER_QUEUE, "passed", message, manifest, ("spec", "namespaceSelector"))
 
 
-def _inactive(site: ClusterIndex, queue: Node, manifest: Manifest) -> tuple[str, Path] | None:
+def _inactive(cluster: ClusterIndex, queue: Node, manifest: Manifest) -> tuple[str, Path] | None:
     stopped = dig(manifest.body, "spec", "stopPolicy")
     if stopped in _STOPPED:
-        return f"stopPolicy is {stopped}", ("spec", "stopPolicy")
+        return f"the ClusterQueue has stopPolicy {stopped}", ("spec", "stopPolicy")
     for g, group in items(dig(manifest.body, "spec", "resourceGroups")):
-        for f, each in items(dig(group, "flavors")):
+        for f, row in items(dig(group, "flavors")):
             path: Path = ("spec", "resourceGroups", g, "flavors", f, "name")
-            flavor = site.flavor(str(dig(each, "name")))
+            flavor = cluster.flavor(str(dig(row, "name")))
             if flavor is None:
-                return f"ResourceFlavor {dig(each, 'name')} is not there: the queue admits nothing", path
-            named = dig(flavor.body, "spec", "topologyName")
-            if named is not None and site.topology(flavor) is None:
-                return f"Topology {named} of flavor {flavor.name} is not there: the queue admits nothing", path
+                return f"ResourceFlavor {dig(row, 'name')} does not exist, so the ClusterQueue is inactive", path
+            topology = dig(flavor.body, "spec", "topologyName")
+            if topology is not None and cluster.topology(flavor) is None:
+                return (
+                    f"Topology {topology} of flavor {flavor.name} does not exist, so the ClusterQueue is inactive",
+                    path,
+                )
     return None
 
 

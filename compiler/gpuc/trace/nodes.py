@@ -1,4 +1,4 @@
-"""Nodes for admitted pods: a pool that they may enter, a type that holds one, nodes enough for all."""
+"""Nodes for admitted pods: node pools that accept the pods, and instance types that can hold them."""
 
 from __future__ import annotations
 
@@ -20,132 +20,148 @@ from gpuc.trace.pools import NodePool
 if TYPE_CHECKING:
     from gpuc.catalog.records import InstanceType
 
-MOST_NODES = 10**9
-"""As many as nobody has: of pools without a limit."""
+UNLIMITED_NODES = 10**9
+"""The number of nodes that a pool without a limit can have."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What equal pods ask of nodes, with what their flavors add."""
+class PodDemand:
+    """Equal pods and what they require of nodes, including what their flavors add."""
 
     count: int
     pod: Amounts
+    """The requests of one pod."""
     terms: tuple[Selector, ...]
-    """One of them has to hold in full."""
+    """Node selector terms; a node has to match one of them."""
     tolerations: tuple[Toleration, ...]
 
 
-class Entry(NamedTuple):
-    """A pool that may be entered, and what of it."""
+class MatchingPool(NamedTuple):
+    """A node pool that accepts some pods."""
 
     pool: NodePool
     types: tuple[InstanceType, ...]
-    """Types that the pod's selectors leave."""
+    """The instance types that match the node selector of the pods."""
 
 
-class Obstacle(NamedTuple):
-    """Why there is no node, and the object at fault."""
+class UnschedulableReason(NamedTuple):
+    """Why no node can take the pods, and the object that causes it."""
 
     message: str
     manifest: Manifest | None
     path: Path = ()
     fix: str = ""
-    """What to change, where the objects show it."""
+    """What to change, if the objects show it."""
 
 
-def wanted(pod: Any, count: int, asked: Amounts, flavors: Sequence[Manifest]) -> Wanted:
-    """What pods ask of nodes once they are admitted: Kueue adds the flavors' labels and tolerations."""
+def pod_demand(pod: Any, count: int, requests: Amounts, flavors: Sequence[Manifest]) -> PodDemand:
+    """The demand of admitted pods: Kueue adds the node labels and tolerations of the flavors."""
     specs = [dig(flavor.body, "spec") for flavor in flavors]
-    labels = tuple(wanted for spec in specs for wanted in equal_labels(dig(spec, "nodeLabels")))
+    labels = tuple(requirement for spec in specs for requirement in equal_labels(dig(spec, "nodeLabels")))
     taken = (tolerations(dig(spec, "tolerations")) for spec in (pod, *specs))
     terms = tuple((*term, *labels) for term in node_terms(pod))
-    return Wanted(count, {**asked, PODS: 1}, terms, tuple(toleration for part in taken for toleration in part))
+    return PodDemand(count, {**requests, PODS: 1}, terms, tuple(toleration for part in taken for toleration in part))
 
 
-def entries(site: ClusterIndex, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
-    """The pools whose labels and taints let the pods in, and why others do not: the nearest misses first."""
+def matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[MatchingPool], list[UnschedulableReason]]:
+    """The pools that accept the pods; if there are none, the reasons of the pools that come closest."""
     key = pods.terms, pods.tolerations
-    if key not in site.entries:
-        site.entries[key] = _entries(site, pods)
-    found: tuple[list[Entry], list[Obstacle]] = site.entries[key]
+    if key not in cluster.pool_matches:
+        cluster.pool_matches[key] = _matching_pools(cluster, pods)
+    found: tuple[list[MatchingPool], list[UnschedulableReason]] = cluster.pool_matches[key]
     return found
 
 
-def _entries(site: ClusterIndex, pods: Wanted) -> tuple[list[Entry], list[Obstacle]]:
+def _matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[MatchingPool], list[UnschedulableReason]]:
     found, tainted = [], []
-    for pool in dict.fromkeys(pool for term in pods.terms for pool in site.pool_index.near(term)):
+    for pool in dict.fromkeys(pool for term in pods.terms for pool in cluster.pool_index.candidates(term)):
         open_terms = [term for term in pods.terms if pool.mismatch(term) is None]
         if not open_terms:
             continue
         taint = untolerated(pool.taints, pods.tolerations)
         if taint is not None:
-            message = f"node pool {pool.name} has the taint {taint}, which neither the pod nor its flavor tolerates"
-            tainted.append(Obstacle(message, pool.manifest, (*_TEMPLATE, "spec", "taints", taint.index)))
+            message = f"node pool {pool.name} has the taint {taint}, and neither the pods nor their flavors tolerate it"
+            tainted.append(UnschedulableReason(message, pool.manifest, (*_TEMPLATE, "spec", "taints", taint.index)))
             continue
-        types = {each.type: each for term in open_terms for each in pool.types_for(term)}
-        found.append(Entry(pool, tuple(types.values())))
-    return found, tainted if found or tainted else list(islice(_strange(site, pods), _TOLD))
+        types = {instance.type: instance for term in open_terms for instance in pool.types_for(term)}
+        found.append(MatchingPool(pool, tuple(types.values())))
+    if found or tainted:
+        return found, tainted[:_MAX_REASONS]
+    return found, list(islice(_label_mismatches(cluster, pods), _MAX_REASONS))
 
 
-def _strange(site: ClusterIndex, pods: Wanted) -> Iterator[Obstacle]:
-    """Pools that have no node with what the pods select; the nearest alone, those of another name last."""
-    lacking = {pool: _lacking(pool, pods) for pool in site.pools}
-    far = {pool: (sum(each.key in pool.labels for each in missing), len(missing)) for pool, missing in lacking.items()}
-    for pool, missing in lacking.items():
-        if far[pool] == min(far.values()):
-            told = " and ".join(map(str, missing))
+def _label_mismatches(cluster: ClusterIndex, pods: PodDemand) -> Iterator[UnschedulableReason]:
+    """The missing labels of the pools that come closest to the node selector of the pods.
+
+    A pool that has a label with another value is farther away than one without the label.
+    """
+    unmet = {pool: _unmet_requirements(pool, pods) for pool in cluster.pools}
+    distances = {
+        pool: (sum(requirement.key in pool.labels for requirement in missing), len(missing))
+        for pool, missing in unmet.items()
+    }
+    for pool, missing in unmet.items():
+        if distances[pool] == min(distances.values()):
+            labels = " and ".join(map(str, missing))
             fix = "; ".join(
-                f"{each.key} can be {', '.join(found)}" for each in missing if (found := sorted(pool.listed(each.key)))
+                f"{requirement.key} can be {', '.join(values)}"
+                for requirement in missing
+                if (values := sorted(pool.listed(requirement.key)))
             )
-            yield Obstacle(f"node pool {pool.name} has no node with {told}", pool.manifest, _LABELS, fix)
+            message = f"node pool {pool.name} has no node with {labels}"
+            yield UnschedulableReason(message, pool.manifest, _LABELS, fix)
 
 
-def _lacking(pool: NodePool, pods: Wanted) -> list[Requirement]:
-    """What no node of a pool can fulfil of the term that comes nearest."""
-    each_term = [[each for each in dict.fromkeys(term) if pool.mismatch((each,))] for term in pods.terms]
-    return min(each_term, key=len, default=[])
+def _unmet_requirements(pool: NodePool, pods: PodDemand) -> list[Requirement]:
+    """The requirements that no node of a pool meets, in the term with the fewest of them."""
+    by_term = [
+        [requirement for requirement in dict.fromkeys(term) if pool.mismatch((requirement,))] for term in pods.terms
+    ]
+    return min(by_term, key=len, default=[])
 
 
-_TOLD = 4
-"""So many pools that are not meant are told of."""
+_MAX_REASONS = 4
+"""The number of node pools that a message names."""
 _TEMPLATE: Path = ("spec", "template")
 _LABELS: Path = (*_TEMPLATE, "metadata", "labels")
 
 
-def holders(entry: Entry, pods: Wanted) -> dict[str, int]:
-    """How many of the pods an empty node carries, by the instance types that carry any."""
-    found = {each.type: places(entry.pool.room(each), pods.pod) for each in entry.types}
+def pods_per_node(match: MatchingPool, pods: PodDemand) -> dict[str, int]:
+    """The number of pods that an empty node holds, by instance type; types that hold none are left out."""
+    found = {instance.type: places(match.pool.room(instance), pods.pod) for instance in match.types}
     return {name: count for name, count in found.items() if count}
 
 
-def most_pods(entry: Entry, pods: Wanted, nodes: int | None = None) -> int:
-    """How many of the pods a pool can carry at all, or so many nodes of it at most."""
-    carried = holders(entry, pods)
+def max_pods(match: MatchingPool, pods: PodDemand, nodes: int | None = None) -> int:
+    """The number of pods that a pool can hold at most; with `nodes`, on at most that many nodes."""
+    per_node = pods_per_node(match, pods)
     most = 0
-    for each in entry.types:
-        if each.type in carried:
-            bound = [bound for bound in (entry.pool.nodes_max(each), nodes) if bound is not None]
-            most = max(most, carried[each.type] * min(bound, default=MOST_NODES))
+    for instance in match.types:
+        if instance.type in per_node:
+            limits = [limit for limit in (match.pool.max_nodes(instance), nodes) if limit is not None]
+            most = max(most, per_node[instance.type] * min(limits, default=UNLIMITED_NODES))
     return most
 
 
-def too_small(entry: Entry, pods: Wanted) -> Obstacle:
-    """Why no type of a pool holds one of the pods: the resource that the largest lacks."""
-    pool = entry.pool
-    if not entry.types:
-        return Obstacle(f"node pool {pool.name} has no instance type that the pod selects", pool.manifest, _TEMPLATE)
-    lacks = [(name, count, max(pool.room(each).get(name, 0) for each in entry.types)) for name, count in _asked(pods)]
-    told = [
-        f"{quantity_text(name, count)} {name}, a node leaves {quantity_text(name, max(0, most))}"
-        for name, count, most in lacks
+def insufficient_resources(match: MatchingPool, pods: PodDemand) -> UnschedulableReason:
+    """Why no instance type of a pool holds one pod: the resources of which even the largest type has too little."""
+    pool = match.pool
+    if not match.types:
+        message = f"node pool {pool.name} has no instance type that matches the node selector of the pods"
+        return UnschedulableReason(message, pool.manifest, _TEMPLATE)
+    largest = [
+        (name, count, max(0, *(pool.room(instance).get(name, 0) for instance in match.types)))
+        for name, count in pods.pod.items()
+        if count
+    ]
+    lacking = [
+        f"{quantity_text(name, count)} {name} requested, a node has {quantity_text(name, most)} for pods"
+        for name, count, most in largest
         if count > most
     ]
-    types = ", ".join(each.type for each in entry.types)
-    why = "; ".join(told) or f"{described(pods.pod)} at once"
-    bounds = [f"{quantity_text(name, max(0, most))} {name}" for name, count, most in lacks if count > most]
-    fix = f"ask for at most {', '.join(bounds)} in one pod" if bounds else "ask for less in one pod"
-    return Obstacle(f"no instance type of node pool {pool.name} ({types}) holds one pod: {why}", pool.manifest, (), fix)
-
-
-def _asked(pods: Wanted) -> Iterator[tuple[str, int]]:
-    return ((name, count) for name, count in pods.pod.items() if count)
+    types = ", ".join(instance.type for instance in match.types)
+    reason = "; ".join(lacking) or f"{described(pods.pod)} together"
+    limits = [f"{quantity_text(name, most)} {name}" for name, count, most in largest if count > most]
+    fix = f"request at most {', '.join(limits)} in one pod" if limits else "request less in one pod"
+    message = f"no instance type of node pool {pool.name} ({types}) can hold one pod: {reason}"
+    return UnschedulableReason(message, pool.manifest, (), fix)

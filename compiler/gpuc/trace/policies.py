@@ -1,4 +1,4 @@
-"""gpuc's own admission policies, as far as the parameters in a tree say all: no expression is evaluated."""
+"""gpuc's admission policies, evaluated from the parameters of their constraints; CEL expressions are not evaluated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.steps import Stage, Step
-from gpuc.trace.work import PRIORITY_LABEL, PodSet, Work
+from gpuc.trace.workload import PRIORITY_LABEL, QUEUE_LABEL, PodSet, Workload
 
 PARAMETERS: Path = ("spec", "parameters")
 _NAMESPACES = ("spec", "match", "namespaceSelector")
@@ -23,122 +23,135 @@ _QUEUED = ("Job", "JobSet", "TrainJob", "MPIJob", "PyTorchJob", "RayCluster", "R
 
 
 class PolicyViolation(NamedTuple):
-    """What a constraint has against some work."""
+    """A constraint that a workload violates."""
 
     manifest: Manifest
     message: str
     is_denied: bool
-    """Whether the work is refused; otherwise who submits it is only warned."""
+    """Whether the API server denies the workload; otherwise it only warns."""
 
 
-def policy_steps(site: ClusterIndex, work: Work) -> Iterator[Step]:
-    """The first policy that refuses the work, or one step that says which were asked; warnings are told, not failed."""
-    found = list(breaches(site, work))
-    denied = next((each for each in found if each.is_denied), None)
+def policy_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+    """A failed step for the first policy that denies the workload; otherwise one step with the policies and warnings."""
+    found = list(violations(cluster, workload))
+    denied = next((violation for violation in found if violation.is_denied), None)
     if denied is not None:
         yield Step(Stage.POLICY, "failed", denied.message, denied.manifest, PARAMETERS)
-    elif asked := _about(site, work.namespace):
-        told = "; ".join(f"{each.manifest.name} warns: {each.message}" for each in found)
-        names = ", ".join(each.name for each in asked)
-        yield Step(Stage.POLICY, "passed", told or f"{names} take it", found[0].manifest if found else asked[0])
+    elif constraints := _constraints(cluster, workload.namespace):
+        warnings = "; ".join(f"{violation.manifest.name} warns: {violation.message}" for violation in found)
+        names = ", ".join(constraint.name for constraint in constraints)
+        decisive = found[0].manifest if found else constraints[0]
+        yield Step(Stage.POLICY, "passed", warnings or f"allowed by {names}", decisive)
 
 
-def breaches(site: ClusterIndex, work: Work) -> Iterator[PolicyViolation]:
-    """Every constraint that has something against the work, with the first thing that it has."""
-    for manifest in _about(site, work.namespace):
-        message = next(_POLICIES[manifest.kind](dig(manifest.body, *PARAMETERS), work), "")
+def violations(cluster: ClusterIndex, workload: Workload) -> Iterator[PolicyViolation]:
+    """Every constraint that the workload violates, with the first violation."""
+    for manifest in _constraints(cluster, workload.namespace):
+        message = next(_POLICIES[manifest.kind](dig(manifest.body, *PARAMETERS), workload), "")
         if message:
             yield PolicyViolation(manifest, message, dig(manifest.body, "spec", "enforcementAction") in ("deny", None))
 
 
-def _about(site: ClusterIndex, namespace: str) -> list[Manifest]:
-    """The constraints that judge pods of a namespace, in the order of the policies."""
-    if namespace not in site.constraints:
-        labels = site.tree.namespaces.get(namespace)
-        several = [each for kind in _POLICIES for each in site.tree.of(_API, kind)] if labels is not None else []
-        site.constraints[namespace] = [each for each in several if _is_about(site, each, labels or {})]
-    return site.constraints[namespace]
+def _constraints(cluster: ClusterIndex, namespace: str) -> list[Manifest]:
+    """The constraints that apply to the pods of a namespace, in the order of the policies."""
+    if namespace not in cluster.policies:
+        labels = cluster.objects.namespaces.get(namespace)
+        several = (
+            [constraint for kind in _POLICIES for constraint in cluster.objects.of(_API, kind)]
+            if labels is not None
+            else []
+        )
+        cluster.policies[namespace] = [
+            constraint for constraint in several if _applies(cluster, constraint, labels or {})
+        ]
+    return cluster.policies[namespace]
 
 
-def _is_about(site: ClusterIndex, manifest: Manifest, labels: Mapping[str, str]) -> bool:
+def _applies(cluster: ClusterIndex, manifest: Manifest, labels: Mapping[str, str]) -> bool:
     if dig(manifest.body, "spec", "enforcementAction") == "dryrun":
         return False
-    return dig(manifest.body, *_NAMESPACES) is None or matches(site.selector(manifest, *_NAMESPACES), labels)
+    return dig(manifest.body, *_NAMESPACES) is None or matches(cluster.selector(manifest, *_NAMESPACES), labels)
 
 
-def _queue_required(parameters: Any, work: Work) -> Iterator[str]:
-    known = [str(each) for _, each in items(dig(parameters, "queues"))]
-    if work.kind in _QUEUED and work.queue not in known:
-        yield f"label kueue.x-k8s.io/queue-name is {work.queue or 'missing'}; the queues are {', '.join(known)}"
-    classes = [str(each) for _, each in items(dig(parameters, "priorities"))]
-    if work.kind in _QUEUED and work.priority and work.priority not in classes:
-        yield f"label {PRIORITY_LABEL} is {work.priority}; the classes are {', '.join(classes) or 'none'}"
+def _queue_required(parameters: Any, workload: Workload) -> Iterator[str]:
+    known = [str(queue) for _, queue in items(dig(parameters, "queues"))]
+    if workload.kind in _QUEUED and workload.queue not in known:
+        actual = workload.queue or "missing"
+        yield f"the label {QUEUE_LABEL} is {actual}; the queues of the tenant are {', '.join(known)}"
+    classes = [str(priority) for _, priority in items(dig(parameters, "priorities"))]
+    if workload.kind in _QUEUED and workload.priority and workload.priority not in classes:
+        allowed = ", ".join(classes) or "none"
+        yield f"the label {PRIORITY_LABEL} is {workload.priority}; the priority classes of the tenant are {allowed}"
 
 
-def _gpu_resources(parameters: Any, work: Work) -> Iterator[str]:
-    known = [str(each) for _, each in items(dig(parameters, "resources"))]
-    for pods in work.pod_sets:
-        for name in _claimed(pods):
+def _gpu_resources(parameters: Any, workload: Workload) -> Iterator[str]:
+    known = [str(resource) for _, resource in items(dig(parameters, "resources"))]
+    for pods in workload.pod_sets:
+        for name in _resources(pods):
             if name.startswith(_DEVICES) and name not in known:
                 allowed = ", ".join(known)
-                yield f"a container asks for {name}, a device that no queue of its tenant meters; allowed are {allowed}"
+                yield f"a container requests {name}; the queues of the tenant have quota only of {allowed}"
 
 
-def _gpu_limits(parameters: Any, work: Work) -> Iterator[str]:
-    for pods in work.pod_sets:
+def _gpu_limits(parameters: Any, workload: Workload) -> Iterator[str]:
+    for pods in workload.pod_sets:
         pool = dig(pods.pod, "nodeSelector", _POOL) or ""
         for _, limit in items(dig(parameters, "limits")):
             name, most = str(dig(limit, "resource")), dig(limit, "most")
-            if dig(limit, "pool") in ("", pool) and isinstance(most, int) and _running(pods, name) > most:
-                yield f"the pod asks for more than a node has: at most {most} {name}"
+            if dig(limit, "pool") in ("", pool) and isinstance(most, int) and _concurrent_limits(pods, name) > most:
+                yield f"the pod requests more than one node has; the maximum is {most} {name}"
 
 
-def _toleration_fence(parameters: Any, work: Work) -> Iterator[str]:
-    known = [(dig(each, "key"), dig(each, "value")) for _, each in items(dig(parameters, "taints"))]
-    for pods in work.pod_sets:
-        for _, each in items(dig(pods.pod, "tolerations")):
-            key, value = dig(each, "key"), dig(each, "value")
-            exact = dig(each, "operator") in (None, "", "Equal") and (key, value) in known
+def _toleration_fence(parameters: Any, workload: Workload) -> Iterator[str]:
+    known = [(dig(taint, "key"), dig(taint, "value")) for _, taint in items(dig(parameters, "taints"))]
+    for pods in workload.pod_sets:
+        for _, toleration in items(dig(pods.pod, "tolerations")):
+            key, value = dig(toleration, "key"), dig(toleration, "value")
+            exact = dig(toleration, "operator") in (None, "", "Equal") and (key, value) in known
             any_gpu = key == "nvidia.com/gpu" and any(name == key for name, _ in known)
             if not (exact or any_gpu or str(key).startswith("node.kubernetes.io/")):
-                yield f"the pod tolerates {key or 'everything'}, which its tenant may not"
+                yield f"the pod tolerates {key or 'every taint'}; the tenant must not use this toleration"
 
 
-def _pool_selector(parameters: Any, work: Work) -> Iterator[str]:
-    known = [str(each) for _, each in items(dig(parameters, "pools"))]
-    for pods in work.pod_sets:
+def _pool_selector(parameters: Any, workload: Workload) -> Iterator[str]:
+    known = [str(pool) for _, pool in items(dig(parameters, "pools"))]
+    for pods in workload.pod_sets:
         pool = dig(pods.pod, "nodeSelector", _POOL) or ""
         if pool and pool not in known:
-            yield f"nodeSelector {_POOL} names {pool}; the pools of this tenant are {', '.join(known)}"
+            yield f"nodeSelector {_POOL} is {pool}; the pools of the tenant are {', '.join(known)}"
         for _, choice in items(dig(parameters, "choices")):
-            several = [str(each) for _, each in items(dig(choice, "pools"))]
+            several = [str(pool) for _, pool in items(dig(choice, "pools"))]
             name = str(dig(choice, "resource"))
-            if pool not in several and name in _claimed(pods):
-                yield f"several pools offer {name} ({', '.join(several)}); choose one by nodeSelector {_POOL}"
+            if pool not in several and name in _resources(pods):
+                yield f"several pools have {name} ({', '.join(several)}); select one with nodeSelector {_POOL}"
 
 
-_POLICIES: dict[str, Callable[[Any, Work], Iterator[str]]] = {
+_POLICIES: dict[str, Callable[[Any, Workload], Iterator[str]]] = {
     "GpucQueueRequired": _queue_required,
     "GpucGpuResources": _gpu_resources,
     "GpucGpuLimits": _gpu_limits,
     "GpucTolerationFence": _toleration_fence,
     "GpucPoolSelector": _pool_selector,
 }
-"""What a policy says against some work, by the kind of its constraints."""
+"""The violations of a policy by a workload, by the kind of its constraints."""
 
 
 def _containers(pods: PodSet) -> Iterator[Any]:
     for key in ("initContainers", "containers"):
-        yield from (each for _, each in items(dig(pods.pod, key)))
+        yield from (container for _, container in items(dig(pods.pod, key)))
 
 
-def _claimed(pods: PodSet) -> list[str]:
-    maps = [dig(each, "resources", part) for each in _containers(pods) for part in ("limits", "requests")]
-    return list(dict.fromkeys(str(name) for each in maps for name, _ in pairs(each)))
+def _resources(pods: PodSet) -> list[str]:
+    maps = [dig(container, "resources", part) for container in _containers(pods) for part in ("limits", "requests")]
+    return list(dict.fromkeys(str(name) for quantities in maps for name, _ in pairs(quantities)))
 
 
-def _running(pods: PodSet, resource: str) -> int:
-    """Limits of the containers that run at the same time."""
-    together = [each for _, each in items(dig(pods.pod, "containers"))]
-    together += [each for _, each in items(dig(pods.pod, "initContainers")) if dig(each, "restartPolicy") == "Always"]
-    return sum(amount(resource, dig(each, "resources", "limits", resource)) or 0 for each in together)
+def _concurrent_limits(pods: PodSet, resource: str) -> int:
+    """The sum of the limits of all containers that run at the same time."""
+    together = [container for _, container in items(dig(pods.pod, "containers"))]
+    together += [
+        container
+        for _, container in items(dig(pods.pod, "initContainers"))
+        if dig(container, "restartPolicy") == "Always"
+    ]
+    return sum(amount(resource, dig(container, "resources", "limits", resource)) or 0 for container in together)

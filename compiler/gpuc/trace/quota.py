@@ -1,4 +1,4 @@
-"""ClusterQueues and Cohorts, read from their objects, as Kueue's forest of quotas."""
+"""Read ClusterQueues and Cohorts into Kueue's quota tree."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from gpuc.objects.object_set import dig, items
 
 @dataclass(eq=False)
 class Node(quota.Node):
-    """A ClusterQueue or a Cohort with its object."""
+    """A ClusterQueue or a Cohort, with its object."""
 
     manifest: Manifest | None = None
-    """None for cohorts that queues only name."""
+    """None for a Cohort without an object, which exists because a queue references it."""
 
     def path(self, key: Key) -> Path:
-        """Where its quota of a resource is written: ("spec", "resourceGroups", 0, "flavors", 1, "resources", 2)."""
+        """The path of the quota of a resource: ("spec", "resourceGroups", 0, "flavors", 1, "resources", 2)."""
         return next((path for found, path, _ in _rows(self.manifest) if found == key), ())
 
 
 def quota_nodes(queues: Iterable[Manifest], cohorts: Iterable[Manifest]) -> list[Node]:
-    """All nodes of a cluster's quota, parents first."""
+    """All ClusterQueues and Cohorts, parents before children."""
     return quota.connect(
         [_node(queue, ("cohortName", "cohort"), is_queue=True) for queue in queues],
         [_node(cohort, ("parentName", "parent")) for cohort in cohorts],

@@ -1,4 +1,4 @@
-"""What a trace prints: each step with the object that decides, where it stands, and why."""
+"""The report of a trace: every step with its reason and the object that decides, then the result."""
 
 from __future__ import annotations
 
@@ -13,58 +13,73 @@ from gpuc.diagnostics.report.terminal import Paint, visible
 from gpuc.kubernetes.amounts import Amounts, described
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import place
-from gpuc.trace import Stage, Step, TraceResult, Work
+from gpuc.trace import Stage, Step, TraceResult, Workload
 from gpuc.trace.steps import Placement
 
 VERSION = 1
-_COLOUR = {"passed": "32", "failed": "1;31", "bypassed": "33", "not judged": "33"}
+_COLOUR = {"passed": "32", "failed": "1;31", "bypassed": "33", "unknown": "33"}
 _COLUMNS = 32
-"""Where the messages begin."""
+"""The column in which messages begin."""
+_REASONS = {
+    Stage.API: "The API server rejects the workload.",
+    Stage.POLICY: "An admission policy rejects the workload.",
+    Stage.LOCAL_QUEUE: "Kueue cannot use the LocalQueue.",
+    Stage.CLUSTER_QUEUE: "Kueue cannot use the ClusterQueue.",
+    Stage.PRIORITY: "The priority class does not exist.",
+    Stage.RESOURCES: "The ClusterQueue has no quota for a requested resource.",
+    Stage.FLAVOR: "No flavor of the ClusterQueue fits the pods.",
+    Stage.QUOTA: "The quota of the ClusterQueue is too small.",
+    Stage.TOPOLOGY: "The nodes of the topology cannot hold the pods.",
+    Stage.NAMESPACE: "A ResourceQuota or LimitRange of the namespace rejects the pods.",
+    Stage.NODE_POOL: "No node pool accepts the pods.",
+    Stage.STARTUP: "No agent removes a startup taint of the nodes.",
+}
+"""Why a workload does not start, by the stage that fails."""
 
 Locate = Callable[[Manifest, Path], Mark | None]
 
 
 @dataclass(frozen=True)
 class Traced:
-    """Some work and its way."""
+    """A workload with the result of its trace."""
 
-    work: Work
-    walk: TraceResult
-    asked: dict[str, Amounts]
-    """What a pod of each pod set asks for, with what its namespace adds."""
+    workload: Workload
+    result: TraceResult
+    requests: dict[str, Amounts]
+    """The requests of one pod by pod set, with the defaults of the namespace."""
     note: str = ""
-    """Where the work itself stands."""
+    """The place of the workload in its file."""
 
 
 def render(form: str, traced: Sequence[Traced], locate: Locate, *, colour: bool = False) -> str:
     """The report as text, or as one indented JSON object."""
     if form == "json":
-        document = {"version": VERSION, "gpuc": __version__, "traces": [_data(each, locate) for each in traced]}
+        document = {"version": VERSION, "gpuc": __version__, "traces": [_data(trace, locate) for trace in traced]}
         return json.dumps(document, indent=2) + "\n"
     paint = Paint(colour)
-    return "\n".join("\n".join(_lines(each, locate, paint)) + "\n" for each in traced)
+    return "\n".join("\n".join(_lines(trace, locate, paint)) + "\n" for trace in traced)
 
 
-def _lines(each: Traced, locate: Locate, paint: Paint) -> Iterator[str]:
-    work = each.work
-    where = f"namespace {work.namespace or '(none)'}, queue {work.queue or '(none)'}"
-    yield visible(f"{work.kind} {work.name}: {where}{f', {each.note}' if each.note else ''}")
-    for pods in work.pod_sets:
-        yield visible(f"  {pods.name}: {pods.count} x {described(each.asked[pods.name])}")
-    several = len(work.pod_sets) > 1
-    for step in each.walk.steps:
+def _lines(trace: Traced, locate: Locate, paint: Paint) -> Iterator[str]:
+    workload = trace.workload
+    where = f"namespace {workload.namespace or '(none)'}, queue {workload.queue or '(none)'}"
+    yield visible(f"{workload.kind} {workload.name}: {where}{f', {trace.note}' if trace.note else ''}")
+    for pods in workload.pod_sets:
+        yield visible(f"  {pods.name}: {pods.count} x {described(trace.requests[pods.name])}")
+    several = len(workload.pod_sets) > 1
+    for step in trace.result.steps:
         name = step.stage.value
         message = f"{step.pods}: {step.message}" if several and step.pods else step.message
         yield f"  {paint(_COLOUR[step.verdict], f'{step.verdict:<10}')}  {name:<16}  {visible(message)}"
-        if shown := _place(step, locate) or (each.note if step.failed else ""):
+        if shown := _place(step, locate) or (trace.note if step.failed else ""):
             yield f"{'':<{_COLUMNS}}{visible(shown)}"
         if step.fix:
-            yield f"{'':<{_COLUMNS}}{paint('1', visible(f'change: {step.fix}'))}"
-    yield paint("1", visible(_end(each.walk)))
+            yield f"{'':<{_COLUMNS}}{paint('1', visible(f'fix: {step.fix}'))}"
+    yield paint("1", visible(_conclusion(trace.result)))
 
 
 def _place(step: Step, locate: Locate) -> str:
-    """The object that decides, with its place; nothing for steps about what is not there."""
+    """The object that decides, with its place; empty for a step about a missing object."""
     if step.manifest is None:
         return ""
     mark = locate(step.manifest, step.path)
@@ -72,50 +87,54 @@ def _place(step: Step, locate: Locate) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _end(walk: TraceResult) -> str:
-    failure = walk.failure
-    if failure is not None:
-        kind = "refused" if walk.verdict == "refused" else "admitted, then pending for ever"
-        if failure.stage is Stage.API:
-            return "refused, by the API server"
-        if walk.bypass and walk.verdict == "pending":
-            return f"pending for ever, by {walk.by}: {failure.stage.value}; Kueue leaves it alone"
-        return f"{kind}, by {walk.by}: {failure.stage.value}"
-    ends = [_placed(name, placement) for name, placement in walk.placements.items()]
-    beside = "; Kueue leaves it alone: it counts for no quota" if walk.bypass else ""
-    return f"gets its nodes: {'; '.join(ends)}{beside}"
+def _conclusion(result: TraceResult) -> str:
+    """The last line of a report: what happens to the workload, and why."""
+    failure = result.failure
+    if failure is None:
+        placements = "; ".join(_placement(name, placement) for name, placement in result.placements.items())
+        is_placed = all(placement.pools for placement in result.placements.values())
+        outcome = "the pods get nodes" if is_placed else "no step fails, but the nodes are unknown"
+        unmanaged = " Kueue does not manage this workload, so it uses no quota." if result.bypass else ""
+        return f"Result: {outcome}. {placements}.{unmanaged}"
+    unmanaged = " Kueue does not manage this workload." if result.bypass else ""
+    if result.verdict == "refused":
+        return f"Result: refused. {_REASONS[failure.stage]}{unmanaged}"
+    outcome = "pending forever" if result.bypass else "admitted by Kueue, then pending forever"
+    nodes = "The existing nodes cannot hold the pods." if result.is_static else "Karpenter has no nodes that fit."
+    return f"Result: {outcome}. {_REASONS.get(failure.stage, nodes)}{unmanaged}"
 
 
-def _placed(name: str, at: Placement) -> str:
-    nodes = f"{at.nodes} x " if at.nodes is not None else ""
-    node = f"{nodes}{' or '.join(at.instance_types)} of {', '.join(at.pools)}" if at.pools else "nodes are not judged"
-    borrowed = f", borrowing {described(at.borrowed)}" if at.borrowed else ""
-    return f"{name} {node} by flavor {', '.join(at.flavors) or '(none)'}{borrowed}"
+def _placement(name: str, placement: Placement) -> str:
+    count = f"{placement.nodes} x " if placement.nodes is not None else ""
+    types, pools = " or ".join(placement.instance_types), ", ".join(placement.pools)
+    nodes = f"{count}{types} in node pool {pools}" if placement.pools else "nodes unknown"
+    borrowed = f", borrows {described(placement.borrowed)}" if placement.borrowed else ""
+    return f"{name}: {nodes}, flavor {', '.join(placement.flavors) or '(none)'}{borrowed}"
 
 
-def _data(each: Traced, locate: Locate) -> dict[str, Any]:
-    work, walk = each.work, each.walk
+def _data(trace: Traced, locate: Locate) -> dict[str, Any]:
+    workload, result = trace.workload, trace.result
     placements = {
         name: {
-            "flavors": list(at.flavors),
-            "borrowed": at.borrowed,
-            "pools": list(at.pools),
-            "instanceTypes": list(at.instance_types),
-            "nodes": at.nodes,
+            "flavors": list(placement.flavors),
+            "borrowed": placement.borrowed,
+            "pools": list(placement.pools),
+            "instanceTypes": list(placement.instance_types),
+            "nodes": placement.nodes,
         }
-        for name, at in walk.placements.items()
+        for name, placement in result.placements.items()
     }
     return {
-        "kind": work.kind,
-        "name": work.name,
-        "namespace": work.namespace,
-        "queue": work.queue,
-        "pods": {pods.name: {"count": pods.count, "requests": each.asked[pods.name]} for pods in work.pod_sets},
-        "verdict": walk.verdict,
-        "by": walk.by or None,
-        "bypass": walk.bypass or None,
+        "kind": workload.kind,
+        "name": workload.name,
+        "namespace": workload.namespace,
+        "queue": workload.queue,
+        "pods": {pods.name: {"count": pods.count, "requests": trace.requests[pods.name]} for pods in workload.pod_sets},
+        "verdict": result.verdict,
+        "by": result.by or None,
+        "bypass": result.bypass or None,
         "placements": placements,
-        "steps": [_step(step, locate) for step in walk.steps],
+        "steps": [_step(step, locate) for step in result.steps],
     }
 
 

@@ -1,8 +1,9 @@
-"""Startup taints: somebody has to take them away before the first pod starts."""
+"""Startup taints: an agent has to remove them before the first pod starts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.startup_agents import agent_of
@@ -14,28 +15,27 @@ from gpuc.trace.steps import Stage, Step
 _TAINTS: Path = ("spec", "template", "spec", "startupTaints")
 
 
-def remover(site: ClusterIndex, pool: NodePool, taint: Taint) -> str:
-    """Who takes a startup taint away: a known agent, or a DaemonSet that runs behind it; empty for nobody."""
+def removing_agent(cluster: ClusterIndex, pool: NodePool, taint: Taint) -> str:
+    """The agent that removes a startup taint: a known one, or a DaemonSet that tolerates the taint; empty if none."""
     if known := agent_of(taint.key):
         return known
-    for pods in site.daemonsets:
-        if pool.lets_in(pods) and untolerated((taint, *pool.taints), pods.tolerations) is None:
+    for pods in cluster.daemonsets:
+        if pool.accepts(pods) and untolerated((taint, *pool.taints), pods.tolerations) is None:
             return str(pods.manifest)
     return ""
 
 
-def startup_step(site: ClusterIndex, pool: NodePool, pods: str) -> Iterator[Step]:
-    """Whether somebody takes the startup taints of a pool away; no step where it has none."""
-    told = []
+def startup_step(cluster: ClusterIndex, pool: NodePool, pods: str) -> Iterator[Step]:
+    """Check that agents remove the startup taints of a pool; no step for a pool without startup taints."""
+    removals = []
     for taint in (taint for taint in pool.startup_taints if taint.keeps_off):
-        who = remover(site, pool, taint)
-        path: Path = (*_TAINTS, taint.index)
-        if not who:
-            message = f"no DaemonSet of the tree runs behind the startup taint {taint} to take it away"
-            yield Step(
-                Stage.STARTUP, "failed" if site.tree.is_complete else "not judged", message, pool.manifest, path, pods
-            )
+        agent = removing_agent(cluster, pool, taint)
+        if not agent:
+            message = f"no DaemonSet tolerates the startup taint {taint}, so no agent can remove it"
+            path: Path = (*_TAINTS, taint.index)
+            verdict: Literal["failed", "unknown"] = "failed" if cluster.objects.is_complete else "unknown"
+            yield Step(Stage.STARTUP, verdict, message, pool.manifest, path, pods)
             return
-        told.append(f"{taint} goes by {who}")
-    if told:
-        yield Step(Stage.STARTUP, "passed", "; ".join(told), pool.manifest, _TAINTS, pods)
+        removals.append(f"{agent} removes {taint}")
+    if removals:
+        yield Step(Stage.STARTUP, "passed", "; ".join(removals), pool.manifest, _TAINTS, pods)

@@ -1,4 +1,4 @@
-"""The steps of a walk, and how a walk ended."""
+"""The steps of a trace and its result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuc.manifest.manifest import Manifest
 
 
 class Stage(Enum):
-    """What has to let a pod through, in the order in which it gets there."""
+    """The checks that a pod has to pass, in the order in which the cluster makes them."""
 
     API = "API server"
     POLICY = "policies"
@@ -30,19 +30,19 @@ class Stage(Enum):
 
 
 class Step(NamedTuple):
-    """One of them, for one pod set."""
+    """The result of one stage for one pod set."""
 
     stage: Stage
-    verdict: Literal["passed", "failed", "bypassed", "not judged"]
+    verdict: Literal["passed", "failed", "bypassed", "unknown"]
     message: str
-    """What was seen, for people; a refusal of Kueue in Kueue's words."""
+    """The reason, for people; a refusal by Kueue has the text that Kueue writes."""
     manifest: Manifest | None = None
-    """The object that decides; None where it is one that the tree lacks."""
+    """The object that decides; None if the object is missing."""
     path: Path = ()
     pods: str = ""
-    """The pod set; empty where the step is about all of the work."""
+    """The name of the pod set; empty if the step is about the complete workload."""
     fix: str = ""
-    """What to change, where the objects show it."""
+    """What to change, if the objects show it."""
 
     @property
     def failed(self) -> bool:
@@ -51,36 +51,36 @@ class Step(NamedTuple):
 
 @dataclass
 class Placement:
-    """Where the pods of one pod set run."""
+    """The flavors and nodes of one pod set."""
 
     flavors: tuple[str, ...] = ()
     borrowed: Amounts = field(default_factory=dict)
     pools: tuple[str, ...] = ()
     instance_types: tuple[str, ...] = ()
     nodes: int | None = None
-    """None where it depends on the type that is taken, or is not known."""
+    """The number of nodes; None if it is unknown or depends on the instance type."""
 
 
 @dataclass
 class TraceResult:
-    """All steps up to the first that fails, and where the pods run."""
+    """All steps up to the first failure, and the placement of the pods."""
 
     steps: list[Step] = field(default_factory=list)
     placements: dict[str, Placement] = field(default_factory=dict)
-    """By pod set."""
+    """Placements by pod set."""
     is_static: bool = False
-    """Whether the nodes in question exist before any pod: then the scheduler decides, else Karpenter does."""
+    """Whether all candidate nodes exist before the pods: then the scheduler places the pods, otherwise Karpenter."""
     bypass: str = ""
-    """Why Kueue leaves the work alone; empty where it decides about it."""
+    """Why Kueue does not manage the workload; empty if Kueue manages it."""
 
     @property
     def failure(self) -> Step | None:
-        """The step that fails; None where the work gets its nodes."""
+        """The failed step; None if the pods get nodes."""
         return next((step for step in self.steps if step.failed), None)
 
     @property
     def verdict(self) -> Literal["admitted", "refused", "pending"]:
-        """What becomes of the work: nodes, a refusal, or pods that wait for ever."""
+        """The outcome: the pods get nodes, the workload is refused, or its pods are pending forever."""
         failure = self.failure
         if failure is None:
             return "admitted"
@@ -88,7 +88,7 @@ class TraceResult:
 
     @property
     def by(self) -> str:
-        """Who refuses it or keeps it waiting; empty where nobody does."""
+        """The component that refuses the workload or cannot place its pods; empty if the pods get nodes."""
         failure = self.failure
         if failure is None:
             return ""

@@ -11,7 +11,7 @@ from gpuc.kubernetes.quota import Quota
 from gpuc.lint.checks.quotas.families import Family, by_flavor
 from gpuc.lint.checks.quotas.promises import Nodes
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.trace.machine import EFA, GPU
+from gpuc.trace.instance_capacity import EFA, GPU
 from gpuc.trace.quota import Node
 
 BORROWED_ALONE = declare_rule(

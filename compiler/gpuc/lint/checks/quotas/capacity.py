@@ -16,7 +16,7 @@ from gpuc.kubernetes.node_pool import INSTANCE_TYPE, normal
 from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.node_pools import Pool as PoolOfNodes
 from gpuc.objects.object_set import ObjectSet, dig, labels, pairs
-from gpuc.trace.machine import EFA, GPU, instance_labels
+from gpuc.trace.instance_capacity import EFA, GPU, instance_labels
 
 NODES = "nodes"
 _BY_CLOUD = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws", "k8s.aws")

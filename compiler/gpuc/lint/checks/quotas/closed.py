@@ -8,7 +8,7 @@ from gpuc.kubernetes.quantity import quantity
 from gpuc.lint.checks.object_consistency import TOO_FEW_NODES
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, pairs
-from gpuc.trace.closed_flavors import NODEPOOL, promised_flavors
+from gpuc.trace.closed_flavors import NODEPOOL, flavors_with_quota
 
 
 def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
@@ -18,7 +18,7 @@ def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
         for pool in tree.of("karpenter.sh", "NodePool")
         if quantity(dig(pool.body, "spec", "limits", "nodes")) == 0 and dig(pool.body, "spec", "replicas")
     ]
-    promised = promised_flavors(tree) if closed else set()
+    promised = flavors_with_quota(tree) if closed else set()
     for pool, labels in closed:
         for flavor in tree.of("kueue.x-k8s.io", "ResourceFlavor"):
             wanted = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))

@@ -18,7 +18,7 @@ from gpuc.lint.checks.quotas.capacity import Capacity, Pool, PoolIndex
 from gpuc.lint.checks.quotas.families import Family, by_flavor
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
-from gpuc.trace.machine import EFA, GPU
+from gpuc.trace.instance_capacity import EFA, GPU
 from gpuc.trace.quota import Node
 
 BEYOND_POOLS_HERE = declare_rule(

@@ -15,7 +15,7 @@ from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.trace.machine import instance_labels
+from gpuc.trace.instance_capacity import instance_labels
 
 NEVER_THERE = declare_rule(
     "REF054",

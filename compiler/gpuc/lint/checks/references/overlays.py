@@ -11,7 +11,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.trace.machine import instance_labels
+from gpuc.trace.instance_capacity import instance_labels
 
 LEFT_OUT = declare_rule(
     "REF053",

@@ -14,7 +14,7 @@ from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.objects.paths import pattern, places
-from gpuc.trace.machine import instance_labels
+from gpuc.trace.instance_capacity import instance_labels
 
 NOT_COVERED = declare_rule(
     "REF050",

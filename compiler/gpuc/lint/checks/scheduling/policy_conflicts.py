@@ -11,9 +11,9 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.policies import PARAMETERS, PolicyViolation, breaches
+from gpuc.trace.policies import PARAMETERS, PolicyViolation, violations
 from gpuc.trace.quota import Node
-from gpuc.trace.work import PodSet, Work
+from gpuc.trace.workload import PodSet, Workload
 
 SHUT_OUT = declare_rule(
     "SCD008", Severity.ERROR, "A constraint refuses every pod that asks for a resource of a queue.",
@@ -69,8 +69,8 @@ def _against(site: ClusterIndex, local: Manifest, flavor: Manifest, pod: Amounts
     choices: list[dict[str, Any]] = [{}, {"nodeSelector": {_POOL: pool}}] if isinstance(pool, str) else [{}]
     found: list[PolicyViolation] = []
     for choice in choices:
-        work = Work((PodSet({"containers": [container], **choice}),), local.namespace, local.name)
-        found = list(breaches(site, work))
+        work = Workload((PodSet({"containers": [container], **choice}),), local.namespace, local.name)
+        found = list(violations(site, work))
         if not found:
             break
     return [each for each in found if each.is_denied] or found

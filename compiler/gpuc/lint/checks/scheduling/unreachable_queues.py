@@ -14,11 +14,11 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.limits import container_limits, namespace_steps
-from gpuc.trace.nodes import Entry, entries, most_pods, wanted
+from gpuc.trace.nodes import MatchingPool, matching_pools, max_pods, pod_demand
 from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage
-from gpuc.trace.walk import trace_work
-from gpuc.trace.work import QUEUE_LABEL, PodSet, Work, requests, work_of
+from gpuc.trace.tracer import trace_workload
+from gpuc.trace.workload import QUEUE_LABEL, PodSet, Workload, pod_requests, workload_of
 
 NOTHING_TO_HAVE = declare_rule(
     "SCD001", Severity.WARNING, "A ClusterQueue names a flavor of which it can never have anything.",
@@ -93,18 +93,18 @@ def _of_queue(site: ClusterIndex, queue: Node) -> Iterator[ObjectFinding]:
                 yield from _nothing_to_have(site, queue, manifest, path)
             yield from _of_flavor(site, manifest, path, flavor, own)
     yield from _closed(site, manifest, [pod for _, own in smallest.values() for pod in own.values()])
-    if site.tree.is_complete:
+    if site.objects.is_complete:
         yield from shut_out(site, queue, smallest)
 
 
 def _never_starts(site: ClusterIndex) -> Iterator[ObjectFinding]:
-    for manifest in site.tree.manifests:
-        if manifest.labels.get(QUEUE_LABEL) is None or (work := work_of(manifest)) is None:
+    for manifest in site.objects.manifests:
+        if manifest.labels.get(QUEUE_LABEL) is None or (work := workload_of(manifest)) is None:
             continue
-        step = trace_work(site, work, policies=False).failure
+        step = trace_workload(site, work, policies=False).failure
         if step is None or step.stage in _TOLD_BY_OTHERS:
             continue
-        found = NEVER_STARTS if site.tree.is_complete or step.stage not in _OPEN else NOT_BY_THESE_FILES
+        found = NEVER_STARTS if site.objects.is_complete or step.stage not in _OPEN else NOT_BY_THESE_FILES
         by = f", by {step.manifest}" if step.manifest is not None and step.manifest is not manifest else ""
         yield ObjectFinding(found, manifest, ("spec",), f"{step.stage.value}{by}: {step.message}")
 
@@ -125,7 +125,7 @@ def _piece(resource: str) -> int:
 
 
 def _nothing_to_have(site: ClusterIndex, queue: Node, manifest: Manifest, path: Path) -> Iterator[ObjectFinding]:
-    if site.tree.is_complete or queue.parent is None:
+    if site.objects.is_complete or queue.parent is None:
         yield ObjectFinding(
             NOTHING_TO_HAVE, manifest, path, "no resource of it has any quota, and nothing can be borrowed"
         )
@@ -136,18 +136,23 @@ def _of_flavor(
 ) -> Iterator[ObjectFinding]:
     if not site.pools or not dig(flavor.body, "spec", "nodeLabels"):
         return
-    want = wanted({}, 1, {}, [flavor])
-    found, _ = entries(site, want)
+    want = pod_demand({}, 1, {}, [flavor])
+    found, _ = matching_pools(site, want)
     if not found:
         return
-    if all(each.pool.is_known for each in found) and not any(most_pods(each, want) for each in found):
+    if all(each.pool.is_known for each in found) and not any(max_pods(each, want) for each in found):
         yield _no_node(found[0])
         return
     for name, pod in pods.items():
         yield from _unadvertised(site, queue, path, flavor, found, name, pod)
     topology = dig(flavor.body, "spec", "topologyName")
     checks = dig(queue.body, "spec", "admissionChecksStrategy")
-    if site.tree.is_complete and topology is not None and not checks and not any(each.pool.replicas for each in found):
+    if (
+        site.objects.is_complete
+        and topology is not None
+        and not checks
+        and not any(each.pool.replicas for each in found)
+    ):
         from gpuc.rules.queues.topology_without_lasting_nodes import topology_without_lasting_nodes
 
         pools = ", ".join(each.pool.name for each in found)
@@ -155,7 +160,7 @@ def _of_flavor(
         yield ObjectFinding(topology_without_lasting_nodes.rule, flavor, ("spec", "topologyName"), message)
 
 
-def _no_node(entry: Entry) -> ObjectFinding:
+def _no_node(entry: MatchingPool) -> ObjectFinding:
     pool = entry.pool
     if not entry.types:
         path: Path = ("spec", "template", "spec", "requirements")
@@ -166,12 +171,18 @@ def _no_node(entry: Entry) -> ObjectFinding:
 
 
 def _unadvertised(
-    site: ClusterIndex, queue: Manifest, path: Path, flavor: Manifest, found: list[Entry], name: str, pod: Amounts
+    site: ClusterIndex,
+    queue: Manifest,
+    path: Path,
+    flavor: Manifest,
+    found: list[MatchingPool],
+    name: str,
+    pod: Amounts,
 ) -> Iterator[ObjectFinding]:
     pools = [each.pool for each in found]
     if not all(pool.is_known for pool in pools) or not name.startswith(_KARPENTER_KNOWS):
         return
-    if not site.tree.is_complete and any(pool.replicas is not None for pool in pools):
+    if not site.objects.is_complete and any(pool.replicas is not None for pool in pools):
         return  # what runs on nodes that exist, parts of a tree do not say
     if any(places(entry.pool.room(each), pod) for entry in found for each in entry.types):
         return
@@ -187,8 +198,8 @@ def _closed(site: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Ite
         first = None
         for pod in smallest:
             spec = {"containers": [{"resources": {"requests": {k: quantity_text(k, v) for k, v in pod.items()}}}]}
-            work = Work((PodSet(spec),), local.namespace, local.name)
-            steps = list(namespace_steps(site, work, limits, requests(spec, limits)))
+            work = Workload((PodSet(spec),), local.namespace, local.name)
+            steps = list(namespace_steps(site, work, limits, pod_requests(spec, limits)))
             failed = next((step for step in steps if step.failed), None)
             if failed is None:
                 first = None

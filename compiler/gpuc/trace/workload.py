@@ -1,4 +1,4 @@
-"""Work that somebody submits: pods of one or several kinds, and what they ask for."""
+"""Workloads: sets of equal pods that Kueue admits together, and their requests."""
 
 from __future__ import annotations
 
@@ -14,77 +14,77 @@ from gpuc.objects.pods import Pods, pods_of
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
-LEAST = "kueue.x-k8s.io/job-min-parallelism"
-"""With so many pods a Job starts when there is no quota for all."""
+MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+"""The annotation with the number of pods that is enough to start a Job."""
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
 class PodSet:
-    """Equal pods of a workload."""
+    """A number of equal pods of a workload."""
 
     pod: Any
-    """Their spec, plain data of any shape."""
+    """The spec of the pods, unvalidated."""
     count: int = 1
     name: str = "main"
-    notes: dict[str, Any] = field(default_factory=dict)
-    """Annotations of the template."""
+    annotations: dict[str, Any] = field(default_factory=dict)
+    """The annotations of the pod template."""
 
 
-class Work(NamedTuple):
-    """What is admitted together, or not at all."""
+class Workload(NamedTuple):
+    """Pod sets that Kueue admits together."""
 
     pod_sets: tuple[PodSet, ...]
     namespace: str
     queue: str
-    """The LocalQueue; empty where the object names none."""
+    """The name of the LocalQueue; empty if the object has no queue label."""
     kind: str = "Job"
     api_group: str = "batch"
     name: str = ""
     priority: str = ""
-    """A WorkloadPriorityClass; empty where none is named."""
+    """The name of the WorkloadPriorityClass; empty if the object has none."""
     copies: int = 1
-    """How often it is there: each pod of a Deployment waits in the queue by itself."""
+    """The number of equal workloads: every pod of a Deployment is a workload of its own."""
 
 
-def requests(pod: Any, defaults: Iterable[Any] = (), *, template: bool = False) -> Amounts:
-    """What the scheduler and Kueue count for a pod.
+def pod_requests(pod: Any, defaults: Iterable[Any] = (), *, template: bool = False) -> Amounts:
+    """The requests of a pod, as the scheduler and Kueue count them.
 
     Args:
-        defaults: the container limits of the namespace's LimitRanges, as plain data.
-        template: whether it is what Kueue counts for the template of a job. There the defaults of LimitRanges come
-            before limits; when the pod is made, the API server first takes limits for requests.
+        defaults: the container limits of the namespace's LimitRanges, unvalidated.
+        template: whether to count as Kueue does for the template of a job. Kueue uses the defaults of LimitRanges
+            before the limits of the container; for a pod, the API server uses the limits first.
 
     Source: k8s.io/component-helpers v0.35 resource/helpers.go, PodRequests; kubernetes-sigs/kueue v0.19.2
     pkg/workload/resources.go, AdjustResources; k8s.io/kubernetes v1.35.4 pkg/apis/core/v1/defaults.go, SetDefaults_Pod
     """
-    kept = list(defaults), template
+    settings = list(defaults), template
     running: Amounts = {}
     peak: Amounts = {}
     for _, container in items(dig(pod, "initContainers")):
-        asked = _asked(container, *kept)
+        requests = _container_requests(container, *settings)
         if dig(container, "restartPolicy") == "Always":
-            running = _sum(running, asked)
-            asked = running
+            running = _sum(running, requests)
+            requests = running
         else:
-            asked = _sum(running, asked)
-        peak = _most(peak, asked)
+            requests = _sum(running, requests)
+        peak = _max(peak, requests)
     for _, container in items(dig(pod, "containers")):
-        running = _sum(running, _asked(container, *kept))
-    whole = _most(running, peak) | {
+        running = _sum(running, _container_requests(container, *settings))
+    containers = _max(running, peak) | {
         **amounts(dig(pod, "resources", "limits")),
         **amounts(dig(pod, "resources", "requests")),
     }
-    return _sum(whole, amounts(dig(pod, "overhead")))
+    return _sum(containers, amounts(dig(pod, "overhead")))
 
 
-def work_of(manifest: Manifest) -> Work | None:
-    """The workload that an object is; None for kinds that are none."""
+def workload_of(manifest: Manifest) -> Workload | None:
+    """The workload of an object; None if the object has no pods that Kueue can manage."""
     sets = tuple(_pod_sets(manifest))
     if not sets:
         return None
     labels = _labels(manifest)
-    return Work(
+    return Workload(
         pod_sets=sets,
         namespace=manifest.namespace,
         queue=str(labels.get(QUEUE_LABEL) or ""),
@@ -97,7 +97,7 @@ def work_of(manifest: Manifest) -> Work | None:
 
 
 def _labels(manifest: Manifest) -> dict[str, Any]:
-    """The labels that name the queue: a CronJob's own are not those of its Jobs, a ReplicaSet's not of its pods.
+    """The labels in which Kueue looks for the queue name: those of the Jobs of a CronJob, of the pods of a ReplicaSet.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/deployment/deployment_webhook.go
     """
@@ -114,7 +114,7 @@ def _labels(manifest: Manifest) -> dict[str, Any]:
 
 
 def _copies(manifest: Manifest) -> int:
-    """Workloads that an object makes: of a StatefulSet all pods are one, of a LeaderWorkerSet each group is.
+    """The number of workloads of an object. All pods of a StatefulSet, or of one group of a LeaderWorkerSet, are one.
 
     Source: the same version, pkg/controller/jobs/statefulset/statefulset_pod_reconciler.go
     """
@@ -126,8 +126,8 @@ def _pod_sets(manifest: Manifest) -> Iterator[PodSet]:
     for pods in pods_of(manifest):
         name, count = _name_and_count(pods)
         if count > 0:
-            notes = dict(pairs(dig(pods.template, "metadata", "annotations")))
-            yield PodSet(pods.spec, count, name, notes)
+            annotations = dict(pairs(dig(pods.template, "metadata", "annotations")))
+            yield PodSet(pods.spec, count, name, annotations)
     spec = manifest.body.get("spec")
     if (group(manifest), manifest.kind) == ("ray.io", "RayJob") and dig(spec, "submissionMode") in (None, "K8sJobMode"):
         own = dig(spec, "submitterPodTemplate", "spec")
@@ -135,7 +135,7 @@ def _pod_sets(manifest: Manifest) -> Iterator[PodSet]:
 
 
 def _name_and_count(pods: Pods) -> tuple[str, int]:
-    """What Kueue calls the pods of a template, and how many there are; none for kinds that it does not queue.
+    """Kueue's name for the pods of a template and their number; 0 for kinds that Kueue does not manage.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs, PodSets of each kind
     """
@@ -145,11 +145,13 @@ def _name_and_count(pods: Pods) -> tuple[str, int]:
         case ("", "Pod") | ("apps", "Deployment" | "ReplicaSet"):
             return "main", 1
         case "batch", "Job":
-            least = manifest.annotations.get(LEAST)
-            few = int(least) if isinstance(least, str) and _NUMBER.fullmatch(least) else _jobs_pods(holder)
-            return "main", min(few, _jobs_pods(holder))
+            minimum = manifest.annotations.get(MIN_PARALLELISM)
+            parallel = _parallel_pods(holder)
+            if isinstance(minimum, str) and _NUMBER.fullmatch(minimum):
+                return "main", min(int(minimum), parallel)
+            return "main", parallel
         case "batch", "CronJob":
-            return "main", _jobs_pods(holder)
+            return "main", _parallel_pods(holder)
         case "apps", "StatefulSet":
             return "main", _count(dig(holder, "replicas"), 1)
         case other:
@@ -157,12 +159,12 @@ def _name_and_count(pods: Pods) -> tuple[str, int]:
 
 
 def _name_and_count_of_frameworks(api: str, kind: str, pods: Pods, holder: Any) -> tuple[str, int]:
-    """The same for kinds that Kubernetes itself does not have."""
+    """The name and number of pods for kinds of JobSet, LeaderWorkerSet, KubeRay and Kubeflow."""
     manifest, path = pods.manifest, pods.path
     match api, kind:
         case "jobset.x-k8s.io", "JobSet":
             job = dig(manifest.body, *path[:3])
-            return str(dig(job, "name")), _count(dig(job, "replicas"), 1) * _jobs_pods(holder)
+            return str(dig(job, "name")), _count(dig(job, "replicas"), 1) * _parallel_pods(holder)
         case "leaderworkerset.x-k8s.io", "LeaderWorkerSet":
             has_leader = isinstance(dig(holder, "leaderTemplate"), dict)
             if path[-1] == "leaderTemplate":
@@ -179,14 +181,14 @@ def _name_and_count_of_frameworks(api: str, kind: str, pods: Pods, holder: Any) 
 
 
 _SUBMITTER = {"containers": [{"resources": {"requests": {"cpu": "500m", "memory": "200Mi"}}}]}
-"""The pod that submits a RayJob, where the object brings none.
+"""The default pod that submits a RayJob.
 
 Source: ray-project/kuberay v1.6 ray-operator/controllers/ray/common/job.go, GetDefaultSubmitterTemplate
 """
 
 
-def _jobs_pods(job: Any) -> int:
-    """Pods of a Job that run at the same time."""
+def _parallel_pods(job: Any) -> int:
+    """The number of pods of a Job that run at the same time."""
     parallel = _count(dig(job, "parallelism"), 1)
     return min(parallel, _count(dig(job, "completions"), parallel))
 
@@ -195,21 +197,21 @@ def _count(value: Any, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
 
 
-def _asked(container: Any, defaults: Iterable[Any], template: bool) -> Amounts:
-    """Requests of a container: its own, then its limits and the LimitRanges' in the order that holds."""
+def _container_requests(container: Any, defaults: Iterable[Any], template: bool) -> Amounts:
+    """The requests of a container; missing ones come from its limits and the defaults of LimitRanges."""
     found = amounts(dig(container, "resources", "requests"))
     limits = amounts(dig(container, "resources", "limits"))
     if not template:
         found = {**limits, **found}
-    for each in defaults:
-        found = {**amounts(dig(each, "defaultRequest")), **found}
-        limits = {**amounts(dig(each, "default")), **limits}
+    for limit in defaults:
+        found = {**amounts(dig(limit, "defaultRequest")), **found}
+        limits = {**amounts(dig(limit, "default")), **limits}
     return {**limits, **found}
 
 
-def _sum(one: Amounts, other: Amounts) -> Amounts:
-    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+def _sum(left: Amounts, right: Amounts) -> Amounts:
+    return {name: left.get(name, 0) + right.get(name, 0) for name in {**left, **right}}
 
 
-def _most(one: Amounts, other: Amounts) -> Amounts:
-    return {name: max(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}
+def _max(left: Amounts, right: Amounts) -> Amounts:
+    return {name: max(left.get(name, 0), right.get(name, 0)) for name in {**left, **right}}
