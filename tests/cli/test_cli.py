@@ -120,11 +120,11 @@ def test_into_is_relative_to_here(fleet: Path, pipeline: Pipeline, monkeypatch: 
     ("arguments", "said"),
     [
         (["chekc"], "no command chekc (did you mean check?)"),
-        (["check", "--strct"], "gpuc check takes no argument --strct (did you mean --strict?)"),
-        (["compile", "--fresh"], "gpuc compile takes no argument --fresh"),
+        (["check", "--strct"], "gpuc check has no argument --strct (did you mean --strict?)"),
+        (["compile", "--fresh"], "gpuc compile has no argument --fresh"),
         (["check", "prdo"], "no cluster prdo in specs/ (did you mean prod?)"),
         (["check", "specs/prd.yaml"], "no file specs/prd.yaml (did you mean specs/prod.yaml?)"),
-        (["check", "net"], "net means specs/base/net.yaml or specs/lab/net.yml: name the file"),
+        (["check", "net"], "net is ambiguous: give the path specs/base/net.yaml or specs/lab/net.yml"),
         (["check", "specs/base"], "specs/base is a folder"),
         (["check", "../other.yaml"], "../other.yaml is not below"),
         (["check", "--format", "xml"], "argument --format: invalid choice: 'xml'"),
@@ -133,8 +133,8 @@ def test_into_is_relative_to_here(fleet: Path, pipeline: Pipeline, monkeypatch: 
         (["check", "--output", "json"], "argument --output: json is not FORMAT=FILE"),
         (["check", "--output", "json=none/a"], "cannot write none/a: No such file or directory"),
         (["check", "--output", "json=specs"], "cannot write specs"),
-        (["check", "--output", "json=a", "--output", "text=./a"], "two reports cannot go to one file: ./a"),
-        (["schema", "now"], "gpuc schema takes no argument now"),
+        (["check", "--output", "json=a", "--output", "text=./a"], "two --output options name the same file: ./a"),
+        (["schema", "now"], "gpuc schema has no argument now"),
         (["init"], "the following arguments are required: DIR"),
     ],
 )
@@ -184,7 +184,7 @@ def test_a_run_that_fails_leaves_the_old_report(fleet: Path, pipeline: Pipeline)
     ("raised", "code", "said"),
     [
         (KeyboardInterrupt(), 130, "interrupted"),
-        (OSError(28, "No space left on device", "out/a"), 3, "cannot go on: No space left on device: out/a"),
+        (OSError(28, "No space left on device", "out/a"), 3, "cannot continue: No space left on device: out/a"),
         (RuntimeError("boom\nbang"), 3, "internal error at cli/main.py:"),
     ],
 )

@@ -27,7 +27,7 @@ def test_what_exists_is_named_and_kept(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "README.md").write_text("mine")
     (tmp_path / ".gitignore").symlink_to("nowhere")
     assert main(["init", str(tmp_path)]) == 2
-    assert "holds .gitignore, README.md already" in capsys.readouterr().err
+    assert "already contains .gitignore, README.md" in capsys.readouterr().err
     assert _files(tmp_path) == ["README.md"]
     assert (tmp_path / "README.md").read_text() == "mine"
 

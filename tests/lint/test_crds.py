@@ -346,13 +346,13 @@ def test_lint_judges_by_the_imported_tables(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "widget.yaml").write_text(widget({"size": 1}))
     words = ["lint", str(tmp_path / "widget.yaml"), "--format", "json"]
     assert main(words) == 0
-    assert "no schema" in str(json.loads(capsys.readouterr().out)["unjudged"])
+    assert "no schema" in str(json.loads(capsys.readouterr().out)["unchecked"])
     assert main(["crds", "import", str(tmp_path / "definition.yaml"), "--into", str(tmp_path / "crds")]) == 0
     capsys.readouterr()
     assert main([*words, "--crds", str(tmp_path / "crds")]) == 1
     report = json.loads(capsys.readouterr().out)
     (one,) = report["findings"]
-    assert (one["id"], one["line"], report["unjudged"]) == ("CRD001", 6, [])
+    assert (one["id"], one["line"], report["unchecked"]) == ("CRD001", 6, [])
     assert one["message"].endswith("spec.size: size must be above 1")
 
 

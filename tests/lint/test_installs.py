@@ -152,8 +152,8 @@ def test_files_of_values_are_found_by_their_paths(tmp_path: Path, capsys: pytest
     }
     report = lint(capsys, tmp_path, files)
     assert told(report) == [("VAL001", "values.yaml", 1, 10)]
-    assert "x.yaml" in str(report["unjudged"])
-    assert "values.yaml" not in str(report["unjudged"])
+    assert "x.yaml" in str(report["unchecked"])
+    assert "values.yaml" not in str(report["unchecked"])
 
 
 def test_charts_of_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,7 +179,7 @@ def test_another_version_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     text = (APPLICATION + SOURCE + "      valuesObject: {driver: {enable: true}}\n").replace("v26.7.0", "v25.3.0")
     report = lint(capsys, tmp_path, {"a.yaml": text})
     assert told(report) == []
-    assert "gpu-operator in version v25.3.0; gpuc knows the keys of v26.7.0" in str(report["unjudged"])
+    assert "gpu-operator in version v25.3.0; gpuc knows the keys of v26.7.0" in str(report["unchecked"])
 
 
 CONFIG = """\
@@ -228,7 +228,7 @@ def test_kustomizations_are_taken_at_their_word(tmp_path: Path, capsys: pytest.C
     assert told(lint(capsys, tmp_path, files)) == [("VAL001", "kustomization.yaml", 8, 68)]
     report = lint(capsys, tmp_path, {"pod.yaml": POD % "c.conf"})
     assert ("pod.yaml", 7) in [each[1:3] for each in told(report)], "the generated ConfigMap has no such key"
-    assert "Kustomize patches" in str(report["unjudged"])
+    assert "Kustomize patches" in str(report["unchecked"])
 
 
 def test_texts_with_braces_are_no_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -237,13 +237,13 @@ def test_texts_with_braces_are_no_templates(tmp_path: Path, capsys: pytest.Captu
     assert [each[0] for each in told(report)] == ["SCH002"]
     for template in ("a: {{ .Values.a }}\n", "{{- if .Values.a }}\na: 1\n{{- end }}\n"):
         report = lint(capsys, tmp_path, {"a.yaml": template})
-        assert (told(report), "templates" in str(report["unjudged"])) == ([], True)
+        assert (told(report), "templates" in str(report["unchecked"])) == ([], True)
 
 
 def test_what_is_filled_in_later_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: ${N}\n"
     report = lint(capsys, tmp_path, {"a.yaml": text})
-    assert "such as ${NAME}" in str(report["unjudged"])
+    assert "such as ${NAME}" in str(report["unchecked"])
     assert all("replicas" not in each["message"] for each in report["findings"])
 
 
@@ -303,12 +303,12 @@ def test_what_patches_add_is_not_missing(tmp_path: Path, capsys: pytest.CaptureF
     files = {"s.yaml": service, "p.yaml": pod}
     assert [each[0] for each in told(lint(capsys, tmp_path, files))] == ["OBJ022"]
     report = lint(capsys, tmp_path, {"kustomization.yaml": "resources: [s.yaml, p.yaml]\npatches: [{path: x.yaml}]\n"})
-    assert (told(report), "may add" in str(report["unjudged"])) == ([], True)
+    assert (told(report), "may add" in str(report["unchecked"])) == ([], True)
 
 
 def test_what_is_piped_in_is_read(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "gpuc.cli.lint_command.text_of", lambda file: {"/dev/stdin": "kind: Pod\napiVersion: v1\n"}[file]
+        "gpuc.lint.linter.text_of", lambda file: {"/dev/stdin": "kind: Pod\napiVersion: v1\n"}[file]
     )
     main(["lint", "-", "--format", "json"])
     assert json.loads(capsys.readouterr().out)["findings"][0]["file"] == "-"

@@ -278,7 +278,7 @@ def test_what_cannot_be_read_is_said_and_is_no_success(
     assert f"{files}/more.yaml:2:1: not YAML" in told.err
     file.write_text("kind: [\n")
     assert main(["trace", "-f", str(file), files]) == 2
-    assert "there is no object that can be read" in capsys.readouterr().err
+    assert "it contains no object that can be read" in capsys.readouterr().err
 
 
 def test_the_answer_stands_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

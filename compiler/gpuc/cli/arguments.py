@@ -61,7 +61,11 @@ def parser_of(command: str) -> Parser:
             parser.add_argument("id", nargs="?", metavar="ID", help="the id of a rule, for example KUE004")
         case "init":
             parser = Parser(command)
-            parser.add_argument("directory", metavar="DIR", help="the directory for the repository; existing files are never overwritten")
+            parser.add_argument(
+                "directory",
+                metavar="DIR",
+                help="the directory for the repository; existing files are never overwritten",
+            )
         case "schema":
             parser = Parser(command)
         case "lint":
@@ -77,7 +81,9 @@ def _run_parser(command: str) -> Parser:
     """The parser of compile and check. Its defaults are in Options."""
     parser = Parser(command, _EXIT_CODES)
     _add_specs(parser)
-    parser.add_argument("--into", type=_folder, metavar="DIR", help="the folder for out/ and clusters/ (default: the root)")
+    parser.add_argument(
+        "--into", type=_folder, metavar="DIR", help="the folder for out/ and clusters/ (default: the root)"
+    )
     _add_formats(parser, FORMATS)
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
     if command == "check":
@@ -94,7 +100,10 @@ def _rehearsal_parser() -> Parser:
     parser = Parser("rehearse", _REHEARSAL_EXIT_CODES)
     _add_specs(parser)
     parser.add_argument(
-        "--crds", type=_existing_folder, metavar="DIR", help="a folder of CustomResourceDefinitions that replace those of the components"
+        "--crds",
+        type=_existing_folder,
+        metavar="DIR",
+        help="a folder of CustomResourceDefinitions that replace those of the components",
     )
     parser.add_argument(
         "--scene",
@@ -123,13 +132,21 @@ def _lint_parser() -> Parser:
     """The parser of lint. Its defaults are in LintOptions."""
     parser = Parser("lint", _EXIT_CODES)
     parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a YAML file, - for stdin, or a folder whose objects are checked together"
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="a YAML file, - for stdin, or a folder whose objects are checked together",
     )
     parser.add_argument("--kubernetes", metavar="VERSION", help="the minor version of the cluster (default: 1.35)")
     parser.add_argument(
-        "--chart", type=_chart, metavar="NAME=VERSION", help="treat YAML documents that are not Kubernetes objects as values of this Helm chart"
+        "--chart",
+        type=_chart,
+        metavar="NAME=VERSION",
+        help="treat YAML documents that are not Kubernetes objects as values of this Helm chart",
     )
-    parser.add_argument("--crds", type=_existing_folder, metavar="DIR", help="a folder of schemas from `gpuc crds import`")
+    parser.add_argument(
+        "--crds", type=_existing_folder, metavar="DIR", help="a folder of schemas from `gpuc crds import`"
+    )
     parser.add_argument("--format", choices=LINT_FORMATS, help="the format of the report (default: text)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
     return parser

@@ -71,7 +71,10 @@ def run_isolation(words: list[str]) -> int:
 def _parser() -> Parser:
     parser = Parser("isolation", _EXIT_CODES)
     parser.add_argument(
-        "trees", nargs="*", metavar="SPEC|PATH", help="a spec, a cluster name, or manifest files and folders (default: specs/)"
+        "trees",
+        nargs="*",
+        metavar="SPEC|PATH",
+        help="a spec, a cluster name, or manifest files and folders (default: specs/)",
     )
     parser.add_argument("--format", choices=("text", "json"), help="the format of the report (default: text)")
     parser.add_argument(

@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.output_error import REPORT_THIS, OutputError
-from gpuc.diagnostics.report.console import write_message, write_stdout, write_stderr
+from gpuc.diagnostics.report.console import write_message, write_stderr, write_stdout
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import SUMMARIES, UsageError
 
@@ -213,7 +213,9 @@ def _init(words: list[str]) -> None:
     from gpuc.cli.init import write_fleet
 
     files = "".join(f"  {file}\n" for file in write_fleet(Path(directory)))
-    write_stdout(f"Created a repository with one cluster in {directory}:\n{files}next: cd {directory} && gpuc compile\n")
+    write_stdout(
+        f"Created a repository with one cluster in {directory}:\n{files}next: cd {directory} && gpuc compile\n"
+    )
 
 
 def _failure(error: Exception) -> str:
