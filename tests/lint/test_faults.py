@@ -163,7 +163,7 @@ NESTED = {
 
 def ran(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
     """A process of its own, with two GiB of memory."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "compiler"), "NO_COLOR": "1"}
     limit = 2 << 30
     options: dict[str, object] = {"capture_output": True, **more}
     return subprocess.run(  # type: ignore[call-overload, no-any-return]

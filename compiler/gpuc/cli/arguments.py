@@ -58,7 +58,7 @@ def parser_of(command: str) -> Parser:
     match command:
         case "explain":
             parser = Parser(command)
-            parser.add_argument("id", nargs="?", metavar="ID", help="the id of a rule, for example KUE004")
+            parser.add_argument("id", nargs="?", metavar="ID", help="the id of a rule, for example KUE007")
         case "init":
             parser = Parser(command)
             parser.add_argument(

@@ -38,7 +38,7 @@ def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | Non
 
 
 def repository_prefix(root: Path) -> str:
-    """Returns the path of the root in its Git repository, such as "infra/fleet/", or ""."""
+    """Returns the path of the root in its Git repository: "infra/fleet/", or "" at the top and without a repository."""
     for folder in (root, *root.parents):
         if (folder / ".git").exists():
             relative = root.relative_to(folder).as_posix()

@@ -35,7 +35,7 @@ class Finding:
     """One violation of a rule, with its position."""
 
     id: str
-    """The id of the rule: a topic and three digits, for example KUE004. `gpuc explain` describes the rule."""
+    """The id of the rule: a topic and three digits, for example KUE007. `gpuc explain` describes the rule."""
     severity: Severity
     message: str
     """The actual value, then the allowed values, in the words of the spec, without a closing period."""

@@ -7,7 +7,7 @@ fix.
     {"version": 2, "gpuc": "0.1.0", "clusters": ["prod-use1"],
      "files": {"written": [], "removed": [], "unchanged": 142},
      "counts": {"error": 1, "warning": 0, "info": 0}, "unchecked": [],
-     "findings": [{"id": "KUE004", "severity": "error", "message": "...",
+     "findings": [{"id": "KUE007", "severity": "error", "message": "...",
                    "file": "specs/prod-use1.yaml", "line": 41, "column": 9,
                    "path": ["spec", "queues", "research"], "clusters": ["prod-use1"], "fix": null}],
      "failures": []}
