@@ -1,4 +1,4 @@
-"""A removal takes two commits: the index knows what there was, and what was leaving."""
+"""A removal takes two commits: gpuc.lock lists the elements of the output and those that were leaving."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Edit = Callable[[dict[str, Any]], object]
 
 
 class Fleet:
-    """A fleet of one cluster: its spec as data, and the commands that people run between two commits."""
+    """A fleet with one cluster: its spec as data, and the commands that users run between two commits."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -109,7 +109,7 @@ CASES = {
     ),
     "tenants": (leaves("tenants", "retrieval"), tenant_goes, "retrieval", "tenant", "  tenants:"),
 }  # fmt: skip
-"""How an element is marked, how it leaves, its name, what it is, and the line of its section, by section."""
+"""By section: how the test marks and removes an element, its name, its kind, and the line of the section."""
 each_section = pytest.mark.parametrize("section", CASES)
 
 
@@ -141,7 +141,7 @@ def test_two_commits_are_clean(section: str, compiled: Fleet) -> None:
 
 
 @each_section
-def test_a_reason_stands_for_the_first_commit_and_may_stay(section: str, compiled: Fleet) -> None:
+def test_a_reason_replaces_the_first_commit_and_may_stay(section: str, compiled: Fleet) -> None:
     _, goes, name, _, _ = CASES[section]
     compiled.edit(goes, lambda spec: spec.update(removed={section: {name: "it never ran anything"}}))
     assert compiled.check() == ()

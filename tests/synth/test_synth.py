@@ -1,4 +1,4 @@
-"""What cdk8s prints reads back as what was emitted, whichever parser reads it and whatever stands beside it."""
+"""The YAML of cdk8s has the emitted data, for every YAML parser."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ HOSTILE = [
 ]
 
 REFUSED = [*map(chr, range(0x7F, 0xA0)), "\u2028", "\u2029", "\ufeff", "\ufffe", "\uffff"]
-"""What one reader drops, another breaks lines at and a third rejects, when it stands bare."""
+"""Characters that YAML parsers drop, reject or take for line breaks when they are not quoted."""
 
 
 class Reader(yaml.CSafeLoader):
@@ -302,7 +302,7 @@ with Printer.start() as printer:
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=root).returncode == 42
 
 
-def test_a_missing_node_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_node_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synth, "package_folder", lambda name: str(tmp_path))
     with pytest.raises(PrinterError, match=r"Node cannot be started: .*No such file"):
         Printer.start()
