@@ -1,6 +1,6 @@
-"""The command line: arguments, exit codes and where the text goes.
+"""The command line: arguments, exit codes and output.
 
-A stand-in for the pipeline finds and fails as it is told, which the real one does not on demand.
+A fake pipeline returns findings and raises errors on demand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WARNING = Finding("ZZZ002", Severity.WARNING, "odd", (), Mark("specs/prod.yaml",
 
 @dataclass
 class Pipeline:
-    """Records how it was called, and answers with the findings."""
+    """A fake pipeline: it records its calls and returns the findings."""
 
     findings: tuple[Finding, ...] = ()
     failures: tuple[Finding, ...] = ()
@@ -50,12 +50,12 @@ class Pipeline:
 
 @pytest.fixture
 def pipeline(monkeypatch: pytest.MonkeyPatch) -> Pipeline:
-    made = Pipeline()
+    fake = Pipeline()
     module = ModuleType("gpuc.pipeline.pipeline")
-    module.__dict__.update(compile_specs=made.run, check_specs=made.run)
+    module.__dict__.update(compile_specs=fake.run, check_specs=fake.run)
     monkeypatch.setitem(sys.modules, "gpuc.pipeline.pipeline", module)
     monkeypatch.setattr("gpuc.pipeline.pipeline", module, raising=False)
-    return made
+    return fake
 
 
 @pytest.fixture
@@ -117,14 +117,14 @@ def test_into_is_relative_to_here(fleet: Path, pipeline: Pipeline, monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["chekc"], "no command chekc (did you mean check?)"),
-        (["check", "--strct"], "gpuc check takes no argument --strct (did you mean --strict?)"),
-        (["compile", "--fresh"], "gpuc compile takes no argument --fresh"),
+        (["check", "--strct"], "gpuc check has no argument --strct (did you mean --strict?)"),
+        (["compile", "--fresh"], "gpuc compile has no argument --fresh"),
         (["check", "prdo"], "no cluster prdo in specs/ (did you mean prod?)"),
         (["check", "specs/prd.yaml"], "no file specs/prd.yaml (did you mean specs/prod.yaml?)"),
-        (["check", "net"], "net means specs/base/net.yaml or specs/lab/net.yml: name the file"),
+        (["check", "net"], "net is ambiguous: give the path specs/base/net.yaml or specs/lab/net.yml"),
         (["check", "specs/base"], "specs/base is a folder"),
         (["check", "../other.yaml"], "../other.yaml is not below"),
         (["check", "--format", "xml"], "argument --format: invalid choice: 'xml'"),
@@ -133,18 +133,18 @@ def test_into_is_relative_to_here(fleet: Path, pipeline: Pipeline, monkeypatch: 
         (["check", "--output", "json"], "argument --output: json is not FORMAT=FILE"),
         (["check", "--output", "json=none/a"], "cannot write none/a: No such file or directory"),
         (["check", "--output", "json=specs"], "cannot write specs"),
-        (["check", "--output", "json=a", "--output", "text=./a"], "two reports cannot go to one file: ./a"),
-        (["schema", "now"], "gpuc schema takes no argument now"),
+        (["check", "--output", "json=a", "--output", "text=./a"], "two --output options name the same file: ./a"),
+        (["schema", "now"], "gpuc schema has no argument now"),
         (["init"], "the following arguments are required: DIR"),
     ],
 )
 def test_usage_errors_are_one_line_before_any_work(
-    fleet: Path, pipeline: Pipeline, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+    fleet: Path, pipeline: Pipeline, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"gpuc: {said}")
+    assert err.startswith(f"gpuc: {message}")
     assert err.count("\n") == 1
     assert pipeline.calls == []
     assert sorted(path.name for path in fleet.iterdir()) == ["specs"]
@@ -158,7 +158,7 @@ def test_a_folder_without_specs_names_init(
     assert "gpuc init DIR" in capsys.readouterr().err
 
 
-def test_reports_go_to_stdout_and_whole_to_files(
+def test_reports_go_to_stdout_and_complete_to_files(
     fleet: Path, pipeline: Pipeline, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -181,27 +181,27 @@ def test_a_run_that_fails_leaves_the_old_report(fleet: Path, pipeline: Pipeline)
 
 
 @pytest.mark.parametrize(
-    ("raised", "code", "said"),
+    ("raised", "code", "message"),
     [
         (KeyboardInterrupt(), 130, "interrupted"),
-        (OSError(28, "No space left on device", "out/a"), 3, "cannot go on: No space left on device: out/a"),
+        (OSError(28, "No space left on device", "out/a"), 3, "cannot continue: No space left on device: out/a"),
         (DeclarationError("XYZ001 is declared in a and in b"), 3, "XYZ001 is declared in a and in b\n"),
         (RuntimeError("boom\nbang"), 3, "internal error at cli/main.py:"),
     ],
 )
 @pytest.mark.usefixtures("fleet")
-def test_what_stops_a_run_is_told_in_one_line(
-    pipeline: Pipeline, capsys: pytest.CaptureFixture[str], raised: BaseException, code: int, said: str
+def test_an_unexpected_error_is_one_line(
+    pipeline: Pipeline, capsys: pytest.CaptureFixture[str], raised: BaseException, code: int, message: str
 ) -> None:
     pipeline.raises = raised
     assert main(["compile"]) == code
     err = capsys.readouterr().err
-    assert err.startswith(f"gpuc: {said}")
+    assert err.startswith(f"gpuc: {message}")
     assert err.count("\n") == 1
 
 
 @pytest.mark.usefixtures("fleet")
-def test_the_traceback_is_for_those_who_ask(
+def test_a_traceback_is_printed_only_with_gpuc_debug(
     pipeline: Pipeline, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipeline.raises = RuntimeError("boom")

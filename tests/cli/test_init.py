@@ -23,11 +23,11 @@ def test_a_new_fleet_is_the_template_and_the_schema(tmp_path: Path, capsys: pyte
     assert (tmp_path / "fleet" / "gpuc.schema.json").read_text("utf-8") == capsys.readouterr().out
 
 
-def test_what_exists_is_named_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_files_are_named_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "README.md").write_text("mine")
     (tmp_path / ".gitignore").symlink_to("nowhere")
     assert main(["init", str(tmp_path)]) == 2
-    assert "holds .gitignore, README.md already" in capsys.readouterr().err
+    assert "already contains .gitignore, README.md" in capsys.readouterr().err
     assert _files(tmp_path) == ["README.md"]
     assert (tmp_path / "README.md").read_text() == "mine"
 

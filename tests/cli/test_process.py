@@ -66,7 +66,7 @@ def test_a_full_disk_behind_stdout_is_told() -> None:
             check=False,
         )
     assert ran.returncode != 0
-    assert ran.stderr.startswith("gpuc: cannot go on: No space left on device")
+    assert ran.stderr.startswith("gpuc: cannot continue: No space left on device")
 
 
 def test_a_terminal_that_cannot_encode_a_finding_gets_escapes() -> None:

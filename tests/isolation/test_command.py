@@ -168,7 +168,7 @@ def test_a_range_is_judged_by_where_pods_have_their_addresses(
     assert run_isolation([file, "--pod-cidrs", "10.0.0.0/16, fd00::/64"]) == 1
     assert "OPEN b -> r: all ports" in capsys.readouterr().out
     assert run_isolation([file, "--pod-cidrs", "192.168.0.0/16"]) == 0
-    with pytest.raises(UsageError, match="--pod-cidrs takes ranges"):
+    with pytest.raises(UsageError, match="--pod-cidrs requires IP ranges"):
         run_isolation([file, "--pod-cidrs", "10.0.0"])
 
 
@@ -185,7 +185,7 @@ def test_what_could_not_be_read_breaks_the_proof(tmp_path: Path, capsys: pytest.
     )
     assert run_isolation([str(tmp_path)]) == 1
     output = capsys.readouterr()
-    assert "broken    every file of the tree can be read" in output.out
+    assert "broken    gpuc can read every file" in output.out
     assert output.out.endswith("The proof does not hold; broken assumptions: 1.\n")
     assert f"{tmp_path}/other.yaml:2:1: not YAML" in output.err
 

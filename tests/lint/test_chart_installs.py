@@ -155,8 +155,8 @@ def test_values_files_are_found_by_their_paths(tmp_path: Path, capsys: pytest.Ca
     }
     report = lint(capsys, tmp_path, files)
     assert ids_and_places(report) == [("VAL001", "values.yaml", 1, 10)]
-    assert "x.yaml" in str(report["unjudged"])
-    assert "values.yaml" not in str(report["unjudged"])
+    assert "x.yaml" in str(report["unchecked"])
+    assert "values.yaml" not in str(report["unchecked"])
 
 
 def test_values_of_umbrella_charts_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +182,7 @@ def test_another_version_is_reported_as_unchecked(tmp_path: Path, capsys: pytest
     text = (APPLICATION + SOURCE + "      valuesObject: {driver: {enable: true}}\n").replace("v26.7.0", "v25.3.0")
     report = lint(capsys, tmp_path, {"a.yaml": text})
     assert ids_and_places(report) == []
-    assert "gpu-operator in version v25.3.0; gpuc knows the keys of v26.7.0" in str(report["unjudged"])
+    assert "gpu-operator in version v25.3.0; gpuc knows the keys of v26.7.0" in str(report["unchecked"])
 
 
 CONFIG = """\
@@ -233,7 +233,7 @@ def test_kustomizations_name_patches_and_generated_objects(tmp_path: Path, capsy
     assert ("pod.yaml", 7) in [place[1:3] for place in ids_and_places(report)], (
         "the generated ConfigMap has no such key"
     )
-    assert "Kustomize patches" in str(report["unjudged"])
+    assert "Kustomize patches" in str(report["unchecked"])
 
 
 def test_strings_with_braces_are_not_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -242,13 +242,13 @@ def test_strings_with_braces_are_not_templates(tmp_path: Path, capsys: pytest.Ca
     assert [place[0] for place in ids_and_places(report)] == ["SCH002"]
     for template in ("a: {{ .Values.a }}\n", "{{- if .Values.a }}\na: 1\n{{- end }}\n"):
         report = lint(capsys, tmp_path, {"a.yaml": template})
-        assert (ids_and_places(report), "templates" in str(report["unjudged"])) == ([], True)
+        assert (ids_and_places(report), "templates" in str(report["unchecked"])) == ([], True)
 
 
 def test_variables_are_reported_as_unchecked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: ${N}\n"
     report = lint(capsys, tmp_path, {"a.yaml": text})
-    assert "such as ${NAME}" in str(report["unjudged"])
+    assert "such as ${NAME}" in str(report["unchecked"])
     assert all("replicas" not in finding["message"] for finding in report["findings"])
 
 
@@ -308,13 +308,11 @@ def test_fields_that_patches_may_add_are_not_findings(tmp_path: Path, capsys: py
     files = {"s.yaml": service, "p.yaml": pod}
     assert [place[0] for place in ids_and_places(lint(capsys, tmp_path, files))] == ["OBJ022"]
     report = lint(capsys, tmp_path, {"kustomization.yaml": "resources: [s.yaml, p.yaml]\npatches: [{path: x.yaml}]\n"})
-    assert (ids_and_places(report), "may add" in str(report["unjudged"])) == ([], True)
+    assert (ids_and_places(report), "may add" in str(report["unchecked"])) == ([], True)
 
 
 def test_stdin_is_read(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "gpuc.cli.lint_command.text_of", lambda file: {"/dev/stdin": "kind: Pod\napiVersion: v1\n"}[file]
-    )
+    monkeypatch.setattr("gpuc.lint.linter.text_of", lambda file: {"/dev/stdin": "kind: Pod\napiVersion: v1\n"}[file])
     main(["lint", "-", "--format", "json"])
     assert json.loads(capsys.readouterr().out)["findings"][0]["file"] == "-"
 

@@ -318,7 +318,7 @@ def test_dumps_of_a_cluster_lists_and_versions_that_are_not_served(
     assert run_crds(words) == 0
     assert sorted(file.name for file in (tmp_path / "crds").rglob("*.json")) == ["Widget_v1.json", "Widget_v2.json"]
     out = capsys.readouterr().out
-    assert "2 versions of kinds with 0 rules" in out and "2 new, 0 changed" in out and "1 other documents" in out
+    assert "2 schemas with 0 CEL rules" in out and "2 new, 0 changed" in out and "1 documents of other kinds" in out
     assert run_crds(words) == 0
     assert "0 new, 0 changed" in capsys.readouterr().out
 
@@ -326,9 +326,9 @@ def test_dumps_of_a_cluster_lists_and_versions_that_are_not_served(
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ([], "takes the word import first"),
+        ([], "the only command of gpuc crds is import"),
         (["imports", "a"], "did you mean import"),
-        (["import"], "needs a file or a folder"),
+        (["import"], "requires a file or a folder"),
         (["import", "nowhere"], "no file nowhere"),
         (["import", "a", "--inot", "b"], "did you mean --into"),
         (["import", "."], "no CustomResourceDefinition in ."),
@@ -348,13 +348,13 @@ def test_lint_uses_the_imported_tables(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "widget.yaml").write_text(widget({"size": 1}))
     words = ["lint", str(tmp_path / "widget.yaml"), "--format", "json"]
     assert main(words) == 0
-    assert "no schema" in str(json.loads(capsys.readouterr().out)["unjudged"])
+    assert "no schema" in str(json.loads(capsys.readouterr().out)["unchecked"])
     assert main(["crds", "import", str(tmp_path / "definition.yaml"), "--into", str(tmp_path / "crds")]) == 0
     capsys.readouterr()
     assert main([*words, "--crds", str(tmp_path / "crds")]) == 1
     report = json.loads(capsys.readouterr().out)
     (one,) = report["findings"]
-    assert (one["id"], one["line"], report["unjudged"]) == ("CRD001", 6, [])
+    assert (one["id"], one["line"], report["unchecked"]) == ("CRD001", 6, [])
     assert one["message"].endswith("spec.size: size must be above 1")
 
 

@@ -45,7 +45,7 @@ def ids_and_places(report: dict[str, Any]) -> list[tuple[str, int, int]]:
 def test_good_objects_have_no_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pool.yaml").write_text(POOL)
     code, report = lint(capsys, str(tmp_path))
-    assert (code, report["findings"], report["unjudged"]) == (0, [], [])
+    assert (code, report["findings"], report["unchecked"]) == (0, [], [])
 
 
 def test_a_mistake_is_reported_at_its_line_with_its_fix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,7 +84,7 @@ def test_the_report_lists_what_could_not_be_checked(tmp_path: Path, capsys: pyte
     code, report = lint(capsys, str(tmp_path))
     assert (code, report["findings"]) == (0, [])
     words = ("templates that are not YAML yet", "Kustomization", "example.com/v1 Thing", "--chart NAME=VERSION")
-    assert all(any(word in sentence for sentence in report["unjudged"]) for word in words), report["unjudged"]
+    assert all(any(word in sentence for sentence in report["unchecked"]) for word in words), report["unchecked"]
 
 
 def test_values_of_a_chart_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -280,7 +280,7 @@ def test_an_unreadable_part_is_reported_and_the_exit_code_is_not_0(
     assert f"{files}/more.yaml:2:1: not YAML" in printed.err
     file.write_text("kind: [\n")
     assert main(["trace", "-f", str(file), files]) == 2
-    assert "there is no object that can be read" in capsys.readouterr().err
+    assert "it contains no object that can be read" in capsys.readouterr().err
 
 
 def test_the_result_is_the_last_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

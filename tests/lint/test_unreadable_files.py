@@ -163,7 +163,7 @@ NESTED = {
 
 def ran(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
     """A process of its own, with two GiB of memory."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "compiler"), "NO_COLOR": "1"}
     limit = 2 << 30
     options: dict[str, object] = {"capture_output": True, **more}
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
@@ -326,7 +326,7 @@ def test_a_full_disk_behind_stdout_is_reported(command: str, file: Path) -> None
     with Path("/dev/full").open("w") as full:
         process = ran(*COMMANDS[command](str(file)), capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert process.returncode == 3
-    assert process.stderr.startswith("gpuc: cannot go on: No space left on device")
+    assert process.stderr.startswith("gpuc: cannot continue: No space left on device")
 
 
 def definitions(count: int, field: str) -> str:
@@ -417,7 +417,7 @@ def test_a_target_that_cannot_be_written_is_reported(file: Path, capsys: pytest.
     into.mkdir()
     (into / "example.com").symlink_to(file.parent)
     assert main(["crds", "import", str(file), "--into", str(into)]) == 2
-    assert "example.com is a link, or a file in the place of a folder" in capsys.readouterr().err
+    assert "example.com is a link, or a file where a folder is expected" in capsys.readouterr().err
 
 
 def test_two_imports_at_once_both_succeed(file: Path) -> None:

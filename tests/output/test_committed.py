@@ -42,15 +42,15 @@ def test_a_second_parser_reads_the_same_objects() -> None:
 
 def test_every_object_exists_once() -> None:
     for cluster in EXAMPLES:
-        seen: dict[tuple[str, ...], Path] = {}
+        files: dict[tuple[str, ...], Path] = {}
         for file in OBJECTS:
             if cluster not in file.parts or "workloads" in file.parts:
                 continue
             for document in documents(file):
                 metadata = document["metadata"]
                 key = (document["apiVersion"], document["kind"], metadata.get("namespace", ""), metadata["name"])
-                assert key not in seen, (key, file, seen[key])
-                seen[key] = file
+                assert key not in files, (key, file, files[key])
+                files[key] = file
 
 
 def test_nothing_in_the_output_is_a_secret_or_a_place_of_a_machine() -> None:

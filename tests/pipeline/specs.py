@@ -22,7 +22,7 @@ PURCHASES = [["on-demand"], ["spot"], ["spot", "on-demand"], ["reserved"], ["res
 
 @st.composite
 def specs(draw: st.DrawFn) -> Tree:
-    """A whole tree: one to four GPU pools, perhaps a general one, and one to three tenants with their queues."""
+    """A complete spec: one to four GPU pools, perhaps a general one, and one to three tenants with their queues."""
     tree = deepcopy(source("prod-use1").tree)
     spec = tree["spec"]
     names = [f"t{index}" for index in range(draw(st.integers(1, 3)))]
@@ -119,7 +119,7 @@ def layouts(draw: st.DrawFn, gpu: str) -> dict[str, int]:
 
 
 def _owners(draw: st.DrawFn, names: list[str], isolation: dict[str, str], pool: Tree) -> list[str]:
-    """Who may use a pool: one tenant, or several where the GPUs isolate them and nobody is dedicated."""
+    """The tenants of a pool: one, or several if the GPUs isolate them and no tenant is dedicated."""
     first = draw(st.sampled_from(names))
     isolates = pool["sharing"] == "exclusive" or "mig" in pool["sharing"]
     if isolation[first] == "dedicated" or not isolates:

@@ -1,4 +1,4 @@
-"""No field is dead: each leaf of the reference spec, changed to something else that could stand there, shows."""
+"""Every field has an effect: a change of any leaf of the reference spec changes the output or the findings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OTHER: dict[str, Any] = {
 }  # fmt: skip
 
 ABSENT = ("fabric", "nccl", "whole")
-"""Keys with one possible value: they are taken away instead."""
+"""Keys with only one possible value: the test removes them."""
 
 
 def other(path: Path, value: Any) -> Any:

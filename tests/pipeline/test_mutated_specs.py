@@ -1,4 +1,4 @@
-"""What is wrong with the output of a spec, a rule says at its line: no check of objects finds more."""
+"""A rule reports every error of a spec at its line: the checks of objects find no other errors."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ OTHER_WORDS: dict[str, list[Any]] = {
 }
 """Values of a key beside those that the examples have."""
 SAME_CAUSE = {"QTA009": "KUE105"}
-"""What a check of objects says of a finding of another rule: of a cohort of one queue over GPU and general pools,
-which is two ClusterQueues, that nothing is shared."""
+"""Object rules with the same cause as a spec rule: a cohort of one queue over GPU and general pools, which is two
+ClusterQueues, shares nothing."""
 
 
 def walk(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -16,7 +16,7 @@ from tests.pipeline.specs import Tree, specs
 
 CASES = 120
 SCARCEST = 0.05
-"""The part of the cases that each feature has to be met in."""
+"""The minimal share of the random specs with each feature."""
 
 FEATURES = (
     "exclusive", "mig", "timeSlicing", "mps", "spot", "on-demand", "reserved", "namespace", "network", "dedicated",
@@ -72,7 +72,7 @@ def test_random_specs_compile_to_the_same_bytes_twice(record_property) -> None:
 @settings(max_examples=CASES // 3, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(specs(), st.data())
 def test_random_elements_may_leave(tree: Tree, data: st.DataObject) -> None:
-    """One of them up to all: no judge takes what is closed on purpose for a fault, but for what stays without work."""
+    """With one or more leaving elements, checks report only elements that no workload can use any more."""
     spec = tree["spec"]
     elements = [*spec["pools"].values(), *spec["queues"].values(), *spec["tenants"].values()]
     elements += [namespace for tenant in spec["tenants"].values() for namespace in tenant["namespaces"].values()]

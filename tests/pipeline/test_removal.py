@@ -1,4 +1,4 @@
-"""A removal takes two commits: the index knows what there was, and what was leaving."""
+"""A removal takes two commits: gpuc.lock lists the elements of the output and those that were leaving."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Edit = Callable[[dict[str, Any]], object]
 
 
 class Fleet:
-    """A fleet of one cluster: its spec as data, and the commands that people run between two commits."""
+    """A fleet with one cluster: its spec as data, and the commands that users run between two commits."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -109,7 +109,7 @@ CASES = {
     ),
     "tenants": (leaves("tenants", "retrieval"), tenant_goes, "retrieval", "tenant", "  tenants:"),
 }  # fmt: skip
-"""How an element is marked, how it leaves, its name, what it is, and the line of its section, by section."""
+"""By section: how the test marks and removes an element, its name, its kind, and the line of the section."""
 each_section = pytest.mark.parametrize("section", CASES)
 
 
@@ -121,7 +121,7 @@ def test_one_commit_is_refused_at_the_section(section: str, compiled: Fleet) -> 
     for findings in (compiled.compile().findings, compiled.check(), compiled.check(fresh=True)):
         (found,) = [finding for finding in findings if finding.is_error]
         assert found.id == "REM001"
-        assert found.message == f"{what} {name} left, and no commit before marked it as leaving"
+        assert found.message == f"{what} {name} was removed without leaving: true in an earlier commit"
         assert f"removed: {{{section}: {{{name}: " in found.fix
         assert found.mark is not None and compiled.lines()[found.mark.line - 1] == line
         assert found.mark.column == len(line) - len(line.lstrip()) + 1
@@ -141,7 +141,7 @@ def test_two_commits_are_clean(section: str, compiled: Fleet) -> None:
 
 
 @each_section
-def test_a_reason_stands_for_the_first_commit_and_may_stay(section: str, compiled: Fleet) -> None:
+def test_a_reason_replaces_the_first_commit_and_may_stay(section: str, compiled: Fleet) -> None:
     _, goes, name, _, _ = CASES[section]
     compiled.edit(goes, lambda spec: spec.update(removed={section: {name: "it never ran anything"}}))
     assert compiled.check() == ()
@@ -176,8 +176,8 @@ def test_a_rename_is_named_as_one(compiled: Fleet) -> None:
 
     compiled.edit(renamed)
     assert [finding.message for finding in compiled.check()] == [
-        "pool embed-l4 left and vectors came: a rename is a removal and an addition",
-        "tenant retrieval left and search came: a rename is a removal and an addition",
+        "pool embed-l4 was renamed to vectors: a rename is a removal and an addition",
+        "tenant retrieval was renamed to search: a rename is a removal and an addition",
     ]
 
 
@@ -191,7 +191,7 @@ def test_of_several_that_came_the_nearest_is_the_new_name(compiled: Fleet) -> No
 
     compiled.edit(renamed)
     (found,) = [finding for finding in compiled.check() if finding.is_error]
-    assert found.message.startswith("pool embed-l4 left and embed-l4s came")
+    assert found.message.startswith("pool embed-l4 was renamed to embed-l4s")
 
 
 def test_a_reason_for_what_never_was_is_a_warning_until_the_next_compile(compiled: Fleet) -> None:

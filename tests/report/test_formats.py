@@ -1,4 +1,4 @@
-"""The formats for machines: shapes that other programs rely on."""
+"""The report formats for programs: JSON, GitHub annotations and SARIF."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ NOTE = Finding("ZZZ002", Severity.INFO, "left over", cluster="dev")
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Rule("ZZZ001", Severity.ERROR, "Promises too much.", "Pods wait.", "https://example.com/a doc")
-    monkeypatch.setitem(RULES, "ZZZ001", made)
+    rule = Rule("ZZZ001", Severity.ERROR, "Promises too much.", "Pods wait.", "https://example.com/a doc")
+    monkeypatch.setitem(RULES, "ZZZ001", rule)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -41,11 +41,11 @@ def test_every_format_is_the_same_for_findings_in_any_order(form: str) -> None:
 
 
 def test_json_has_every_key_for_every_finding() -> None:
-    told = json.loads(render("json", Report(findings=(OVER, NOTE), clusters=("dev", "prod"), unchanged=7)))
-    assert told["version"] == 1
-    assert told["counts"] == {"error": 1, "warning": 0, "info": 1}
-    assert told["files"] == {"written": [], "removed": [], "unchanged": 7}
-    assert told["findings"] == [
+    report = json.loads(render("json", Report(findings=(OVER, NOTE), clusters=("dev", "prod"), unchanged=7)))
+    assert report["version"] == 2
+    assert report["counts"] == {"error": 1, "warning": 0, "info": 1}
+    assert report["files"] == {"written": [], "removed": [], "unchanged": 7}
+    assert report["findings"] == [
         {
             "id": "ZZZ001",
             "severity": "error",
@@ -72,10 +72,10 @@ def test_json_has_every_key_for_every_finding() -> None:
 
 
 @pytest.mark.usefixtures("known")
-def test_github_names_file_line_and_fault_errors_first() -> None:
+def test_github_names_file_line_and_rule_with_errors_first() -> None:
     first = replace(NOTE, mark=Mark("specs/a.yaml", 1, 2))
-    told = Report(findings=(first, replace(OVER, cluster="dev"), OVER), repository_prefix="infra/")
-    assert render("github", told) == (
+    report = Report(findings=(first, replace(OVER, cluster="dev"), OVER), repository_prefix="infra/")
+    assert render("github", report) == (
         "::error file=infra/specs/a b.yaml,line=3,col=13,title=ZZZ001 Promises too much."
         "::33 promised: 100%25 wrong,%0Aat most 32%0Afix: 32%0Ain dev, prod\n"
         "::notice file=infra/specs/a.yaml,line=1,col=2,title=ZZZ002::left over\n"
@@ -83,7 +83,7 @@ def test_github_names_file_line_and_fault_errors_first() -> None:
 
 
 def _unescaped(text: str) -> str:
-    """What GitHub's runner makes of a property or a message."""
+    """Reverses the escaping, as GitHub's runner does."""
     for code, char in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
         text = text.replace(code, char)
     return text
@@ -100,8 +100,8 @@ def test_escaping_is_undone_by_the_runner_and_breaks_no_command(text: str) -> No
 
 @given(st.text(), st.text())
 def test_a_hostile_finding_is_one_command(message: str, file: str) -> None:
-    told = replace(OVER, message=message, fix="", mark=Mark(file, 1, 1))
-    shown = render("github", Report(findings=(told,)))
+    finding = replace(OVER, message=message, fix="", mark=Mark(file, 1, 1))
+    shown = render("github", Report(findings=(finding,)))
     assert shown.startswith("::error ")
     assert shown.count("\n") == 1
     properties, _, data = shown.removeprefix("::error ").removesuffix("\n").partition("::")
@@ -136,7 +136,7 @@ def _fingerprints(*findings: Finding) -> list[str]:
     return [result["partialFingerprints"]["primaryLocationLineHash"] for result in log["runs"][0]["results"]]
 
 
-def test_sarif_fingerprints_outlive_moved_lines_and_tell_findings_apart() -> None:
+def test_sarif_fingerprints_outlive_moved_lines_and_differ_between_findings() -> None:
     moved = replace(OVER, mark=Mark("specs/a b.yaml", 99, 1), message="34 promised")
     elsewhere = replace(OVER, path=("spec", "pools", "other"))
     assert _fingerprints(OVER) == _fingerprints(moved)

@@ -1,4 +1,4 @@
-"""When a terminal gets colour and progress, and that nothing else does."""
+"""Colours and progress appear on terminals only."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def capable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _shown(stream: io.StringIO, *seconds: float) -> str:
-    """What is on the stream when a step starts at each of the seconds."""
+    """The text on the stream if a step starts at each of the times."""
     now = [0.0]
     progress = Progress(stream, clock=lambda: now[0])
     for second in seconds:
@@ -52,12 +52,12 @@ def test_progress_waits_then_draws_one_line_and_clears_it() -> None:
     assert _shown(Terminal(), 0.1, 0.4, 0.41, 0.5) == ("\r\x1b[Kstep\\x1b at 0.4\r\x1b[Kstep\\x1b at 0.5\r\x1b[K")
 
 
-def test_progress_is_silent_for_short_work_and_off_a_terminal() -> None:
+def test_progress_is_silent_for_short_work_and_without_a_terminal() -> None:
     assert _shown(Terminal(), 0.1, 0.2) == ""
     assert _shown(io.StringIO(), 1.0, 2.0) == ""
 
 
-def test_progress_outlives_a_terminal_that_goes() -> None:
+def test_progress_ignores_a_closed_terminal() -> None:
     class Gone(Terminal):
         def write(self, text: str) -> int:
             raise OSError

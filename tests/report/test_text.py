@@ -1,4 +1,4 @@
-"""The text report: its shape is compared whole, because people read it whole."""
+"""The text report, compared with its complete expected text."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def report(*findings: Finding, **numbers: object) -> Report:
 
 def test_findings_are_shown_in_reading_order_with_line_caret_and_fix() -> None:
     shared = (replace(FLOAT, cluster="prod"), replace(FLOAT, cluster="dev"))
-    told = report(HOMELESS, OVER, *shared, clusters=("dev", "prod"))
-    assert render("text", told) == (
+    result = report(HOMELESS, OVER, *shared, clusters=("dev", "prod"))
+    assert render("text", result) == (
         "specs/base/eks.yaml:7:3  warning YML007  2026.08 is read as a number (in dev, prod)\n"
         "  7 |  releases: 2026.08\n"
         "    |   ^\n"
@@ -49,13 +49,13 @@ def test_findings_are_shown_in_reading_order_with_line_caret_and_fix() -> None:
         "dev: spec.pools.a  info CAT001  capacity is left over\n"
         "\n"
         "2 clusters: 1 error, 1 warning, 1 info\n"
-        "gpuc explain YML007 tells why it matters\n"
+        "`gpuc explain YML007` explains the first finding\n"
     )
 
 
 def test_a_clean_run_is_one_line() -> None:
-    told = report(clusters=("prod",), written=("out/a",), removed=("out/b", "out/c"), unchanged=140, seconds=0.2345)
-    assert render("text", told) == "1 cluster: no findings; 1 file written, 2 removed, 140 unchanged (0.23 s)\n"
+    result = report(clusters=("prod",), written=("out/a",), removed=("out/b", "out/c"), unchanged=140, seconds=0.2345)
+    assert render("text", result) == "1 cluster: no findings; 1 file written, 2 removed, 140 unchanged (0.23 s)\n"
 
 
 def test_a_failure_of_gpuc_is_not_called_no_findings() -> None:
@@ -64,30 +64,30 @@ def test_a_failure_of_gpuc_is_not_called_no_findings() -> None:
 
 
 def test_messages_that_differ_at_one_place_are_both_shown() -> None:
-    told = report(OVER, replace(OVER, message="another"), replace(OVER, cluster="dev"))
-    assert [each.clusters for each in told.diagnostics] == [("dev", "prod"), ("prod",)]
+    result = report(OVER, replace(OVER, message="another"), replace(OVER, cluster="dev"))
+    assert [row.clusters for row in result.rows] == [("dev", "prod"), ("prod",)]
 
 
 def test_colour_adds_escapes_only() -> None:
     import re
 
-    told = report(OVER, clusters=("prod",))
-    coloured = render("text", told, colour=True)
+    result = report(OVER, clusters=("prod",))
+    coloured = render("text", result, colour=True)
     assert "\x1b[1;31merror\x1b[0m" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render("text", told)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render("text", result)
 
 
 def test_lines_of_a_message_and_a_fix_stay_indented() -> None:
-    told = replace(OVER, message="one\ntwo", fix="a: 1\nb: 2")
-    shown = render("text", report(told)).splitlines()
+    finding = replace(OVER, message="one\ntwo", fix="a: 1\nb: 2")
+    shown = render("text", report(finding)).splitlines()
     assert shown[:2] == ["specs/prod.yaml:3:13  error KUE004  one", "    two"]
     assert shown[4:6] == ["    fix: a: 1", "         b: 2"]
 
 
 @given(st.text())
 def test_foreign_text_cannot_act_on_the_terminal(text: str) -> None:
-    told = replace(OVER, message=text, fix=text, mark=Mark(text, 1, 1), cluster=text)
-    shown = render("text", Report(findings=(told,), lines=lambda mark: text))
+    finding = replace(OVER, message=text, fix=text, mark=Mark(text, 1, 1), cluster=text)
+    shown = render("text", Report(findings=(finding,), lines=lambda mark: text))
     assert all(line.isprintable() for line in shown.split("\n"))
 
 

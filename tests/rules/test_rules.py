@@ -17,7 +17,7 @@ from gpuc import rules
 from gpuc.catalog import load
 from gpuc.diagnostics.finding import RULES as DECLARED
 from gpuc.diagnostics.finding import DeclarationError, Finding, Severity, StageError, declare_rule
-from gpuc.diagnostics.suppressions import accepted
+from gpuc.diagnostics.suppressions import apply_acceptances
 from gpuc.model import resolve
 from gpuc.source import Source, cluster_files, read
 from gpuc.spec.parse import parse
@@ -58,7 +58,7 @@ def check_case(folder: Path, text: str) -> tuple[Source, list[Finding]]:
         cluster = resolve(parse(source), source.file, load())
     except StageError as stop:
         return source, list(stop.findings)
-    return source, accepted(rules.check(cluster), source.tree)
+    return source, apply_acceptances(rules.check(cluster), source.tree)
 
 
 @pytest.mark.parametrize("text", SPECS + specs(RESOLVE))

@@ -1,4 +1,4 @@
-"""What cdk8s prints reads back as what was emitted, whichever parser reads it and whatever stands beside it."""
+"""The YAML of cdk8s has the emitted data, for every YAML parser."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ HOSTILE = [
 ]
 
 REFUSED = [*map(chr, range(0x7F, 0xA0)), "\u2028", "\u2029", "\ufeff", "\ufffe", "\uffff"]
-"""What one reader drops, another breaks lines at and a third rejects, when it stands bare."""
+"""Characters that YAML parsers drop, reject or take for line breaks when they are not quoted."""
 
 
 class Reader(yaml.CSafeLoader):
@@ -224,13 +224,13 @@ def read_by_both_cheaply(text: str) -> Any:
         ({"spec": {"a": 2**53}}, "bad.yaml: a number beyond 2^53 at the root.0.spec.a"),
         ({"spec": ["\ud800"]}, "bad.yaml: half a character at the root.0.spec.0"),
         ({"spec": {"__proto__": {}}}, "bad.yaml: the key __proto__ at the root.0.spec"),
-        ({"spec": {"<<": {}}}, "bad.yaml: the text <<, which YAML readers misread, at a key at the root.0.spec"),
-        ({"spec": {"a": "0o17"}}, "bad.yaml: the text 0o17, which YAML readers misread, at the root.0.spec.a"),
+        ({"spec": {"<<": {}}}, "bad.yaml: the text <<, which YAML parsers misread, at a key at the root.0.spec"),
+        ({"spec": {"a": "0o17"}}, "bad.yaml: the text 0o17, which YAML parsers misread, at the root.0.spec.a"),
         ({"spec": {"a": "0X1F"}}, "bad.yaml: the text 0X1F"),
         ({"spec": {"a": "1e1_0"}}, "bad.yaml: the text 1e1_0"),
         ({"spec": ["a\u0085"]}, "bad.yaml: the character U+0085 at the root.0.spec.0"),
         ({"spec": {"\ufeffa": 1}}, "bad.yaml: the character U+feff at a key at the root.0.spec"),
-        ({"spec": float("nan")}, "what was emitted is no JSON"),
+        ({"spec": float("nan")}, "the emitted data is not JSON"),
     ],
 )
 def test_what_would_be_altered_without_a_word_is_refused(printer: Printer, body: dict[str, Any], reason: str) -> None:
@@ -258,8 +258,8 @@ def fake_node(folder: Path, script: str, patch: pytest.MonkeyPatch) -> None:
     [
         ("echo 'node: version GLIBC_9 not found' >&2; exit 7", "Node ended with exit code 7: node: version GLIBC_9"),
         ("kill -9 $$", "Node was ended by signal 9"),
-        ("echo nonsense; cat", "Node answered b'nonsense'"),
-        ("echo '{\"texts\":{}}'; cat", "Node left out a.yaml"),
+        ("echo nonsense; cat", "Node gave an invalid answer: b'nonsense'"),
+        ("echo '{\"texts\":{}}'; cat", "Node did not render a.yaml"),
         ("exec sleep 60", "Node gave no answer within 1 seconds"),
         ("exec <&-; exec sleep 60", "Node"),
         ("head -c 2000000 /dev/zero | tr '\\0' x; exit 3", "Node ended with exit code 3"),
@@ -271,7 +271,7 @@ def test_a_broken_node_is_one_line_and_no_wait(
 ) -> None:
     fake_node(tmp_path, script, monkeypatch)
     if "sleep" in script:
-        monkeypatch.setattr(synth, "PATIENCE_SECONDS", 1)
+        monkeypatch.setattr(synth, "TIMEOUT_SECONDS", 1)
     with Printer.start() as printer, pytest.raises(PrinterError) as failure:
         printed(printer, config_map(k="x" * size))
     assert reason in str(failure.value)
@@ -302,7 +302,7 @@ with Printer.start() as printer:
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=root).returncode == 42
 
 
-def test_a_missing_node_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_node_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synth, "package_folder", lambda name: str(tmp_path))
     with pytest.raises(PrinterError, match=r"Node cannot be started: .*No such file"):
         Printer.start()

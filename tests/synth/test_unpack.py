@@ -1,4 +1,4 @@
-"""The cache holds cdk8s whole or not at all, whoever fills it and whatever happened to it."""
+"""The cache contains a complete cdk8s or none, with concurrent runs and damaged files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def folder_of(cache: Path) -> Path:
     return folder
 
 
-def test_processes_that_fill_it_at_once_leave_one_whole_folder(filled: Path) -> None:
+def test_processes_that_fill_it_at_once_leave_one_complete_folder(filled: Path) -> None:
     folder = folder_of(filled)
     assert folder.name.startswith(unpack.cdk8s_version() + "-")
     assert unpack.is_complete(str(folder))

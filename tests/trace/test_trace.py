@@ -117,15 +117,15 @@ def test_every_template_that_gpuc_writes_gets_its_nodes(capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("prod-use1", "nothing to trace"),
+        ("prod-use1", "no workload: give a LocalQueue"),
         ("--queue reserch prod-use1", "did you mean research"),
         ("--queue research --pool train-h10 prod-use1", "did you mean train-h100"),
         ("--queue research --cpu lots prod-use1", "is not a quantity"),
         ("--queue research --resource gpu prod-use1", "is not NAME=QUANTITY"),
-        ("--queue research --pods 0 prod-use1", "--pods takes 1 or more"),
-        ("--queue research", "a trace is about one cluster"),
+        ("--queue research --pods 0 prod-use1", "--pods must be 1 or more"),
+        ("--queue research", "gpuc trace requires one cluster of"),
         ("-f nowhere.yaml prod-use1", "no file nowhere.yaml"),
-        ("-f specs/prod-use1.yaml prod-use1", "no work whose pods gpuc knows"),
+        ("-f specs/prod-use1.yaml prod-use1", "no workload in specs/prod-use1.yaml"),
     ],
 )
 def test_wrong_usage_is_reported(words: str, message: str) -> None:

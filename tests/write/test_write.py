@@ -1,4 +1,4 @@
-"""Writing is one change: whatever interrupts it, and whatever else stands in the tree."""
+"""Writing is a transaction: interruptions, links, foreign files and damaged gpuc.lock files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ README = "clusters/prod/README.md"
 
 
 def output(cluster: str = "prod", **bodies: str) -> Output:
-    """A cluster of four files; a body replaces that of the file whose stem it names, an empty one leaves it out."""
+    """The output of a cluster with four files. An argument sets the text of a file; an empty text removes the file."""
     files = {"a": A, "b": B, "root": ROOT, "readme": README}
     texts = {name: bodies.get(name, f"{name} 1\n") for name in [*files, *bodies]}
     artifacts = [
@@ -82,7 +82,7 @@ def test_a_second_write_touches_only_what_differs(tmp_path: Path) -> None:
 
 
 def in_a_child(work: Callable[[], object]) -> int:
-    """The exit code of a forked process that did the work, negative for the signal that ended it."""
+    """Runs the work in a forked process and returns its exit code, negative for a signal."""
     child = multiprocessing.get_context("fork").Process(target=work)
     child.start()
     child.join()
@@ -90,23 +90,23 @@ def in_a_child(work: Callable[[], object]) -> int:
     return child.exitcode
 
 
-def at_step(number: int, fault: Callable[[], None]) -> Callable[[str, str], None]:
-    """A hook that lets the fault happen before the step of that number, counted from 0."""
+def at_step(number: int, failure: Callable[[], None]) -> Callable[[str, str], None]:
+    """A hook that causes the failure before the step with that number, counted from 0."""
     steps = iter(range(10_000))
 
     def hook(verb: str, path: str) -> None:
         if next(steps) == number:
-            fault()
+            failure()
 
     return hook
 
 
 def count_steps(root: Path, wanted: Output) -> int:
-    seen: list[str] = []
+    steps: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree, "before_change", lambda verb, path: seen.append(f"{verb} {path}"))
+        patch.setattr(tree, "before_change", lambda verb, path: steps.append(f"{verb} {path}"))
         write.write(root, [wanted])
-    return len(seen)
+    return len(steps)
 
 
 def die() -> None:
@@ -120,10 +120,10 @@ def prepared(folder: Path) -> Path:
     return folder
 
 
-def assert_whole(root: Path) -> None:
-    """Every file is old or new, but for what lies aside."""
+def assert_complete(root: Path) -> None:
+    """Every file has its complete old or new content, except staging files."""
     for file, found in contents(root).items():
-        if not file.startswith(journal.ASIDE):
+        if not file.startswith(journal.STAGING):
             assert found in (OLD.files().get(file), NEW.files().get(file), b"not gpuc's"), file
 
 
@@ -139,7 +139,7 @@ def test_killed_at_any_step_the_next_run_ends_at_the_wanted_tree(tmp_path: Path)
             write.write(root, [NEW])
 
         assert in_a_child(killed) == -signal.SIGKILL
-        assert_whole(root)
+        assert_complete(root)
         write.write(root, [NEW if number % 2 else OLD])
         assert contents(root) == (wanted if number % 2 else {**OLD.files(), "out/prod/mine.txt": b"not gpuc's"})
         assert not stale_but_for_mine(root, NEW if number % 2 else OLD)
@@ -168,14 +168,14 @@ def test_killed_while_it_recovers_the_third_run_still_ends_right(tmp_path: Path)
             write.write(root, [NEW])
 
         assert in_a_child(killed_again) == -signal.SIGKILL
-        assert_whole(root)
+        assert_complete(root)
         assert next(one.id for one in stale(root, [NEW])) == "WRT011"
     write.write(root, [NEW])
     assert contents(root) == {**NEW.files(), "out/prod/mine.txt": b"not gpuc's"}
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS])
-def test_a_full_or_read_only_disk_at_any_step_leaves_whole_files_and_one_finding(
+def test_a_full_or_read_only_disk_at_any_step_leaves_complete_files_and_one_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
 ) -> None:
     def refusal() -> None:
@@ -188,7 +188,7 @@ def test_a_full_or_read_only_disk_at_any_step_leaves_whole_files_and_one_finding
             write.write(root, [NEW])
         assert ids(stop) == ["WRT005"]
         assert os.strerror(error) in stop.value.findings[0].message
-        assert_whole(root)
+        assert_complete(root)
         monkeypatch.undo()
         write.write(root, [NEW])
         assert contents(root) == {**NEW.files(), "out/prod/mine.txt": b"not gpuc's"}
@@ -227,7 +227,7 @@ def test_two_writers_at_once_leave_the_tree_of_one(tmp_path: Path) -> None:
 
 def test_a_writer_that_waits_in_vain_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write, "WAIT_SECONDS", 0.1)
-    with SafeDir(tmp_path) as held, held.alone("out", 0):
+    with SafeDir(tmp_path) as held, held.locked("out", 0):
         with pytest.raises(StageError) as stop:
             write.write(tmp_path, [OLD])
         assert ids(stop) == ["WRT004"]
@@ -342,7 +342,7 @@ def test_a_journal_that_is_not_ours_is_refused(tmp_path: Path, rows: object) -> 
     write.write(tmp_path, [OLD])
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs/prod.yaml").write_text("spec")
-    (tmp_path / journal.ASIDE).mkdir()
+    (tmp_path / journal.STAGING).mkdir()
     (tmp_path / journal.JOURNAL).write_text(json.dumps(rows))
     before = contents(tmp_path)
     with pytest.raises(StageError) as stop:
@@ -356,7 +356,7 @@ def test_a_journal_that_is_not_ours_is_refused(tmp_path: Path, rows: object) -> 
     ["out", "clusters", "out/prod", "out/prod/karpenter", "out/prod/karpenter/pools", A, lock_file("prod"),
      "out/.gpuc", journal.JOURNAL],
 )  # fmt: skip
-def test_no_link_is_followed_wherever_it_stands(tmp_path: Path, link: str) -> None:
+def test_no_symbolic_link_is_followed(tmp_path: Path, link: str) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
     write.write(root, [OLD])

@@ -1,1 +1,1 @@
-"""The command line: words to one call each, results to text and an exit code."""
+"""The command line: a module for each command, and the modules that parse arguments."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuc.cli.options import RehearsalOptions
-from gpuc.diagnostics.report.console import put
+from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
 from gpuc.rehearse.argocd.report import render
@@ -63,11 +63,11 @@ def run_argocd(
         with _running(root, group, programs, argo, options, progress) as found:
             results += found
             if options.format == "text":
-                put(render("text", found, colour=wants_colour(sys.stdout, os.environ)))
+                write_stdout(render("text", found, colour=wants_colour(sys.stdout, os.environ)))
             if options.keep:
                 _wait(found)
     if options.format != "text":
-        put(render(options.format, results))
+        write_stdout(render(options.format, results))
     for output in outputs:
         output.write(render(output.format, results))
     return int(not all(result.is_good for result in results))
@@ -108,7 +108,7 @@ def _running(
 
 
 def _wait(results: Sequence[SyncResult]) -> None:
-    put(f"export KUBECONFIG={results[0].kubeconfig}\nArgo CD and its clusters run until Ctrl-C.\n")
+    write_stdout(f"export KUBECONFIG={results[0].kubeconfig}\nArgo CD and its clusters run until Ctrl-C.\n")
     try:
         signal.pause()
     except KeyboardInterrupt:

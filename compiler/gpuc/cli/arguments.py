@@ -1,4 +1,4 @@
-"""The options of each command, as argparse reads them."""
+"""The argument parsers of compile, check, lint, rehearse, schema, explain and init."""
 
 from __future__ import annotations
 
@@ -13,24 +13,20 @@ from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import LINT_FORMATS, REHEARSAL_FORMATS, SUMMARIES, UsageError
 
 _EXIT_CODES = """exit codes:
-  0  no findings of severity error (with --strict: of warning neither)
-  1  findings
-  2  the command line cannot be carried out
+  0  no errors (with --strict: no errors and no warnings)
+  1  errors (with --strict: errors or warnings)
+  2  the command line is wrong
   3  gpuc itself failed"""
 
 _REHEARSAL_EXIT_CODES = """exit codes:
-  0  everything was applied, is healthy, and every test case (with --argocd: every edit) had the expected outcome
-  1  something did not
-  2  the command line cannot be carried out, or programs are missing
+  0  all objects were applied and are healthy, and every test case passed
+  1  an object was rejected or is not healthy, or a test case failed
+  2  the command line is wrong, or a program of the control plane is missing
   3  gpuc itself or a program of the control plane failed"""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of one command that raises where argparse would print and exit.
-
-    Raises:
-        UsageError: from parse, for arguments that the command does not take.
-    """
+    """A parser for a command. It raises UsageError where argparse would print a message and exit."""
 
     def __init__(self, command: str, epilog: str | None = None) -> None:
         super().__init__(
@@ -42,26 +38,34 @@ class Parser(argparse.ArgumentParser):
         )
 
     def parse(self, words: Sequence[str], namespace: Any = None) -> Any:
-        """The namespace (a new one if none is given) with every argument, in whatever order they came."""
-        found, rest = self.parse_known_intermixed_args(list(words), namespace)
-        if rest:
+        """Parses arguments in any order into the namespace, or into a new one, and returns it.
+
+        Raises:
+            UsageError: when an argument is unknown, wrong or missing.
+        """
+        parsed, unknown = self.parse_known_intermixed_args(list(words), namespace)
+        if unknown:
             known = [name for action in self._actions for name in action.option_strings]
-            raise UsageError(f"{self.prog} takes no argument {rest[0]}{did_you_mean(rest[0], known)}")
-        return found
+            raise UsageError(f"{self.prog} has no argument {unknown[0]}{did_you_mean(unknown[0], known)}")
+        return parsed
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; `{self.prog} --help` shows the usage")
 
 
 def parser_of(command: str) -> Parser:
-    """The parser of a command's arguments."""
+    """Returns the parser of a command."""
     match command:
         case "explain":
             parser = Parser(command)
-            parser.add_argument("id", nargs="?", metavar="ID", help="the id of a fault, for example KUE004")
+            parser.add_argument("id", nargs="?", metavar="ID", help="the id of a rule, for example KUE007")
         case "init":
             parser = Parser(command)
-            parser.add_argument("directory", metavar="DIR", help="where to; no file is ever overwritten")
+            parser.add_argument(
+                "directory",
+                metavar="DIR",
+                help="the directory for the repository; existing files are never overwritten",
+            )
         case "schema":
             parser = Parser(command)
         case "lint":
@@ -74,70 +78,83 @@ def parser_of(command: str) -> Parser:
 
 
 def _run_parser(command: str) -> Parser:
-    """The parser of compile and check, whose defaults are those of Options."""
+    """The parser of compile and check. Its defaults are in Options."""
     parser = Parser(command, _EXIT_CODES)
     _add_specs(parser)
-    parser.add_argument("--into", type=_folder, metavar="DIR", help="put out/ and clusters/ beneath DIR")
+    parser.add_argument(
+        "--into", type=_folder, metavar="DIR", help="the folder for out/ and clusters/ (default: the root)"
+    )
     _add_formats(parser, FORMATS)
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
     if command == "check":
         parser.add_argument(
             "--fresh",
             action="store_true",
-            help="also find files of out/ and clusters/ that differ from the specs",
+            help="also report committed files in out/ and clusters/ that compile would change",
         )
     return parser
 
 
 def _rehearsal_parser() -> Parser:
-    """The parser of rehearse, whose defaults are those of RehearsalOptions."""
+    """The parser of rehearse. Its defaults are in RehearsalOptions."""
     parser = Parser("rehearse", _REHEARSAL_EXIT_CODES)
     _add_specs(parser)
     parser.add_argument(
-        "--crds", type=_existing_folder, metavar="DIR", help="CustomResourceDefinitions to use before the programs' own"
+        "--crds",
+        type=_existing_folder,
+        metavar="DIR",
+        help="a folder of CustomResourceDefinitions that replace those of the components",
     )
     parser.add_argument(
         "--case",
         action="append",
         metavar="PATTERN",
-        help="run only test cases whose 'suite/name' matches: a glob, or a part of it; may be repeated",
+        help="run only test cases whose 'suite/name' matches the glob or contains the text; may be repeated",
     )
     parser.add_argument("--scene", action="append", dest="case", help=argparse.SUPPRESS)  # the old name of --case
-    parser.add_argument("--keep", action="store_true", help="leave the control plane up until Ctrl-C, for kubectl")
+    parser.add_argument("--keep", action="store_true", help="keep the control plane running until Ctrl-C, for kubectl")
     parser.add_argument(
         "--argocd",
         action="store_true",
-        help="let the real Argo CD apply the output from a Git repository, and run edits instead of test cases; "
-        "needs `make tools-argocd`; specs of another cluster than Argo CD's share one Argo CD",
+        help="let Argo CD apply the output from a Git repository, and test edits of the specs instead of the test "
+        "cases; requires `make tools-argocd`",
     )
     parser.add_argument(
         "--charts",
         type=_existing_folder,
         metavar="DIR",
-        help="with --argocd: charts as `helm pull` writes them; an Application whose chart is missing is left out",
+        help="with --argocd: a folder of charts from `helm pull`; Applications whose chart is missing are skipped",
     )
     _add_formats(parser, REHEARSAL_FORMATS)
     return parser
 
 
 def _lint_parser() -> Parser:
-    """The parser of lint, whose defaults are those of LintOptions."""
+    """The parser of lint. Its defaults are in LintOptions."""
     parser = Parser("lint", _EXIT_CODES)
     parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a YAML file, or a folder whose objects are judged together"
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="a YAML file, - for stdin, or a folder whose objects are checked together",
     )
-    parser.add_argument("--kubernetes", metavar="VERSION", help="minor version of the cluster (default: 1.35)")
+    parser.add_argument("--kubernetes", metavar="VERSION", help="the minor version of the cluster (default: 1.35)")
     parser.add_argument(
-        "--chart", type=_chart, metavar="NAME=VERSION", help="take maps that are no objects for values of this chart"
+        "--chart",
+        type=_chart,
+        metavar="NAME=VERSION",
+        help="treat YAML documents that are not Kubernetes objects as values of this Helm chart",
     )
-    parser.add_argument("--crds", type=_existing_folder, metavar="DIR", help="tables that `gpuc crds import` wrote")
-    parser.add_argument("--format", choices=LINT_FORMATS, help="what to print (default: text)")
+    parser.add_argument(
+        "--crds", type=_existing_folder, metavar="DIR", help="a folder of schemas from `gpuc crds import`"
+    )
+    parser.add_argument("--format", choices=LINT_FORMATS, help="the format of the report (default: text)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
     return parser
 
 
 def _chart(word: str) -> str:
-    """The name of a chart, if its values are known in that version."""
+    """Parses NAME=VERSION and returns the name of the chart, if gpuc knows the values of that version."""
     from gpuc.catalog import load
     from gpuc.catalog.schemas import chart
 
@@ -145,7 +162,7 @@ def _chart(word: str) -> str:
     rows = [row for rows in load().releases.values() for row in rows.values() if chart(row.component) is not None]
     if not any(row.component == name and version in ("", row.version) for row in rows):
         known = ", ".join(sorted({f"{row.component}={row.version}" for row in rows}))
-        raise argparse.ArgumentTypeError(f"no values of {word} are known: {known}")
+        raise argparse.ArgumentTypeError(f"gpuc does not know the values of {word}; it knows {known}")
     return name
 
 
@@ -154,18 +171,18 @@ def _add_specs(parser: Parser) -> None:
         "specs",
         nargs="*",
         metavar="SPEC",
-        help="a spec file or the name of its cluster (default: all of specs/)",
+        help="a spec file or the name of a cluster (default: all clusters in specs/)",
     )
 
 
 def _add_formats(parser: Parser, formats: Sequence[str]) -> None:
-    parser.add_argument("--format", choices=formats, help=f"what to print (default: {formats[0]})")
+    parser.add_argument("--format", choices=formats, help=f"the format of the report (default: {formats[0]})")
     parser.add_argument(
         "--output",
         action="append",
         type=partial(_target, formats),
         metavar="FORMAT=FILE",
-        help="write a report to a file too; may be repeated",
+        help="also write a report to a file; may be repeated",
     )
 
 
@@ -184,8 +201,8 @@ def _folder(word: str) -> Path:
 
 
 def _target(formats: Sequence[str], word: str) -> tuple[str, str]:
-    """(format, file)"""
+    """Parses FORMAT=FILE."""
     format, _, file = word.partition("=")  # noqa: A001
     if format not in formats or not file:
-        raise argparse.ArgumentTypeError(f"{word} is not FORMAT=FILE with one of {', '.join(formats)}")
+        raise argparse.ArgumentTypeError(f"{word} is not FORMAT=FILE with a FORMAT of {', '.join(formats)}")
     return format, file

@@ -1,4 +1,4 @@
-"""`gpuc crds import`: CustomResourceDefinitions into the user's repository, so that `gpuc lint` knows their kinds."""
+"""`gpuc crds import`: converts CustomResourceDefinitions to schemas that `gpuc lint --crds` uses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpuc.diagnostics.report.console import complain, put
+from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.crds.tables import ImportedTable, imported_tables
@@ -18,77 +18,80 @@ from gpuc.write.filesystem import BusyError, RefusedError, SafeDir
 
 INTO = "crds"
 _WAIT_SECONDS = 5.0
-_ASIDE = ".gpuc-new"
-"""How the name of a table ends that is being written."""
+_STAGED_SUFFIX = ".gpuc-new"
+"""The suffix of a schema file that is not completely written."""
 USAGE = f"""usage: gpuc crds import FILE|DIR... [--into DIR]
 
-Take the CustomResourceDefinitions of files or folders (also what `kubectl get crd -o yaml` prints) into DIR, one small
-table for each version that they serve. `gpuc lint --crds DIR` then checks objects of their kinds: by the schema, and
-by CEL rules. Rules about changes of an object, rules that call a function which gpuc lacks, and what evaluation costs
-are not checked; the import prints each rule that calls such a function.
+Import the CustomResourceDefinitions in files and folders, for example the output of `kubectl get crd -o yaml`.
+DIR gets a schema file for each served version. `gpuc lint --crds DIR` then checks objects of these kinds against the
+schema and its CEL rules. It does not evaluate transition rules (`oldSelf`) and rules with functions that gpuc does
+not implement, and it does not check the cost of rules. The import lists each rule with such a function.
 
 options:
-  --into DIR  where the tables go, {INTO}/ where nothing is said; tables of the same kind and version are replaced
+  --into DIR  the folder for the schemas (default: {INTO}/); schemas of the same kind and version are replaced
 """
 
 
 @dataclass
-class _Gathered:
+class _Imported:
+    """The schemas of all files, and the errors."""
+
     tables: dict[str, ImportedTable] = field(default_factory=dict)
+    """The schemas by the name of the file to write."""
     problems: list[str] = field(default_factory=list)
     others: int = 0
-    """Documents that are no CustomResourceDefinition."""
+    """Number of documents that are not CustomResourceDefinitions."""
 
 
 def run_crds(words: list[str]) -> int:
-    """Carries out `gpuc crds import ...`; 1 where a definition could not be taken.
+    """Runs `gpuc crds import` and returns the exit code: 1 if a definition could not be imported.
 
     Raises:
-        UsageError: for words that it does not take, and where there is no definition at all.
+        UsageError: for wrong arguments, and when the files contain no CustomResourceDefinition.
     """
     if any(word in {"-h", "--help"} for word in words):
-        put(USAGE)
+        write_stdout(USAGE)
         return 0
     paths, into = _arguments(words)
-    found = _Gathered()
+    imported = _Imported()
     for path in paths:
         for file in files_below(path):
-            _take(Path(file), found)
-    if not found.tables and not found.problems:
+            _import_file(Path(file), imported)
+    if not imported.tables and not imported.problems:
         raise UsageError(f"no CustomResourceDefinition in {', '.join(paths)}")
-    new, changed = _write(found, into)
-    rules = sum(table.rules for table in found.tables.values())
-    put(f"{len(found.tables)} versions of kinds with {rules} rules in {into}/: {new} new, {changed} changed\n")
-    for line in _never_evaluated(found):
-        put(f"{line}\n")
-    if found.others:
-        put(f"{found.others} other documents were passed over\n")
-    for problem in found.problems:
-        complain(problem)
-    return int(bool(found.problems))
+    new, changed = _write(imported, into)
+    rules = sum(table.rules for table in imported.tables.values())
+    write_stdout(f"{len(imported.tables)} schemas with {rules} CEL rules in {into}/: {new} new, {changed} changed\n")
+    for line in _never_evaluated(imported):
+        write_stdout(f"{line}\n")
+    if imported.others:
+        write_stdout(f"{imported.others} documents of other kinds were ignored\n")
+    for problem in imported.problems:
+        write_message(problem)
+    return int(bool(imported.problems))
 
 
-def _never_evaluated(found: _Gathered) -> Iterator[str]:
-    """How many rules lint evaluates for no object, and each of them."""
-    if not any(table.rules for table in found.tables.values()):
+def _never_evaluated(imported: _Imported) -> Iterator[str]:
+    """The number of CEL rules that lint cannot evaluate, then a line for each of these rules."""
+    if not any(table.rules for table in imported.tables.values()):
         return
     from gpuc.lint.crds.cel_rules import never_evaluated
 
     lines = [
         f"  {table.file.removesuffix('.json')}: {rule['rule'].strip()}: {why}"
-        for table in found.tables.values()
+        for table in imported.tables.values()
         for rule in table.all_rules()
         if (why := never_evaluated(rule))
     ]
     if lines:
-        yield f"{len(lines)} rules are not evaluated:"
+        yield f"lint will not evaluate {len(lines)} of the rules:"
         yield from lines
 
 
 def _arguments(words: list[str]) -> tuple[list[str], Path]:
     if words[:1] != ["import"]:
         hint = did_you_mean(words[0], ["import"]) if words else ""
-        raise UsageError(f"gpuc crds takes the word import first{hint}; `gpuc crds --help` shows the usage")
+        raise UsageError(f"the only command of gpuc crds is import{hint}; `gpuc crds --help` shows the usage")
     paths: list[str] = []
     into, rest = INTO, words[1:]
     while rest:
@@ -98,50 +101,49 @@ def _arguments(words: list[str]) -> tuple[list[str], Path]:
         elif word.startswith("--into="):
             into = word.partition("=")[2]
         elif word.startswith("-"):
-            raise UsageError(f"gpuc crds import takes no argument {word}{did_you_mean(word, ['--into', '--help'])}")
+            raise UsageError(f"gpuc crds import has no argument {word}{did_you_mean(word, ['--into', '--help'])}")
         else:
             paths.append(word)
     if not paths or not into:
-        raise UsageError("gpuc crds import needs a file or a folder; `gpuc crds --help` shows the usage")
+        raise UsageError("gpuc crds import requires a file or a folder; `gpuc crds --help` shows the usage")
     return paths, Path(into)
 
 
-def _take(file: Path, found: _Gathered) -> None:
+def _import_file(file: Path, imported: _Imported) -> None:
     try:
         text = text_of(str(file))
     except UnreadableError as error:
-        found.problems.append(f"{file} cannot be read: {error}")
+        imported.problems.append(f"{file} cannot be read: {error}")
         return
     documents = read(text, str(file))
-    hint = "; render a template before it is imported" if "{{" in text else ""
-    found.problems += [f"{each.mark}: {each.message}{hint}" for each in documents.findings]
+    hint = "; render templates before the import" if "{{" in text else ""
+    imported.problems += [f"{finding.mark}: {finding.message}{hint}" for finding in documents.findings]
     for _, document in documents.documents:
-        for each in _definitions(document):
-            if not isinstance(each, dict) or each.get("kind") != "CustomResourceDefinition":
-                found.others += 1
+        for definition in _objects(document):
+            if not isinstance(definition, dict) or definition.get("kind") != "CustomResourceDefinition":
+                imported.others += 1
                 continue
             try:
-                for table in imported_tables(each):
-                    _keep(table, file, found)
+                for table in imported_tables(definition):
+                    _add(table, file, imported)
             except (ValueError, RecursionError) as error:
-                found.problems.append(f"{file}: {_name(each)}: {error}")
+                imported.problems.append(f"{file}: {_name(definition)}: {error}")
 
 
-def _keep(table: ImportedTable, file: Path, found: _Gathered) -> None:
-    before = found.tables.get(table.file)
-    if before is not None and before.text != table.text:
-        found.problems.append(f"{file}: {table.file} was read before and says something else; the later one is taken")
-    found.tables[table.file] = table
+def _add(table: ImportedTable, file: Path, imported: _Imported) -> None:
+    earlier = imported.tables.get(table.file)
+    if earlier is not None and earlier.text != table.text:
+        imported.problems.append(f"{file}: {table.file} differs from an earlier definition; the later one is used")
+    imported.tables[table.file] = table
 
 
-def _definitions(document: Any) -> list[Any]:
-    """The document itself, or the items of a list as `kubectl get -o yaml` prints one."""
+def _objects(document: Any) -> list[Any]:
+    """The document itself, or the items of a list from `kubectl get -o yaml`."""
     kind = document.get("kind") if isinstance(document, dict) else None
     if isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list):
-        implied = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")}
-        return [
-            {**implied, **each} if isinstance(each, dict) and kind != "List" else each for each in document["items"]
-        ]
+        defaults = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")}
+        is_typed = kind != "List"
+        return [{**defaults, **item} if isinstance(item, dict) and is_typed else item for item in document["items"]]
     return [document]
 
 
@@ -151,21 +153,21 @@ def _name(definition: dict[str, Any]) -> str:
     return name if isinstance(name, str) else "a CustomResourceDefinition without a name"
 
 
-def _write(found: _Gathered, into: Path) -> tuple[int, int]:
-    """Writes every table; how many are new, and how many have changed.
+def _write(imported: _Imported, into: Path) -> tuple[int, int]:
+    """Writes every schema and returns the number of new and of changed files.
 
-    All are written aside first and then put in place one by one: none is ever half written, whatever happens.
+    All files are first written under temporary names and then renamed, so that no file is ever incomplete.
 
     Raises:
-        UsageError: when the folder cannot be written, or another import does not end; each table is the old one or
-            the new one then.
+        UsageError: when the folder cannot be written, or another import keeps the folder locked. Then each file still
+            has its complete old or new content.
     """
     try:
         into.mkdir(parents=True, exist_ok=True)
-        with SafeDir(into) as tree, tree.alone(".", _WAIT_SECONDS):
-            return _replace(tree, {name: table.text.encode() for name, table in found.tables.items()})
+        with SafeDir(into) as tree, tree.locked(".", _WAIT_SECONDS):
+            return _replace(tree, {name: table.text.encode() for name, table in imported.tables.items()})
     except BusyError:
-        raise UsageError(f"another import writes into {into}") from None
+        raise UsageError(f"another import is writing to {into}") from None
     except RefusedError as error:
         raise UsageError(f"{into} cannot be written: {error}") from error
     except OSError as error:
@@ -173,24 +175,24 @@ def _write(found: _Gathered, into: Path) -> tuple[int, int]:
 
 
 def _replace(tree: SafeDir, texts: dict[str, bytes]) -> tuple[int, int]:
-    """Puts the texts that differ in place; what an import that was killed has left goes."""
-    _clear(tree)
+    """Replaces the files whose texts differ, and removes temporary files of an import that was killed."""
+    _remove_staged(tree)
     before = {name: tree.read(name) for name in sorted(texts)}
-    asides = {f"{number}{_ASIDE}": name for number, name in enumerate(before) if before[name] != texts[name]}
+    staged = {f"{number}{_STAGED_SUFFIX}": name for number, name in enumerate(before) if before[name] != texts[name]}
     try:
-        for aside, name in asides.items():
-            tree.create(aside, texts[name])
-        tree.settle(asides)
-        for aside, name in asides.items():
-            tree.rename(aside, name)
+        for temporary, name in staged.items():
+            tree.create(temporary, texts[name])
+        tree.sync(staged)
+        for temporary, name in staged.items():
+            tree.rename(temporary, name)
     finally:
         with suppress(OSError):
-            _clear(tree)
-    new = sum(before[name] is None for name in asides.values())
-    return new, len(asides) - new
+            _remove_staged(tree)
+    new = sum(before[name] is None for name in staged.values())
+    return new, len(staged) - new
 
 
-def _clear(tree: SafeDir) -> None:
+def _remove_staged(tree: SafeDir) -> None:
     for name, is_folder in tree.entries("."):
-        if name.endswith(_ASIDE) and not is_folder:
+        if name.endswith(_STAGED_SUFFIX) and not is_folder:
             tree.remove(name)

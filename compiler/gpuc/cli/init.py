@@ -1,4 +1,4 @@
-"""The fleet repository that `gpuc init` writes: the files of template/ as they are, and the spec's schema."""
+"""`gpuc init`: creates a fleet repository from the files in template/ and the JSON Schema of the spec."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ SCHEMA_FILE = "gpuc.schema.json"
 
 
 def write_fleet(directory: Path) -> list[str]:
-    """Writes the fleet repository into the directory and returns its files, relative to it.
+    """Writes the fleet repository into the directory and returns the files, relative to the directory.
 
     Raises:
-        UsageError: when a file exists already; then nothing is written.
+        UsageError: when one of the files already exists. Then no file is written.
     """
     texts = {file: (TEMPLATE / file).read_text("utf-8") for file in template_files()}
     texts[SCHEMA_FILE] = schema_text()
-    taken = [file for file in sorted(texts) if (directory / file).exists() or (directory / file).is_symlink()]
-    if taken:
-        raise UsageError(f"{directory} holds {', '.join(taken)} already: nothing was written")
+    existing = [file for file in sorted(texts) if (directory / file).exists() or (directory / file).is_symlink()]
+    if existing:
+        raise UsageError(f"{directory} already contains {', '.join(existing)}: no file was written")
     for file, text in sorted(texts.items()):
         _create(directory, file, text)
     return sorted(texts)
 
 
 def template_files() -> list[str]:
-    """The files of the template, relative to it."""
-    found = (path for path in TEMPLATE.rglob("*") if path.is_file())
-    return sorted(path.relative_to(TEMPLATE).as_posix() for path in found)
+    """The files in template/, relative to that folder."""
+    files = (path for path in TEMPLATE.rglob("*") if path.is_file())
+    return sorted(path.relative_to(TEMPLATE).as_posix() for path in files)
 
 
 def schema_text() -> str:
-    """The JSON Schema of the spec language as `gpuc schema` prints it."""
+    """The JSON Schema of the spec."""
     from gpuc.spec.schema import json_schema
 
     return json.dumps(json_schema(), indent=2) + "\n"

@@ -1,6 +1,6 @@
-"""gpuc on the command line: arguments to one call each, its result to text and an exit code.
+"""The command line of gpuc: parses the arguments, runs the command and prints the report.
 
-Exit codes: 0 no findings that count, 1 findings, 2 usage, 3 gpuc itself failed, 130 interrupted.
+Exit codes: 0 without errors, 1 with errors, 2 for a wrong command line, 3 if gpuc itself failed, 130 if interrupted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.output_error import REPORT_THIS, OutputError
-from gpuc.diagnostics.report.console import complain, put, put_error
+from gpuc.diagnostics.report.console import write_message, write_stderr, write_stdout
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import SUMMARIES, UsageError
 
@@ -32,26 +32,26 @@ RUNNERS = {
     "crds": ("cli.crds_command", "run_crds"),
     "rehearse": ("cli.rehearse_command", "run_rehearsal"),
 }
-"""Module and function of the commands that are rooms of their own."""
+"""Module and function of the commands that have their own module."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code; whatever goes wrong is told in one line on stderr."""
+    """Runs a command and returns its exit code. An error is one line on stderr."""
     try:
         return _dispatch(list(sys.argv[1:] if argv is None else argv))
     except UsageError as error:
-        complain(str(error))
+        write_message(str(error))
         return 2
     except OutputError as error:
-        complain(str(error))
+        write_message(str(error))
         return 3
     except KeyboardInterrupt:
-        complain("interrupted")
+        write_message("interrupted")
         return 130
     except Exception as error:
         if os.environ.get("GPUC_DEBUG"):
             sys.excepthook(type(error), error, error.__traceback__)
-        complain(_failure(error))
+        write_message(_failure(error))
         return 3
 
 
@@ -59,20 +59,20 @@ def _dispatch(words: list[str]) -> int:
     if words == ["--version"]:
         from gpuc import __version__
 
-        put(f"gpuc {__version__}\n")
+        write_stdout(f"gpuc {__version__}\n")
         return 0
     if not words or words[0] in {"-h", "--help"}:
-        put(_overview())
+        write_stdout(_overview())
         return 0 if words else 2
     command, rest = words[0], words[1:]
     if command not in SUMMARIES:
         raise UsageError(f"no command {command}{did_you_mean(command, [*SUMMARIES, '--version', '--help'])}")
-    if command in {"trace", "isolation", "crds"}:  # they print their own help
+    if command in {"trace", "isolation", "crds"}:  # these commands have their own parsers
         return _runner(command)(rest)
     if "-h" in rest or "--help" in rest:
         from gpuc.cli.arguments import parser_of
 
-        put(parser_of(command).format_help())
+        write_stdout(parser_of(command).format_help())
         return 0
     if command in {"compile", "check"}:
         return _run(command, rest)
@@ -92,14 +92,15 @@ def _overview() -> str:
     commands = "\n".join(f"  {name:<9}  {summary}" for name, summary in SUMMARIES.items())
     return (
         "usage: gpuc COMMAND [ARGUMENT...]\n\n"
-        "The compiler for GPU Kubernetes clusters: a typed spec in, everything the controllers read out.\n\n"
+        "gpuc compiles one spec per GPU cluster to the configuration of Karpenter, Kueue, the NVIDIA GPU Operator,\n"
+        "Gatekeeper, Prometheus and Argo CD.\n\n"
         f"commands:\n{commands}\n\n"
-        "`gpuc COMMAND --help` shows the arguments of one; `gpuc --version` the version.\n"
+        "`gpuc COMMAND --help` shows the arguments of a command. `gpuc --version` shows the version.\n"
     )
 
 
 def _run(command: str, words: list[str]) -> int:
-    """compile and check: the pipeline between the arguments and the report."""
+    """Runs `gpuc compile` or `gpuc check` and returns the exit code."""
     started = perf_counter()
     from gpuc.cli.arguments import parser_of
     from gpuc.cli.options import Options
@@ -110,7 +111,7 @@ def _run(command: str, words: list[str]) -> int:
     files = select(root, Path.cwd(), options.specs)
     outputs: list[ReportFile] = []
     try:
-        _prepare(outputs, options)
+        _open_report_files(outputs, options)
         outcome = _outcome(command, root, files, options)
         _report(outcome, root, options, outputs, perf_counter() - started)
     finally:
@@ -118,19 +119,19 @@ def _run(command: str, words: list[str]) -> int:
             output.discard()
     if outcome.failures:
         return 3
-    counting = {"error", "warning"} if options.strict else {"error"}
-    return int(any(finding.severity.value in counting for finding in outcome.findings))
+    failing = {"error", "warning"} if options.strict else {"error"}
+    return int(any(finding.severity.value in failing for finding in outcome.findings))
 
 
-def _prepare(outputs: list[ReportFile], options: Options) -> None:
-    """Opens every file of --output, so that one that cannot be written is told before the work."""
+def _open_report_files(outputs: list[ReportFile], options: Options) -> None:
+    """Opens every file of --output before the run, so that a file that cannot be written is an early error."""
     if not options.output:
         return
     from gpuc.diagnostics.report.output import ReportFile
 
     for form, file in options.output:
         if any(os.path.realpath(file) == str(other.target) for other in outputs):
-            raise UsageError(f"two reports cannot go to one file: {file}")
+            raise UsageError(f"two --output options name the same file: {file}")
         outputs.append(ReportFile(form, file))
 
 
@@ -142,18 +143,18 @@ def _outcome(command: str, root: Path, files: list[str] | None, options: Options
     progress = Progress(sys.stderr)
     try:
         if command == "compile":
-            _make(into)
+            _create_folder(into)
             return pipeline.compile_specs(root, files, into, progress)
         return pipeline.check_specs(root, files, into, options.fresh, progress)
     finally:
         progress.close()
 
 
-def _make(folder: Path) -> None:
+def _create_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"nothing can be written into {folder}: {error.strerror}") from None
+        raise UsageError(f"cannot write to {folder}: {error.strerror}") from None
 
 
 def _report(outcome: Outcome, root: Path, options: Options, outputs: list[ReportFile], seconds: float) -> None:
@@ -179,12 +180,12 @@ def _report(outcome: Outcome, root: Path, options: Options, outputs: list[Report
     if is_terminal(sys.stdout):
         report = replace(report, seconds=seconds)
     if not report.failures:
-        put(render(options.format, report, colour=wants_colour(sys.stdout, os.environ)))
+        write_stdout(render(options.format, report, colour=wants_colour(sys.stdout, os.environ)))
     elif options.format == "text":
-        put_error(render("text", report, colour=wants_colour(sys.stderr, os.environ)))
+        write_stderr(render("text", report, colour=wants_colour(sys.stderr, os.environ)))
     else:
-        put(render(options.format, report))
-        complain(f"{REPORT_THIS}: {len(report.failures)} findings about its own output; nothing is written")
+        write_stdout(render(options.format, report))
+        write_message(f"{REPORT_THIS}: {len(report.failures)} errors in the output; no file was written")
 
 
 def _schema(words: list[str]) -> None:
@@ -193,16 +194,16 @@ def _schema(words: list[str]) -> None:
     parser_of("schema").parse(words)
     from gpuc.cli.init import schema_text
 
-    put(schema_text())
+    write_stdout(schema_text())
 
 
 def _explain(words: list[str]) -> None:
     from gpuc.cli.arguments import parser_of
 
-    wanted = parser_of("explain").parse(words).id
+    rule_id = parser_of("explain").parse(words).id
     from gpuc.diagnostics.report.explain import explain, listing
 
-    put(explain(wanted) if wanted else listing())
+    write_stdout(explain(rule_id) if rule_id else listing())
 
 
 def _init(words: list[str]) -> None:
@@ -211,15 +212,17 @@ def _init(words: list[str]) -> None:
     directory = parser_of("init").parse(words).directory
     from gpuc.cli.init import write_fleet
 
-    listed = "".join(f"  {file}\n" for file in write_fleet(Path(directory)))
-    put(f"{directory} holds a fleet of one cluster:\n{listed}next: cd {directory} && gpuc compile\n")
+    files = "".join(f"  {file}\n" for file in write_fleet(Path(directory)))
+    write_stdout(
+        f"Created a repository with one cluster in {directory}:\n{files}next: cd {directory} && gpuc compile\n"
+    )
 
 
 def _failure(error: Exception) -> str:
-    """What failed, and what to do about it."""
+    """The message for an unexpected exception."""
     if isinstance(error, OSError) and error.strerror:
-        where = f": {error.filename}" if error.filename else ""
-        return f"cannot go on: {error.strerror}{where}"
+        file = f": {error.filename}" if error.filename else ""
+        return f"cannot continue: {error.strerror}{file}"
     from gpuc.diagnostics.finding import DeclarationError
 
     if isinstance(error, DeclarationError):
@@ -227,19 +230,19 @@ def _failure(error: Exception) -> str:
     from traceback import extract_tb
 
     package = str(Path(__file__).parents[1])
-    ours = [frame for frame in extract_tb(error.__traceback__) if frame.filename.startswith(package)]
-    where = f" at {ours[-1].filename.removeprefix(package)[1:]}:{ours[-1].lineno}" if ours else ""
+    frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename.startswith(package)]
+    position = f" at {frames[-1].filename.removeprefix(package)[1:]}:{frames[-1].lineno}" if frames else ""
     return (
-        f"internal error{where}: {type(error).__name__}: {error}; this is a fault of gpuc, not of the specs: "
-        "report it with the output of the same command under GPUC_DEBUG=1"
+        f"internal error{position}: {type(error).__name__}: {error}; this is a bug of gpuc, not an error in the specs: "
+        "run the command again with GPUC_DEBUG=1 and report its output"
     )
 
 
 def run() -> None:
-    """The process `gpuc`: runs one command and ends without tidying up what the system takes back anyway."""
+    """The entry point of the program: runs a command and exits without the cleanup of the interpreter."""
     import gc
 
-    # A run lives for half a second and makes hardly any cycles; looking for them costs a tenth of it.
+    # A run takes half a second and creates few reference cycles; the default thresholds cost a tenth of the time.
     gc.set_threshold(100_000, 50, 50)
     code = main()
     for stream in (sys.stdout, sys.stderr):

@@ -1,4 +1,4 @@
-"""What the user asks of compile, check and rehearse."""
+"""The options of compile, check, lint and rehearse, with their defaults."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 
 
 class Options:
-    """The options of a run, with what holds where one is not given."""
+    """The options of compile and check."""
 
     specs: list[str]
-    """Spec files and cluster names; none stand for all of specs/."""
+    """Spec files and cluster names; empty for all of specs/."""
     output: list[tuple[str, str]]
-    """Reports that go to files, as (format, file)."""
+    """Reports to write to files, as (format, file)."""
     into: Path | None = None
-    """The folder that takes out/ and clusters/; None for the root."""
+    """The folder for out/ and clusters/; None for the root."""
     format: str = "text"
     strict: bool = False
     fresh: bool = False
@@ -23,36 +23,37 @@ class Options:
 
 
 class RehearsalOptions:
-    """The options of a rehearsal, with what holds where one is not given."""
+    """The options of rehearse."""
 
     specs: list[str]
-    """Spec files and cluster names; none stand for all of specs/."""
+    """Spec files and cluster names; empty for all of specs/."""
     case: list[str]
-    """Patterns of test cases; all test cases if empty."""
+    """Patterns for test cases; empty for all."""
     output: list[tuple[str, str]]
-    """Reports that go to files, as (format, file)."""
+    """Reports to write to files, as (format, file)."""
     crds: Path | None = None
-    """A folder of CustomResourceDefinitions that go before those of the programs."""
+    """A folder of CustomResourceDefinitions that replace those of the components."""
     charts: Path | None = None
-    """A folder of charts as `helm pull` writes them."""
+    """A folder of charts from `helm pull`."""
     format: str = "text"
     keep: bool = False
     argocd: bool = False
-    """Whether Argo CD applies the output, instead of the rehearsal itself."""
+    """Whether Argo CD applies the output instead of gpuc."""
 
     def __init__(self) -> None:
         self.case, self.output = [], []
 
 
 class LintOptions:
-    """The options of lint, with what holds where one is not given."""
+    """The options of lint."""
 
     paths: list[str]
     """Files and folders."""
     kubernetes: str = "1.35"
+    """The minor version of the cluster."""
     chart: str | None = None
-    """The chart whose values the maps are that are no objects."""
+    """The component whose Helm values the documents without a kind are."""
     crds: Path | None = None
-    """Tables that `gpuc crds import` wrote: they go before gpuc's own."""
+    """A folder of schemas from `gpuc crds import`; they take precedence over gpuc's own schemas."""
     format: str = "text"
     strict: bool = False

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.cli.argocd_command import require_compatible_options, run_argocd
 from gpuc.cli.options import RehearsalOptions
-from gpuc.diagnostics.report.console import complain, put
+from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
@@ -65,7 +65,7 @@ def run_rehearsal(arguments: list[str]) -> int:
     except ProgramError as error:
         progress.close()
         sys.stderr.write(f"{error}\n")
-        complain("a program of the control plane failed; see the end of its log above")
+        write_message("a program of the control plane failed; see the end of its log above")
         return 3
     finally:
         progress.close()
@@ -84,9 +84,9 @@ def _results(
             results.append(result)
             progress.close()
             if options.format == "text":
-                put(render("text", [result], colour=wants_colour(sys.stdout, os.environ)))
+                write_stdout(render("text", [result], colour=wants_colour(sys.stdout, os.environ)))
             elif file == files[-1]:
-                put(render(options.format, results))
+                write_stdout(render(options.format, results))
             if options.keep:
                 _wait(result)
             yield result
@@ -185,7 +185,7 @@ def _compiles(root: Path, files: list[str]) -> bool:
     errors = tuple(finding for finding in outcome.findings if finding.is_error)
     if errors:
         report = Report(errors, outcome.clusters, lines=outcome.lines)
-        put(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
+        write_stdout(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
     return not errors
 
 
@@ -226,7 +226,7 @@ def _interruptible(plane: ControlPlane) -> Iterator[None]:
 
 
 def _wait(result: Result) -> None:
-    put(f"export KUBECONFIG={result.kubeconfig}\nThe control plane of {result.cluster} runs until Ctrl-C.\n")
+    write_stdout(f"export KUBECONFIG={result.kubeconfig}\nThe control plane of {result.cluster} runs until Ctrl-C.\n")
     try:
         signal.pause()
     except KeyboardInterrupt:

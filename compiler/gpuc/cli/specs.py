@@ -1,4 +1,4 @@
-"""Which folder and which spec files a command means."""
+"""Finds the root folder and the spec files for the arguments of a command."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from gpuc.diagnostics.usage import UsageError
 
 
 def find_root(directory: Path) -> Path:
-    """The folder that holds specs/: the directory itself or the nearest one above it.
+    """Returns the root: the directory that contains specs/, or its nearest parent that does.
 
     Raises:
-        UsageError: when there is none.
+        UsageError: when there is no such directory.
     """
     for folder in (directory, *directory.parents):
         if (folder / "specs").is_dir():
             return folder
-    raise UsageError(f"no specs/ folder in {directory} or above it; `gpuc init DIR` writes one")
+    raise UsageError(f"no specs/ folder in {directory} or its parents; `gpuc init DIR` creates one")
 
 
 def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | None:
-    """The spec files that paths (relative to the directory) and cluster names mean, relative to the root.
+    """Returns the spec files for the given paths and cluster names, relative to the root; None means every cluster.
 
-    None, which stands for every cluster, when nothing is named.
+    Args:
+        directory: the directory to which the paths are relative.
+        specs: paths and cluster names; empty for every cluster.
 
     Raises:
-        UsageError: when one is not a file below specs/.
+        UsageError: when a path is not a file below specs/, or no cluster has a name.
     """
     if not specs:
         return None
@@ -36,7 +38,7 @@ def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | Non
 
 
 def repository_prefix(root: Path) -> str:
-    """Where the root lies in the Git repository around it: "infra/fleet/"; "" at its top or outside one."""
+    """Returns the path of the root in its Git repository: "infra/fleet/", or "" at the top and without a repository."""
     for folder in (root, *root.parents):
         if (folder / ".git").exists():
             relative = root.relative_to(folder).as_posix()
@@ -48,12 +50,12 @@ def _file(root: Path, directory: Path, spec: str) -> str:
     if "/" in spec or spec.endswith((".yaml", ".yml")):
         return _path(root, directory, spec)
     files = _spec_files(root)
-    named = [file for file in files if Path(file).stem == spec]
-    if not named:
+    matches = [file for file in files if Path(file).stem == spec]
+    if not matches:
         raise UsageError(f"no cluster {spec} in specs/{did_you_mean(spec, (Path(file).stem for file in files))}")
-    if len(named) > 1:
-        raise UsageError(f"{spec} means {' or '.join(named)}: name the file")
-    return named[0]
+    if len(matches) > 1:
+        raise UsageError(f"{spec} is ambiguous: give the path {' or '.join(matches)}")
+    return matches[0]
 
 
 def _path(root: Path, directory: Path, spec: str) -> str:
@@ -62,12 +64,12 @@ def _path(root: Path, directory: Path, spec: str) -> str:
         raise UsageError(f"{spec} is not below {root / 'specs'}, the specs of this fleet")
     relative = path.relative_to(root).as_posix()
     if path.is_dir():
-        raise UsageError(f"{spec} is a folder: name files or clusters, or nothing for all")
+        raise UsageError(f"{spec} is a folder: give spec files or cluster names, or no argument for all clusters")
     if not path.is_file():
         raise UsageError(f"no file {spec}{did_you_mean(relative, _spec_files(root))}")
     return relative
 
 
 def _spec_files(root: Path) -> list[str]:
-    found = (path for path in (root / "specs").rglob("*") if path.suffix in {".yaml", ".yml"})
-    return sorted(path.relative_to(root).as_posix() for path in found)
+    paths = (path for path in (root / "specs").rglob("*") if path.suffix in {".yaml", ".yml"})
+    return sorted(path.relative_to(root).as_posix() for path in paths)

@@ -1,4 +1,4 @@
-"""`gpuc trace`: why a pod would be pending, before there is one: its way through the objects of a cluster."""
+"""`gpuc trace`: predicts whether a workload would be scheduled, from the objects of a cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuc.diagnostics.finding import Mark, Path, StageError
-from gpuc.diagnostics.report.console import complain, put
+from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json")
 _EPILOG = """exit codes:
-  0  the work gets its nodes in an empty cluster
-  1  a step does not let it through, or part of the files could not be read
-  2  the command line cannot be carried out
+  0  the workload would be scheduled in an empty cluster
+  1  a step fails, or gpuc could not read a part of the files
+  2  the command line is wrong
   3  gpuc itself failed
 
-Nobody else is taken to hold quota or nodes: what fails here fails in an empty cluster too."""
+The trace assumes that no other workload uses quota or nodes. So a workload that fails here would fail in every cluster
+with these objects, but a workload that passes may still have to wait for others."""
 _KINDS = (
     "Pod, Job, CronJob, JobSet, Deployment, StatefulSet, LeaderWorkerSet, RayJob, RayCluster, kinds of kubeflow.org"
 )
@@ -42,20 +43,20 @@ _QUEUE = ("kueue.x-k8s.io", "LocalQueue")
 GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
 
 Locate = Callable[[Manifest, Path], Mark | None]
-"""Where a value of an object stands in a file that somebody wrote; None where nobody knows."""
+"""Returns the position of a value of an object in the user's files; None if it is unknown."""
 
 
 class TraceOptions:
-    """The options of a trace, with what holds where one is not given."""
+    """The options of trace, with their defaults."""
 
     where: list[str]
-    """A spec, the name of its cluster, or files and folders of objects."""
+    """A spec, the name of a cluster, or files and folders of manifests."""
     file: str = ""
-    """A file with workloads; empty where a pod is described by the other options."""
+    """A file with workloads; empty if the other options describe a pod."""
     queue: str = ""
     namespace: str = ""
     pool: str = ""
-    """The flavor that the pod selects."""
+    """The flavor whose node labels the pod selects."""
     priority: str = ""
     gpus: int = 0
     efa: int = 0
@@ -63,7 +64,7 @@ class TraceOptions:
     cpu: str = ""
     memory: str = ""
     resource: list[str]
-    """Further requests as NAME=QUANTITY."""
+    """Requests of other resources as NAME=QUANTITY."""
     format: str = "text"
 
     def __init__(self) -> None:
@@ -71,77 +72,87 @@ class TraceOptions:
 
 
 def trace_parser() -> Parser:
-    """The parser of trace, whose defaults are those of TraceOptions."""
+    """The parser of trace. Its defaults are in TraceOptions."""
     from gpuc.cli.arguments import Parser
 
     parser = Parser("trace", _EPILOG)
     parser.add_argument(
-        "where", nargs="*", metavar="SPEC|PATH", help="a spec, or files of objects (default: the one spec of specs/)"
+        "where", nargs="*", metavar="SPEC|PATH", help="a spec, or manifests (default: the only spec in specs/)"
     )
-    parser.add_argument("-f", "--file", metavar="FILE", help="the workloads of a file: Pod, Job, JobSet and so on")
-    parser.add_argument("--queue", metavar="NAME", help="the LocalQueue")
-    parser.add_argument("--namespace", metavar="NAME", help="its namespace (default: the first that has the queue)")
-    parser.add_argument("--pool", metavar="NAME", help="the flavor that the pod selects (default: Kueue chooses)")
-    parser.add_argument("--priority", metavar="NAME", help="the WorkloadPriorityClass")
-    parser.add_argument("--gpus", type=int, metavar="N", help="nvidia.com/gpu of each pod")
-    parser.add_argument("--efa", type=int, metavar="N", help="EFA interfaces of each pod")
-    parser.add_argument("--cpu", metavar="QUANTITY", help="default: what the namespace's LimitRange says")
-    parser.add_argument("--memory", metavar="QUANTITY", help="default: what the namespace's LimitRange says")
-    parser.add_argument("--resource", action="append", metavar="NAME=QUANTITY", help="a further request")
-    parser.add_argument("--pods", type=int, metavar="N", help="pods that start together (default: 1)")
-    parser.add_argument("--format", choices=FORMATS, help="what to print (default: text)")
+    parser.add_argument(
+        "-f", "--file", metavar="FILE", help="trace the workloads in this file: Pod, Job, JobSet and so on"
+    )
+    parser.add_argument("--queue", metavar="NAME", help="the LocalQueue of the workload")
+    parser.add_argument("--namespace", metavar="NAME", help="the namespace (default: the first with the LocalQueue)")
+    parser.add_argument("--pool", metavar="NAME", help="the flavor that the pods select (default: Kueue chooses)")
+    parser.add_argument("--priority", metavar="NAME", help="the WorkloadPriorityClass of the workload")
+    parser.add_argument("--gpus", type=int, metavar="N", help="the nvidia.com/gpu request of each pod")
+    parser.add_argument("--efa", type=int, metavar="N", help="the number of EFA interfaces of each pod")
+    parser.add_argument("--cpu", metavar="QUANTITY", help="the CPU request of each pod (default: from the LimitRange)")
+    parser.add_argument(
+        "--memory", metavar="QUANTITY", help="the memory request of each pod (default: from the LimitRange)"
+    )
+    parser.add_argument(
+        "--resource", action="append", metavar="NAME=QUANTITY", help="the request of another resource; may be repeated"
+    )
+    parser.add_argument("--pods", type=int, metavar="N", help="the number of pods (default: 1)")
+    parser.add_argument("--format", choices=FORMATS, help="the format of the report (default: text)")
     return parser
 
 
 def run_trace(words: list[str]) -> int:
-    """Walks the work that the words describe and returns the exit code.
+    """Traces the workloads that the arguments describe and returns the exit code.
 
     Raises:
-        UsageError: for words that it does not take, for unknown queues and pools, and for files without any work.
+        UsageError: for wrong arguments, unknown queues or flavors, and files without workloads.
     """
     if {"-h", "--help"} & {*words}:
-        put(trace_parser().format_help())
+        write_stdout(trace_parser().format_help())
         return 0
     options: TraceOptions = trace_parser().parse(words, TraceOptions())
     if not options.file and not options.queue:
-        raise UsageError("nothing to trace: name a queue by --queue, or a file with work by -f")
+        raise UsageError("no workload: give a LocalQueue with --queue, or a file with workloads with -f")
     try:
         objects = _objects(options.where)
     except StageError:
-        _tell_errors(options.where)
+        _print_errors(options.where)
         return 1
-    for sentence in objects.missing:
-        complain(sentence)
-    site = ClusterIndex(ObjectSet(objects.manifests, is_complete=objects.is_complete, values=objects.values))
-    works, lost = _works_of_file(site, options) if options.file else ([_described(site, options)], [])
-    traced = [Traced(work, trace_workload(site, work), _asked(site, work), note) for work, note in works]
-    put(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
-    return int(bool(objects.missing or lost) or any(each.result.failure is not None for each in traced))
+    for sentence in objects.unread:
+        write_message(sentence)
+    index = ClusterIndex(ObjectSet(objects.manifests, is_complete=objects.is_complete, values=objects.values))
+    workloads, unread = _read_workloads(index, options) if options.file else ([_described(index, options)], [])
+    traced = [
+        Traced(workload, trace_workload(index, workload), _requests(index, workload), note)
+        for workload, note in workloads
+    ]
+    write_stdout(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
+    return int(bool(objects.unread or unread) or any(trace.result.failure is not None for trace in traced))
 
 
-def _asked(site: ClusterIndex, work: Workload) -> dict[str, Amounts]:
-    limits = container_limits(site, work.namespace)
-    return {pods.name: pod_requests(pods.pod, limits) for pods in work.pod_sets}
+def _requests(index: ClusterIndex, workload: Workload) -> dict[str, Amounts]:
+    """The requests of a pod of each pod set, with the defaults of the namespace."""
+    limits = container_limits(index, workload.namespace)
+    return {pods.name: pod_requests(pods.pod, limits) for pods in workload.pod_sets}
 
 
 class Objects(NamedTuple):
-    """What the work is walked through."""
+    """The objects of the cluster for which a workload is traced."""
 
     manifests: list[Manifest]
     is_complete: bool
-    """Whether they are all of a cluster."""
+    """Whether these are all objects of the cluster."""
     locate: Locate
-    missing: tuple[str, ...] = ()
-    """What of the files could not be read, in sentences: a step may fail for want of it."""
+    unread: tuple[str, ...] = ()
+    """The parts of the files that gpuc could not read, a sentence each. A step may fail because of them."""
     values: Mapping[str, Any] = MappingProxyType({})
-    """Helm values by chart: those of Kueue say which kinds it manages."""
+    """Helm values by component; the values of Kueue contain the kinds that it manages."""
 
 
 def _objects(where: list[str]) -> Objects:
     paths = [word for word in where if os.path.exists(word) and not _is_spec(word)]
     if paths and len(paths) < len(where):
-        raise UsageError("a spec or files of objects, not both")
-    return _of_paths(paths) if paths else _of_spec(where)
+        raise UsageError("give a spec or manifests, not both")
+    return _objects_in_files(paths) if paths else _objects_of_spec(where)
 
 
 def _is_spec(word: str) -> bool:
@@ -153,12 +164,12 @@ def _is_spec(word: str) -> bool:
         return False
 
 
-def _of_paths(paths: list[str]) -> Objects:
+def _objects_in_files(paths: list[str]) -> Objects:
     loaded = load_objects(paths)
     return Objects(loaded.manifests, False, loaded.locate, tuple(loaded.unread_summary))
 
 
-def _of_spec(where: list[str]) -> Objects:
+def _objects_of_spec(where: list[str]) -> Objects:
     from gpuc.cli.specs import find_root, select
     from gpuc.pipeline.stages import compiled_spec
     from gpuc.source import cluster_files
@@ -166,14 +177,14 @@ def _of_spec(where: list[str]) -> Objects:
     root = find_root(File.cwd())
     files = select(root, File.cwd(), where) or cluster_files(root)
     if len(files) != 1:
-        raise UsageError(f"a trace is about one cluster: name one of {', '.join(File(file).stem for file in files)}")
+        raise UsageError(f"gpuc trace requires one cluster of {', '.join(File(file).stem for file in files)}")
     spec = compiled_spec(root, files[0])
-    found = list(spec.synced)
-    return Objects(found, True, lambda manifest, path: spec.source.locate(manifest.origin), values=spec.charts)
+    manifests = list(spec.synced)
+    return Objects(manifests, True, lambda manifest, path: spec.source.locate(manifest.origin), values=spec.charts)
 
 
-def _tell_errors(where: list[str]) -> None:
-    """What is wrong with a spec that does not compile, as check says it."""
+def _print_errors(where: list[str]) -> None:
+    """Prints the errors of a spec that does not compile, as `gpuc check` does."""
     from gpuc.cli.specs import find_root, select
     from gpuc.diagnostics.report import render as render_findings
     from gpuc.diagnostics.report.result import Report
@@ -183,81 +194,88 @@ def _tell_errors(where: list[str]) -> None:
     outcome = check_specs(root, select(root, File.cwd(), where), root, False, lambda step: None)
     errors = tuple(finding for finding in outcome.findings if finding.is_error)
     report = Report(errors, outcome.clusters, lines=outcome.lines)
-    put(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
+    write_stdout(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
 
 
-def _works_of_file(site: ClusterIndex, options: TraceOptions) -> tuple[list[tuple[Workload, str]], list[str]]:
-    """The workloads of a file, each with its place, and what of the file could not be read."""
+def _read_workloads(index: ClusterIndex, options: TraceOptions) -> tuple[list[tuple[Workload, str]], list[str]]:
+    """The workloads in a file with their notes, and a sentence for each part of the file that gpuc could not read."""
     loaded = load_objects([options.file])
-    lost = list(loaded.unread_summary)
-    for sentence in lost:
-        complain(sentence)
-    works = [(each, work) for each in loaded.manifests if (work := workload_of(each)) is not None]
-    if not works:
-        raise UsageError(_without_work(options.file, loaded.manifests))
-    return [_named(site, options, work, loaded.locate(each, ())) for each, work in works], lost
+    unread = list(loaded.unread_summary)
+    for sentence in unread:
+        write_message(sentence)
+    workloads = [(manifest, workload) for manifest in loaded.manifests if (workload := workload_of(manifest))]
+    if not workloads:
+        raise UsageError(_no_workloads(options.file, loaded.manifests))
+    return [
+        _with_options(index, options, workload, loaded.locate(manifest, ())) for manifest, workload in workloads
+    ], unread
 
 
-def _without_work(file: str, manifests: list[Manifest]) -> str:
-    """What a file has instead of work."""
-    if any(each.kind == "TrainJob" for each in manifests):
-        return f"a TrainJob takes its pods from a runtime: trace the JobSet that it makes, not the TrainJob of {file}"
-    kinds = ", ".join(sorted({each.kind for each in manifests})) or "no object that can be read"
-    return f"no work whose pods gpuc knows in {file}: there is {kinds}; it knows {_KINDS}"
+def _no_workloads(file: str, manifests: list[Manifest]) -> str:
+    """The message for a file without workloads."""
+    if any(manifest.kind == "TrainJob" for manifest in manifests):
+        return f"{file} has a TrainJob, whose pods come from a runtime: trace the JobSet that the TrainJob creates"
+    kinds = ", ".join(sorted({manifest.kind for manifest in manifests})) or "no object that can be read"
+    return f"no workload in {file}: it contains {kinds}; gpuc trace supports {_KINDS}"
 
 
-def _named(site: ClusterIndex, options: TraceOptions, work: Workload, mark: Mark | None) -> tuple[Workload, str]:
-    """Some work under what the options say instead of its own words; where it stands, and what is taken for granted."""
-    queue = options.queue or work.queue
-    namespace = options.namespace or work.namespace or _first_namespace(site, queue)
-    is_taken = not (options.namespace or work.namespace)
-    note = f"{mark}{' (it names no namespace: the first with the queue is taken)' if is_taken else ''}"
-    priority = options.priority or work.priority
-    return work._replace(queue=queue, namespace=namespace, priority=priority), note
+def _with_options(
+    index: ClusterIndex, options: TraceOptions, workload: Workload, mark: Mark | None
+) -> tuple[Workload, str]:
+    """The workload with the options in place of its own fields, and a note: its position and an assumed namespace."""
+    queue = options.queue or workload.queue
+    namespace = options.namespace or workload.namespace or _first_namespace(index, queue)
+    is_assumed = not (options.namespace or workload.namespace)
+    note = f"{mark}{' (it has no namespace; assumed: the first namespace with the queue)' if is_assumed else ''}"
+    priority = options.priority or workload.priority
+    return workload._replace(queue=queue, namespace=namespace, priority=priority), note
 
 
-def _described(site: ClusterIndex, options: TraceOptions) -> tuple[Workload, str]:
-    known = sorted({each.name for each in site.objects.of(*_QUEUE)})
-    if options.queue not in known:
-        there = f"there are {', '.join(known)}" if known else f"there is none in {', '.join(options.where)}"
-        raise UsageError(f"no LocalQueue {options.queue}{did_you_mean(options.queue, known)}; {there}")
+def _described(index: ClusterIndex, options: TraceOptions) -> tuple[Workload, str]:
+    """The workload that the options describe, without a note."""
+    queues = sorted({queue.name for queue in index.objects.of(*_QUEUE)})
+    if options.queue not in queues:
+        existing = f"existing: {', '.join(queues)}" if queues else f"{', '.join(options.where)} has no LocalQueue"
+        raise UsageError(f"no LocalQueue {options.queue}{did_you_mean(options.queue, queues)}; {existing}")
     if options.pods < 1:
-        raise UsageError("--pods takes 1 or more")
-    requests = {"cpu": options.cpu, "memory": options.memory, GPU: options.gpus, EFA: options.efa}
-    asked = {name: str(value) for name, value in requests.items() if value}
-    for each in options.resource:
-        name, _, quantity = each.partition("=")
+        raise UsageError("--pods must be 1 or more")
+    amounts = {"cpu": options.cpu, "memory": options.memory, GPU: options.gpus, EFA: options.efa}
+    requests = {name: str(amount) for name, amount in amounts.items() if amount}
+    for option in options.resource:
+        name, _, quantity = option.partition("=")
         if not quantity:
-            raise UsageError(f"--resource {each} is not NAME=QUANTITY")
-        asked[name] = quantity
-    _require_quantities(asked)
-    pod: dict[str, Any] = {"containers": [{"name": "work", "resources": {"requests": asked, "limits": asked}}]}
+            raise UsageError(f"--resource {option} is not NAME=QUANTITY")
+        requests[name] = quantity
+    _require_quantities(requests)
+    pod: dict[str, Any] = {"containers": [{"name": "work", "resources": {"requests": requests, "limits": requests}}]}
     if options.pool:
-        pod["nodeSelector"] = _labels(site, options.pool)
-    namespace = options.namespace or _first_namespace(site, options.queue)
-    sets = (PodSet(pod, options.pods),)
-    return Workload(sets, namespace, options.queue, "Job", "batch", "described", options.priority), ""
+        pod["nodeSelector"] = _node_labels(index, options.pool)
+    namespace = options.namespace or _first_namespace(index, options.queue)
+    pod_sets = (PodSet(pod, options.pods),)
+    return Workload(pod_sets, namespace, options.queue, "Job", "batch", "described", options.priority), ""
 
 
-def _require_quantities(asked: dict[str, str]) -> None:
+def _require_quantities(requests: dict[str, str]) -> None:
     from gpuc.kubernetes.quantity import parse_quantity
 
-    for name, value in asked.items():
+    for name, quantity in requests.items():
         try:
-            parse_quantity(value)
+            parse_quantity(quantity)
         except ValueError as error:
             raise UsageError(f"{name}: {error}") from None
 
 
-def _labels(site: ClusterIndex, pool: str) -> dict[str, Any]:
-    """The node labels of a flavor, as a pod selects it."""
-    flavor = site.flavor(pool)
+def _node_labels(index: ClusterIndex, flavor_name: str) -> dict[str, Any]:
+    """The node labels of a flavor, for the node selector of a pod."""
+    flavor = index.flavor(flavor_name)
     if flavor is None:
-        known = sorted(each.name for each in site.objects.of(*_FLAVOR))
-        raise UsageError(f"no flavor {pool}{did_you_mean(pool, known)}; there are {', '.join(known)}")
+        flavors = sorted(flavor.name for flavor in index.objects.of(*_FLAVOR))
+        suggestion = did_you_mean(flavor_name, flavors)
+        raise UsageError(f"no flavor {flavor_name}{suggestion}; existing: {', '.join(flavors)}")
     labels = dig(flavor.body, "spec", "nodeLabels")
     return dict(labels) if isinstance(labels, dict) else {}
 
 
-def _first_namespace(site: ClusterIndex, queue: str) -> str:
-    return next((each.namespace for each in site.objects.of(*_QUEUE) if each.name == queue), "")
+def _first_namespace(index: ClusterIndex, queue: str) -> str:
+    names = (local_queue.namespace for local_queue in index.objects.of(*_QUEUE) if local_queue.name == queue)
+    return next(names, "")

@@ -1,1 +1,1 @@
-"""Findings: what can be wrong, where it is, who accepts it, and how it is reported."""
+"""Diagnostics: rules, findings, suppressions, usage errors and reports."""

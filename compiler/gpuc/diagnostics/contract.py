@@ -1,8 +1,9 @@
-"""The contract of everything that can be wrong: one module with one function, one docstring, one id and one case file.
+"""A check: a module with one function and its rule, and a case file with examples.
 
-The function is called like its module. Its docstring is the title of the fault and, below that, the reason. The case
-file beside the module has the same name and the ending .yaml: parts divided by `---`, good ones and bad ones. A line
-that is reported ends with `#! ID`. Modules are found in the folders of a package, and listed nowhere.
+The function has the name of its module. The first line of its docstring is the title of the rule; the rest is the
+reason. The case file has the name of the module and the suffix .yaml. It holds good and bad examples, separated by
+`---`; each line with a finding ends with `#! ID`. gpuc discovers the modules in the folders of a package; no list
+names them.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Check(Generic[Subject, Found]):
-    """A rule, and the function that finds it in a subject."""
+    """A rule, and the function that yields its findings in a subject."""
 
     rule: Rule
     find: Callable[[Subject], Iterator[Found]]
 
 
 class Checks(Generic[Subject, Found]):
-    """All checks below one package, by topic."""
+    """All checks of a package: each folder of the package is a topic."""
 
     def __init__(self, package: str) -> None:
         self._package = package
@@ -38,18 +39,18 @@ class Checks(Generic[Subject, Found]):
     def declare(
         self, id: str, severity: Severity = Severity.ERROR, *, source: str = ""  # noqa: A002
     ) -> Callable[[Callable[[Subject], Iterator[Found]]], Check[Subject, Found]]:  # fmt: skip
-        """Makes a function the check of a fault."""
+        """Returns a decorator that makes a function the check of a new rule."""
 
         def register(find: Callable[[Subject], Iterator[Found]]) -> Check[Subject, Found]:
             title, _, why = (find.__doc__ or "").strip().partition("\n")
-            made = Check(declare_rule(id, severity, title, " ".join(why.split()), source, find.__module__), find)
-            self._checks.append(made)
-            return made
+            check = Check(declare_rule(id, severity, title, " ".join(why.split()), source, find.__module__), find)
+            self._checks.append(check)
+            return check
 
         return register
 
     def discover(self) -> list[Check[Subject, Found]]:
-        """Every check in the order of the ids; their modules are imported first."""
+        """Imports the modules of all topics and returns their checks, sorted by id."""
         folder = os.path.dirname(import_module(self._package).__file__ or "")
         for topic in sorted(entry.name for entry in os.scandir(folder) if entry.is_dir()):
             if topic.isidentifier() and not topic.startswith("_"):
@@ -58,7 +59,7 @@ class Checks(Generic[Subject, Found]):
 
 
 def modules(package: str) -> Iterator[ModuleType]:
-    """The public modules of a package, in the order of their names."""
+    """Imports the public modules of a package and yields them, sorted by name."""
     (folder,) = import_module(package).__path__
     for file in sorted(os.listdir(folder)):
         if file.endswith(".py") and not file.startswith("_"):

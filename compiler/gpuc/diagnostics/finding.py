@@ -1,4 +1,4 @@
-"""What gpuc says to its user: faults with an id, findings at a place, and the stop of the line."""
+"""Rules, the findings that rules report, and the exception that ends a stage with findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Path = tuple[str | int, ...]
 
 
 class Severity(Enum):
-    """How much a finding weighs: an error stops the compile, a warning and an info do not."""
+    """The weight of a finding: an error stops the compile, a warning and an info do not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -21,7 +21,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place in a file that a user wrote: path relative to the root, line and column from 1."""
+    """A position in a file of the user: path relative to the root, line and column from 1."""
 
     file: str
     line: int
@@ -33,23 +33,23 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, at one place."""
+    """One violation of a rule, with its position."""
 
     id: str
-    """Topic and three digits, for example KUE004; `gpuc explain` tells more about it."""
+    """The id of the rule: a topic and three digits, for example KUE007. `gpuc explain` describes the rule."""
     severity: Severity
     message: str
-    """What was seen, then what is allowed, in the words of the spec, without a closing period."""
+    """The actual value, then the allowed values, in the words of the spec, without a closing period."""
     path: Path = ()
-    """Where in the merged spec; the mark follows from it."""
+    """The position in the merged spec. The mark follows from the path."""
     mark: Mark | None = None
-    """Where in a file; None until the source has located the path."""
+    """The position in a file; None until the source has located the path."""
     fix: str = ""
-    """What to write instead, only where it is certain."""
+    """The text to write instead; empty unless it is certain."""
     on_key: bool = False
-    """Whether the fault lies in the key at the path (an unknown one), not in its value."""
+    """Whether the key at the path is wrong (an unknown key), not the value."""
     cluster: str = ""
-    """The cluster whose compile found it; empty where no cluster is known yet."""
+    """The cluster whose compile reported the finding; empty while no cluster is known."""
 
     @property
     def is_error(self) -> bool:
@@ -58,24 +58,24 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A kind of mistake: what `gpuc explain` prints, and the maker of its findings."""
+    """A kind of mistake that gpuc reports. `gpuc explain` prints it."""
 
     id: str
     severity: Severity
     title: str
-    """One sentence that names the fault, with a period."""
+    """One sentence that names the mistake, with a period."""
     why: str = ""
-    """What happens in the cluster, or to the user, when it is let through."""
+    """The effect of the mistake on the cluster or on the user."""
     source: str = ""
-    """Who says so: a URL, or project, version and path."""
+    """The evidence: a URL, or project, version and path."""
 
     def at(self, path: Path, message: str, *, fix: str = "", mark: Mark | None = None, on_key: bool = False) -> Finding:
-        """The finding that this fault stands at a path of the spec, or at a mark of a file."""
+        """Returns a finding of this rule at a path of the spec, or at a mark of a file."""
         return Finding(self.id, self.severity, message, path, mark, fix, on_key)
 
 
 RULES: dict[str, Rule] = {}
-"""Every fault that was declared by an imported module, by id."""
+"""Every rule that an imported module has declared, by id."""
 _MODULES: dict[str, str] = {}
 """The module that declares each rule, by id."""
 
@@ -94,17 +94,17 @@ def declare_rule(
     module = module or str(sys._getframe(1).f_globals["__name__"])
     if id in RULES:
         raise DeclarationError(f"{id} is declared in {_MODULES[id]} and in {module}")
-    made = Rule(id, severity, title, why, source)
-    RULES[id], _MODULES[id] = made, module
-    return made
+    rule = Rule(id, severity, title, why, source)
+    RULES[id], _MODULES[id] = rule, module
+    return rule
 
 
 class DeclarationError(ValueError):
-    """Source of gpuc that is declared wrongly: a row of the catalog, a rule, a policy, a field of the spec."""
+    """A wrong declaration in gpuc's source: a row of the catalog, a rule, a policy or a field of the spec."""
 
 
 class StageError(Exception):
-    """A stage found errors: all that it could see, after which nothing further runs."""
+    """A stage found errors. The exception holds all findings of the stage; later stages do not run."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = tuple(findings)

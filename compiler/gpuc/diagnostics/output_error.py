@@ -1,4 +1,4 @@
-"""A bug of gpuc that its own checks find in its output."""
+"""The exception for a bug of gpuc that gpuc's own checks find in its output."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ REPORT_THIS = "gpuc failed, please report this"
 
 
 class OutputError(Exception):
-    """The output of a spec is wrong, and no line of the spec can mend it: a bug of gpuc.
+    """The output of a spec is wrong because of a bug of gpuc. A change of the spec cannot correct it.
 
-    Each finding's message names file, object and path of the output; its own path is where the object comes from.
+    The message of each finding names the file, the object and the path in the output. The path of the finding is the
+    spec path from which gpuc made the object.
     """
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = tuple(findings)
-        found = "; ".join(f"{finding.id} {finding.message}" for finding in self.findings)
-        super().__init__(f"{REPORT_THIS}: {found}")
+        messages = "; ".join(f"{finding.id} {finding.message}" for finding in self.findings)
+        super().__init__(f"{REPORT_THIS}: {messages}")
 
     def __reduce__(self) -> tuple[type[OutputError], tuple[tuple[Finding, ...]]]:
         return OutputError, (self.findings,)

@@ -1,4 +1,4 @@
-"""Which known name a wrong one means, and how messages say so."""
+"""Suggestions for misspelled names, and the parts of messages that contain them."""
 
 from __future__ import annotations
 
@@ -7,37 +7,38 @@ from collections.abc import Collection, Iterable
 
 _SEPARATORS = re.compile(r"[-_./ ]+")
 _DIGITS = re.compile(r"\d+")
-_LEAST_WORD = 5
-"""Letters of a word below which another letter makes another word: "gpu" and "cpu", "us" and "eu"."""
-_LEAST_NAME = 3
+_MIN_WORD = 5
+"""Shortest word in which a typing error is possible. Shorter words that differ in a letter are different words, as
+"gpu" and "cpu", or "us" and "eu"."""
+_MIN_NAME = 3
 _LONG_WORD = 8
-"""Letters from which a word with two slips is still the same word: "kube" and "kueue" are two."""
-_MOST_SLIPS = 2
-_MOST_SHOWN = 6
-_MOST_COMPARED = 5000
+"""Shortest word in which two typing errors are possible: "kube" and "kueue" are different words."""
+_MAX_TYPOS = 2
+_MAX_LISTED = 6
+_MAX_COMPARED = 5000
 
 
 def misspelt(name: str, known: Iterable[str]) -> str:
-    """The one known name that this one certainly means; empty where there is none, or more than one.
+    """Returns the only known name of which the name is certainly a misspelling; empty with no or several candidates.
 
-    Names that differ in a figure ("h100", "h200") or in a short word ("team-a", "team-b") are two names.
+    Names that differ in a digit ("h100", "h200") or in a short word ("team-a", "team-b") are different names.
     """
-    found: dict[int, list[str]] = {}
+    candidates: dict[int, list[str]] = {}
     compared = 0
     for other in known:
         if abs(len(other) - len(name)) > 2 or other == name:
             continue
         compared += 1
-        if compared > _MOST_COMPARED:
+        if compared > _MAX_COMPARED:
             return ""
-        if (slips := _slips(name, other)) is not None:
-            found.setdefault(slips, []).append(other)
-    best = found[min(found)] if found else []
+        if (typos := _typos(name, other)) is not None:
+            candidates.setdefault(typos, []).append(other)
+    best = candidates[min(candidates)] if candidates else []
     return best[0] if len(set(best)) == 1 else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name that is most like one that is wrong for certain; empty where none is like it."""
+    """Returns the known name that is most similar to an unknown name; empty if none is similar."""
     from difflib import get_close_matches  # only where something is wrong
 
     folded = {other.casefold(): other for other in known}
@@ -46,60 +47,70 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The words " (did you mean X?)" for the known name that is most like one that is wrong; empty without one."""
-    near = nearest(name, sorted(known))
-    return f" (did you mean {near}?)" if near else ""
+    """Returns " (did you mean X?)" with the most similar known name; empty if no known name is similar."""
+    suggestion = nearest(name, sorted(known))
+    return f" (did you mean {suggestion}?)" if suggestion else ""
 
 
-def missing(what: str, name: str, known: Collection[str], near: str = "") -> str:
-    """That nothing has a name, and what there is."""
-    return f'{what} "{name}" does not exist{instead(known, near)}'
+def missing(noun: str, name: str, known: Collection[str], suggestion: str = "") -> str:
+    """Returns the message that a name does not exist, with the suggestion or the known names."""
+    return f'{noun} "{name}" does not exist{instead(known, suggestion)}'
 
 
-def instead(known: Collection[str], near: str = "") -> str:
-    """How a sentence about what is not there ends: with the near name, or with the list where it is short."""
-    if near:
-        return f', did you mean "{near}"'
+def instead(known: Collection[str], suggestion: str = "") -> str:
+    """Returns the end of a message about an unknown name: the suggestion, or else the first known names."""
+    if suggestion:
+        return f', did you mean "{suggestion}"'
     if not known:
         return ""
-    shown = sorted(known)[:_MOST_SHOWN]
-    more = f" and {len(known) - len(shown)} more" if len(known) > len(shown) else ""
-    return f"; there are {', '.join(shown)}{more}"
+    listed = sorted(known)[:_MAX_LISTED]
+    more = f" and {len(known) - len(listed)} more" if len(known) > len(listed) else ""
+    return f"; existing: {', '.join(listed)}{more}"
 
 
-def write(near: str) -> str:
-    """The fix that puts a name in the place of another; empty without one."""
-    return f"write {near}" if near else ""
+def write(suggestion: str) -> str:
+    """Returns the fix that replaces a name with the suggestion; empty without a suggestion."""
+    return f"write {suggestion}" if suggestion else ""
 
 
-def _slips(name: str, other: str) -> int | None:
-    """How many slips of the pen turn one name into the other; None where they are two names."""
-    if min(len(name), len(other)) < _LEAST_NAME or _DIGITS.findall(name) != _DIGITS.findall(other):
+def _typos(name: str, other: str) -> int | None:
+    """Number of typing errors that turn a name into the other; None if they are different names."""
+    if min(len(name), len(other)) < _MIN_NAME or _DIGITS.findall(name) != _DIGITS.findall(other):
         return None
     left, right = name.casefold(), other.casefold()
     if _SEPARATORS.sub("", left) == _SEPARATORS.sub("", right):
         return 0
-    ours, theirs = _SEPARATORS.split(left), _SEPARATORS.split(right)
-    if len(ours) != len(theirs):
+    left_words, right_words = _SEPARATORS.split(left), _SEPARATORS.split(right)
+    if len(left_words) != len(right_words):
         return None
-    slips = [_word_slips(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
-    total = sum(each for each in slips if each is not None)
-    return None if None in slips or total > _MOST_SLIPS else total
+    total = 0
+    for left_word, right_word in zip(left_words, right_words, strict=True):
+        typos = _word_typos(left_word, right_word) if left_word != right_word else 0
+        if typos is None:
+            return None
+        total += typos
+    return total if total <= _MAX_TYPOS else None
 
 
-def _word_slips(left: str, right: str) -> int | None:
-    """The same of one word: none in a short one but a letter more at its end, two only in a long one."""
+def _word_typos(left: str, right: str) -> int | None:
+    """Number of typing errors that turn a word into the other; None if they are different words.
+
+    A short word may only lack its last letter; only a long word may have two errors.
+    """
     if left.startswith(right) or right.startswith(left):
-        return 1 if abs(len(left) - len(right)) == 1 and min(len(left), len(right)) >= _LEAST_NAME else None
-    if max(len(left), len(right)) < _LEAST_WORD:
+        return 1 if abs(len(left) - len(right)) == 1 and min(len(left), len(right)) >= _MIN_NAME else None
+    if max(len(left), len(right)) < _MIN_WORD:
         return None
-    most = _MOST_SLIPS if min(len(left), len(right)) >= _LONG_WORD else 1
-    slips = _distance(left, right, most)
-    return slips if slips <= most else None
+    limit = _MAX_TYPOS if min(len(left), len(right)) >= _LONG_WORD else 1
+    distance = _distance(left, right, limit)
+    return distance if distance <= limit else None
 
 
-def _distance(left: str, right: str, most: int) -> int:
-    """Insertions, deletions, replacements and swaps of neighbours; more than the most is the most and one."""
+def _distance(left: str, right: str, limit: int) -> int:
+    """Number of inserted, deleted, replaced and swapped letters between two words, at most limit + 1.
+
+    Source: optimal string alignment distance, https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
+    """
     before: list[int] = []
     row = list(range(len(right) + 1))
     for i, a in enumerate(left, 1):
@@ -109,6 +120,6 @@ def _distance(left: str, right: str, most: int) -> int:
             if i > 1 and j > 1 and a == right[j - 2] and b == left[i - 2]:
                 cost = min(cost, earlier[j - 2] + 1)
             row.append(cost)
-        if min(row) > most and min(before) > most:
-            return most + 1
+        if min(row) > limit and min(before) > limit:
+            return limit + 1
     return row[-1]

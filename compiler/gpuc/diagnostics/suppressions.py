@@ -1,4 +1,4 @@
-"""Findings that the spec accepts with a reason, and acceptances that accept nothing."""
+"""Suppressed findings: the spec accepts a finding with `accept`, the id of its rule and a reason."""
 
 from __future__ import annotations
 
@@ -8,30 +8,36 @@ from typing import Any
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 
 UNUSED = declare_rule(
-    "ACC001", Severity.WARNING, "An acceptance has no effect.",
-    "The finding that it accepted is gone or elsewhere; left there, it would hide the next one.",
+    "ACC001", Severity.WARNING, "An entry of `accept` matches no finding.",
+    "The finding has disappeared or is at another path. The entry would hide the next finding of the same rule.",
 )  # fmt: skip
 
 
-def accepted(findings: Iterable[Finding], tree: dict[str, Any]) -> list[Finding]:
-    """The findings without those that an `accept` at their path or above names, and one for each unused acceptance."""
-    acceptances = set(_acceptances(tree, ()))
+def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list[Finding]:
+    """Returns the findings that the spec does not accept, and a warning for each entry of `accept` without a finding.
+
+    An entry accepts the findings of its rule at its own path and below it.
+    """
+    entries = set(_entries(spec, ()))
     used: set[Path] = set()
-    kept = []
+    remaining = []
     for finding in findings:
-        above = ((*finding.path[:depth], "accept", finding.id) for depth in range(len(finding.path) + 1))
-        covering = acceptances.intersection(above)
-        used |= covering
-        if not covering:
-            kept.append(finding)
-    unused = [path for path in _acceptances(tree, ()) if path not in used]
-    return kept + [UNUSED.at(path, f"{path[-1]} is accepted here, but does not occur", on_key=True) for path in unused]
+        candidates = ((*finding.path[:depth], "accept", finding.id) for depth in range(len(finding.path) + 1))
+        matching = entries.intersection(candidates)
+        used |= matching
+        if not matching:
+            remaining.append(finding)
+    unused = [path for path in _entries(spec, ()) if path not in used]
+    return remaining + [
+        UNUSED.at(path, f"accept names {path[-1]}, but gpuc reports no {path[-1]} here", on_key=True) for path in unused
+    ]
 
 
-def _acceptances(node: Any, path: Path) -> Iterator[Path]:
+def _entries(node: Any, path: Path) -> Iterator[Path]:
+    """The path of every entry of an `accept`."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key == "accept" and isinstance(value, dict):
                 yield from ((*path, key, name) for name in value)
             else:
-                yield from _acceptances(value, (*path, key))
+                yield from _entries(value, (*path, key))

@@ -1,26 +1,26 @@
-"""How gpuc is called: its commands, and mistakes in a call, which are one line to the user and exit code 2."""
+"""The commands of gpuc, and the exception for a command line that gpuc cannot carry out."""
 
 from __future__ import annotations
 
 SUMMARIES = {
-    "compile": "Write out/ and clusters/ from the specs.",
-    "check": "Report what compile would report, and write nothing.",
-    "lint": "Judge Kubernetes YAML that gpuc did not write: files, folders, cluster dumps, Helm values.",
-    "trace": "Walk one pod through admission, quota, flavor, node pool and node, before there is one.",
-    "isolation": "Prove for every pair of tenants that no pod of one reaches a pod of the other.",
-    "crds": "Import a cluster's own CustomResourceDefinitions for lint.",
-    "rehearse": "Apply what compile would write to a real control plane on this machine, and try it.",
-    "schema": "Print the JSON Schema of the spec language, for editors.",
-    "explain": "Tell what a fault is and why it matters; without an id, list all faults.",
-    "init": "Write a small fleet repository to start from.",
+    "compile": "Compile the specs and write the Kubernetes objects and Helm values into out/ and clusters/.",
+    "check": "Check the specs and report every finding. Writes no file.",
+    "lint": "Check Kubernetes YAML from other sources: files, folders, cluster dumps and Helm values.",
+    "trace": "Predict whether a pod will be scheduled: admission, quota, flavor, node pool and node.",
+    "isolation": "Prove that no pod of a tenant can reach a pod of another tenant over the network.",
+    "crds": "Import CustomResourceDefinitions, so that lint can check objects of these kinds.",
+    "rehearse": "Apply the compiled output to a real control plane on this machine and test it.",
+    "schema": "Print the JSON Schema of the spec, for editors.",
+    "explain": "Explain a rule: its title, its reason and an example. Without an id, list all rules.",
+    "init": "Create a small example repository with one cluster.",
 }
-"""What each command does, in the order of the overview."""
+"""A summary of each command, in the order of `gpuc --help`."""
 
 LINT_FORMATS = ("text", "json")
-"""How a lint can be reported."""
+"""The formats of lint's report."""
 REHEARSAL_FORMATS = ("text", "json", "markdown")
-"""How a rehearsal can be reported."""
+"""The formats of rehearse's report."""
 
 
 class UsageError(Exception):
-    """The command line cannot be carried out as it stands; its text says why, for the user."""
+    """gpuc cannot carry out the command line. The text is the reason, in one line for the user; the exit code is 2."""

@@ -1,1 +1,1 @@
-"""What emitters make and later stages read: objects, Helm values, files."""
+"""The output in memory: Kubernetes objects, Helm values and output files."""

@@ -1,4 +1,4 @@
-"""The user's cache: the one place outside of out/ and clusters/ that gpuc writes to."""
+"""The cache folder of the user, the only folder outside of out/ and clusters/ that gpuc writes to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def cache_folder(name: str) -> str:
-    """The folder of one kind of cached files; it may not exist, or not be writable."""
+    """Returns a folder for cached files. The folder may not exist or may not be writable."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.expanduser("~/.cache")

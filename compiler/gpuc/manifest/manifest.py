@@ -1,4 +1,4 @@
-"""What emitters make: plain data, each with the file it goes to and the spec path it came from."""
+"""The artifacts that emitters make: plain data with the name of the output file and the spec path of the origin."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ class Manifest:
     """One Kubernetes object."""
 
     file: str
-    """Where it stands, relative to the root: "out/prod-use1/karpenter/pools/train-h100.yaml"."""
+    """The output file, relative to the root: "out/prod-use1/karpenter/pools/train-h100.yaml"."""
     origin: Path
-    """The spec path that it came from: findings about it land there."""
+    """The spec path from which the object was made. gpuc reports findings about the object there."""
     api: str
     """apiVersion, for example "karpenter.sh/v1"."""
     kind: str
     name: str
     body: Body
-    """Everything beside apiVersion, kind and metadata: spec, data, rules and so on."""
+    """All fields except apiVersion, kind and metadata: spec, data, rules and so on."""
     namespace: str = ""
-    """Empty for objects of the cluster's scope."""
+    """Empty for cluster-scoped objects."""
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
 
     def document(self) -> Body:
-        """The object as the API server reads it: apiVersion, kind, metadata, then the body."""
+        """Returns the complete object: apiVersion, kind, metadata, then the body."""
         metadata: Body = {"name": self.name}
         if self.namespace:
             metadata["namespace"] = self.namespace
@@ -56,11 +56,11 @@ class Values:
     """The chart's key in the release set, for example "gpu-operator"."""
     body: Body
     embedded: dict[str, Any] = field(default_factory=dict)
-    """Documents of texts in the body that are YAML themselves, by the text; nobody need parse it again."""
+    """Parsed documents of the strings in the body that contain YAML, by the string."""
 
     @property
     def manifest(self) -> Manifest:
-        """The values in the shape of an object, which findings point at."""
+        """The values in the form of a manifest, so that findings can refer to them."""
         return Manifest(self.file, self.origin, "", "values of", self.component, self.body)
 
 
@@ -74,4 +74,4 @@ class Text:
 
 
 Artifact = Manifest | Values | Text
-"""Anything that is written. Manifests of one file follow one another in it, in the order they were emitted."""
+"""Anything that gpuc writes. A file contains its manifests in the order in which they were emitted."""

@@ -1,4 +1,4 @@
-"""One file to write, before it is printed."""
+"""An output file before it is rendered as YAML."""
 
 from __future__ import annotations
 
@@ -11,51 +11,51 @@ from typing import Any
 from gpuc.manifest.manifest import Artifact, Manifest, Text, Values
 
 COMMENTS = {".yaml": "# {}\n", ".yml": "# {}\n", ".md": "<!-- {} -->\n\n"}
-"""How a file says where it comes from, by suffix; a file of another kind says nothing."""
+"""The comment syntax for the header, by file suffix. Files with other suffixes have no header."""
 
 
 @dataclass(slots=True)
 class OutputFile:
-    """What stands in one file: objects that follow one another, or one values document, or a text."""
+    """The content of an output file: a list of objects, one document of Helm values, or a text."""
 
     file: str
     """Relative to the root."""
     header: str
-    """The comment on top, with its line end."""
+    """The comment at the top, with its line break."""
     form: str
     """objects, values or text."""
     artifacts: list[Artifact] = field(default_factory=list)
 
     @property
     def data(self) -> Any:
-        """What is printed: a list of objects, a values body, or a text."""
+        """The data to render: a list of objects, Helm values, or a text."""
         first = self.artifacts[0]
         if isinstance(first, Manifest):
-            return [one.document() for one in self.artifacts if isinstance(one, Manifest)]
+            return [artifact.document() for artifact in self.artifacts if isinstance(artifact, Manifest)]
         return first.body if isinstance(first, Values) else first.text
 
     def digest(self) -> str:
-        """The sha256 of all that the file's text is printed from, in hexadecimal digits."""
+        """Returns the sha256 of the header, the form and the data, in hexadecimal digits."""
         return hashlib.sha256(json.dumps([self.header, self.form, self.data]).encode()).hexdigest()
 
 
 def output_files(artifacts: Iterable[Artifact], spec: str) -> dict[str, OutputFile]:
-    """The output_files of what was emitted from a spec file, by file, in the order they were emitted.
+    """Groups the artifacts of a spec file by output file, in the order in which they were emitted.
 
     Raises:
-        ValueError: when a file holds values or a text and something else.
+        ValueError: when a file contains Helm values or a text and another artifact.
     """
-    found: dict[str, OutputFile] = {}
+    files: dict[str, OutputFile] = {}
     for artifact in artifacts:
-        output_file = found.get(artifact.file)
+        output_file = files.get(artifact.file)
         if output_file is None:
-            output_file = found[artifact.file] = OutputFile(
+            output_file = files[artifact.file] = OutputFile(
                 artifact.file, _header(artifact.file, spec), _form(artifact)
             )
         elif not isinstance(artifact, Manifest) or output_file.form != "objects":
             raise ValueError(f"{artifact.file} is emitted twice")
         output_file.artifacts.append(artifact)
-    return found
+    return files
 
 
 def _form(artifact: Artifact) -> str:

@@ -1,1 +1,1 @@
-"""The stages of a compile, one after another, and what is kept from one run to the next."""
+"""The compiler: its stages for one spec, the run over all specs, and the compile cache."""

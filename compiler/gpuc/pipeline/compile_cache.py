@@ -1,7 +1,7 @@
-"""Remembers in the user's cache which specs compiled to which output, so that the same again needs no compile.
+"""The compile cache: `gpuc compile` with unchanged input and output repeats the stored result.
 
-Only `gpuc compile` reads the cache. A hit needs the same bytes of every spec, layer and policy, the same gpuc, and an
-out/ whose files still have the digests of their index. `gpuc check`, with and without --fresh, never reads the cache.
+Only `gpuc compile` reads the cache. A hit requires the same bytes of every spec, layer and policy, the same gpuc, and
+output files that still have the digests in gpuc.lock. `gpuc check` never reads the cache, with or without --fresh.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ INPUTS = ("specs", "policies")
 
 
 @dataclass(frozen=True)
-class Known:
-    """The result of an earlier compile that a new one would repeat."""
+class CachedResult:
+    """The result of an earlier compile with the same input and output."""
 
     files: dict[str, int]
     """Number of files by cluster."""
     findings: tuple[Finding, ...]
-    """Warnings and information; a compile with errors is not remembered."""
+    """Warnings and infos. The cache does not store a compile with errors."""
 
 
 class CompileCache:
-    """The entry of one selection of clusters, compiled from one root into one folder."""
+    """The cache entry of a selection of clusters, with the root of the specs and the folder of the output."""
 
     def __init__(self, root: Path, files: Sequence[str] | None, into: Path) -> None:
         self._root = root
@@ -45,8 +45,8 @@ class CompileCache:
         selection = json.dumps([os.path.abspath(root), self._into, files])
         self._file = os.path.join(cache_folder(FOLDER), hashlib.sha256(selection.encode()).hexdigest()[:24])
 
-    def lookup(self) -> Known | None:
-        """The result that a compile would repeat without writing a file; None where one is needed."""
+    def lookup(self) -> CachedResult | None:
+        """Returns the stored result if input and output are unchanged, else None."""
         try:
             with open(self._file, "rb") as file:
                 entry = json.load(file)
@@ -55,15 +55,16 @@ class CompileCache:
             if self._is_complete and _clusters(self._into) != set(entry["indexes"]):
                 return None
             files = {name: _count_files(self._into, name, digest) for name, digest in entry["indexes"].items()}
-            return Known(files, tuple(_finding(finding) for finding in entry["findings"]))
+            return CachedResult(files, tuple(_finding(finding) for finding in entry["findings"]))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
     @cached_property
     def inputs(self) -> str:
-        """The digest of every byte that a compile depends on; read it before the compile reads the files.
+        """The digest of all files that a compile depends on; take it before the compile reads the files.
 
-        Of gpuc's own files, age and size. Empty where a file cannot be read, which is a finding of the compile.
+        It contains the bytes of specs and policies, and time and size of gpuc's own files. It is empty if a file
+        cannot be read, which the compile reports.
         """
         try:
             return _digest_of_inputs(self._root)
@@ -71,7 +72,13 @@ class CompileCache:
             return ""
 
     def store(self, inputs: str, indexes: dict[str, str], findings: Sequence[Finding]) -> None:
-        """Notes that the inputs compiled to clusters with these indexes, text by name, and to these findings."""
+        """Stores the result of a compile.
+
+        Args:
+            inputs: the digest of the input, taken before the compile.
+            indexes: the text of gpuc.lock by cluster.
+            findings: the warnings and infos.
+        """
         if not inputs:
             return
         temporary = f"{self._file}.{os.getpid()}"
@@ -86,7 +93,7 @@ class CompileCache:
                 json.dump(entry, file)
             os.replace(temporary, self._file)
         except OSError:
-            return  # without a cache the next compile runs every stage
+            return  # without an entry the next compile runs every stage
 
 
 def _finding(entry: dict[str, Any]) -> Finding:
@@ -95,11 +102,11 @@ def _finding(entry: dict[str, Any]) -> Finding:
 
 
 def _count_files(into: str, cluster: str, digest: str) -> int:
-    """The number of files of a cluster whose index has the digest, the index among them.
+    """Counts the files of a cluster, gpuc.lock included, and compares their digests.
 
     Raises:
-        ValueError: when the index or one of its files has changed.
-        OSError: when one is missing.
+        ValueError: when gpuc.lock or a file has changed.
+        OSError: when gpuc.lock or a file is missing.
     """
     index = _bytes(into, lock_file(cluster))
     if hashlib.sha256(index).hexdigest() != digest:
@@ -117,7 +124,7 @@ def _bytes(into: str, file: str) -> bytes:
 
 
 def _clusters(into: str) -> set[str]:
-    """The clusters that have an index."""
+    """The clusters with a gpuc.lock."""
     return {entry.name for entry in os.scandir(f"{into}/out") if os.path.exists(f"{entry.path}/{NAME}")}
 
 
@@ -126,8 +133,8 @@ def _digest_of_inputs(root: Path) -> str:
     package = os.path.dirname(os.path.dirname(__file__))
     for file in _files(package):
         if "__pycache__" not in file:
-            found = os.stat(file)
-            digest.update(f"{file}\0{found.st_mtime_ns}\0{found.st_size}\0".encode())
+            status = os.stat(file)
+            digest.update(f"{file}\0{status.st_mtime_ns}\0{status.st_size}\0".encode())
     for folder in INPUTS:
         for file in _files(os.path.join(root, folder)):
             with open(file, "rb") as opened:

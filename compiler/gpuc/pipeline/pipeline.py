@@ -1,4 +1,4 @@
-"""All specs of a run: each through the stages, then printed, compared and written together."""
+"""`gpuc compile` and `gpuc check`: run the stages for every spec, then render the output and write or compare it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gpuc.pipeline.render_session import RenderSession, Send
 
 if TYPE_CHECKING:
     from gpuc.source import Source
-    from gpuc.write.lockfile import Departures
+    from gpuc.write.lockfile import Removals
 
 Progress = Callable[[str], None]
 
 SAME_NAME = declare_rule(
-    "LAY101", Severity.ERROR, "Two clusters have one name.",
-    "Both would write the same files below out/ and clusters/.",
+    "LAY101", Severity.ERROR, "Two clusters have the same name.",
+    "Both would write the same files in out/ and clusters/.",
 )  # fmt: skip
 
 
@@ -32,62 +32,64 @@ class Outcome:
     clusters: tuple[str, ...]
     """Names of the clusters that were compiled or checked."""
     failures: tuple[Finding, ...] = ()
-    """What is wrong with the output by a bug of gpuc; nothing is written then."""
+    """Errors in the output that a bug of gpuc caused. Then gpuc writes no file."""
     written: tuple[str, ...] = ()
-    """Files that were added or changed, relative to the folder that holds out/."""
+    """Files that were added or changed, relative to the folder that contains out/."""
     removed: tuple[str, ...] = ()
     unchanged: int = 0
     lines: Callable[[Mark], str | None] = lambda mark: None
-    """The source line at a mark."""
+    """Returns the source line at a mark."""
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """One cluster that compiled."""
+    """A cluster without errors."""
 
     name: str
     source: Source
-    departures: Departures
+    removals: Removals
 
 
 @dataclass
 class Batch:
-    """All clusters of a run, up to the point where they are printed."""
+    """The clusters of a run and their findings, before the output is rendered."""
 
     names: dict[str, str] = field(default_factory=dict)
     """The spec file of each cluster, by its name."""
     compiled: list[Compiled] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     failures: list[Finding] = field(default_factory=list)
-    """What is wrong with the output by a bug of gpuc."""
+    """Errors in the output that a bug of gpuc caused."""
 
     @property
     def is_clean(self) -> bool:
         return not self.failures and not any(finding.is_error for finding in self.findings)
 
     def outcome(self, root: Path) -> Outcome:
-        """The result of a run that wrote nothing."""
+        """The outcome of a run that wrote no file."""
         return replace(_outcome(root, self.findings, self.names), failures=tuple(self.failures))
 
 
 def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress: Progress) -> Outcome:
-    """Compiles clusters and writes what changed; nothing is written when any of them has an error.
+    """Compiles clusters and writes the changed files. If a cluster has an error, no file is written.
 
-    files are spec files relative to the root; None stands for every cluster, and then clusters whose spec is gone
-    lose their files.
+    Args:
+        files: spec files relative to the root. None means every cluster; then the output of clusters without a spec
+            is removed.
+        into: the folder that contains out/ and clusters/.
     """
     cache = CompileCache(root, files, into)
-    if known := cache.lookup():
-        return replace(_outcome(root, known.findings, known.files), unchanged=sum(known.files.values()))
-    with RenderSession.start(into, keep=True) as printing:
+    if cached := cache.lookup():
+        return replace(_outcome(root, cached.findings, cached.files), unchanged=sum(cached.files.values()))
+    with RenderSession.start(into, reuse=True) as session:
         inputs = cache.inputs
-        batch = _compile_all(root, files, into, progress, printing.send)
+        batch = _compile_all(root, files, into, progress, session.send)
         if not batch.is_clean:
             return batch.outcome(root)
         from gpuc.write.writer import write
 
         progress("writing")
-        outputs = [printing.output(one.name, one.source, one.departures) for one in batch.compiled]
+        outputs = [session.output(cluster.name, cluster.source, cluster.removals) for cluster in batch.compiled]
         try:
             plan = write(into, outputs, all_clusters=files is None)
         except StageError as stop:
@@ -100,30 +102,34 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
 
 
 def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool, progress: Progress) -> Outcome:
-    """Reports what a compile would report; with fresh also each file of out/ that is not what the specs compile to."""
+    """Reports the findings of a compile, without writing a file.
+
+    Args:
+        fresh: whether to report also the files in out/ and clusters/ that a compile would change.
+    """
     if not fresh:
         return _compile_all(root, files, into, progress, lambda name, artifacts, source: None).outcome(root)
-    with RenderSession.start(into, keep=False) as printing:
-        batch = _compile_all(root, files, into, progress, printing.send)
+    with RenderSession.start(into, reuse=False) as session:
+        batch = _compile_all(root, files, into, progress, session.send)
         if batch.is_clean:
             from gpuc.write.freshness import stale
 
             progress("comparing")
-            outputs = [printing.output(one.name, one.source, one.departures) for one in batch.compiled]
+            outputs = [session.output(cluster.name, cluster.source, cluster.removals) for cluster in batch.compiled]
             batch.findings += stale(into, outputs, all_clusters=files is None)
     return batch.outcome(root)
 
 
 def compile_cluster(root: Path, file: str, into: Path, send: Send) -> tuple[Compiled, list[Finding]]:
-    """One cluster from its spec file to what was emitted, which goes to the printer before it is verified.
+    """Compiles a spec file and sends the artifacts to the printer before they are verified.
 
-    What left the spec since the output below `into` was written is a removal.
+    An element in the present output below `into` that the spec no longer has is a removal.
 
     Raises:
         StageError: when a stage finds errors; later stages then do not run.
-        OutputError: when the output is wrong, and no line of the spec can mend it.
+        OutputError: when a bug of gpuc makes the output wrong.
     """
-    from gpuc.pipeline.removal import departures
+    from gpuc.pipeline.removal import removals
     from gpuc.pipeline.stages import compile_source
     from gpuc.policy.own import own_policies
     from gpuc.source import read
@@ -132,12 +138,12 @@ def compile_cluster(root: Path, file: str, into: Path, send: Send) -> tuple[Comp
     source = read(root, file)
     name = Path(file).stem
     try:
-        done = compile_source(source, own_policies(root), stored(into, name), lambda part: send(name, part, source))
+        spec = compile_source(source, own_policies(root), stored(into, name), lambda part: send(name, part, source))
     except StageError as stop:
         raise StageError(_located(stop.findings, source, name)) from None
     except OutputError as error:
         raise OutputError(_located(error.findings, source, name)) from None
-    return Compiled(name, source, departures(done.cluster)), _located(done.findings, source, name)
+    return Compiled(name, source, removals(spec.cluster)), _located(spec.findings, source, name)
 
 
 def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: Progress, send: Send) -> Batch:
@@ -148,18 +154,19 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
         name = Path(file).stem
         first = batch.names.setdefault(name, file)
         if first != file:
-            batch.findings.append(SAME_NAME.at((), f"{file} and {first} are both named {name}", mark=Mark(file, 1, 1)))
+            message = f"{file} and {first} both describe a cluster named {name}"
+            batch.findings.append(SAME_NAME.at((), message, mark=Mark(file, 1, 1)))
             continue
         progress(f"compiling {file}")
         try:
-            one, found = compile_cluster(root, file, into, send)
+            cluster, findings = compile_cluster(root, file, into, send)
         except StageError as stop:
             batch.findings += stop.findings
         except OutputError as error:
             batch.failures += error.findings
         else:
-            batch.compiled.append(one)
-            batch.findings += found
+            batch.compiled.append(cluster)
+            batch.findings += findings
     return batch
 
 

@@ -1,7 +1,8 @@
-"""Removals: what the output described and the spec no longer names, and whether its work was stopped before.
+"""Checks that a pool, tenant, namespace or queue stops its work before it is removed from the spec.
 
-Nothing prunes what holds work or data, so an element that only disappears from the spec goes on in the cluster. Its
-removal takes two commits: the first marks the element as leaving, the second takes it out.
+Argo CD does not prune these objects, because they hold workloads or data. An element that only disappears from the
+spec would continue to exist in the cluster. So a removal takes two commits: the first sets `leaving: true`, which
+stops new work, and the second removes the element.
 """
 
 from __future__ import annotations
@@ -13,24 +14,24 @@ from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest, write
 from gpuc.model import Cluster
 from gpuc.spec.cluster import Removed
-from gpuc.write.lockfile import Departures, Element, Lock
+from gpuc.write.lockfile import Element, Lock, Removals
 
 UNPREPARED = declare_rule(
-    "REM001", Severity.ERROR, "A pool, tenant, namespace or queue left the spec before its work was stopped.",
-    "The cluster keeps what no file describes: nodes start, quota is lent, and work is admitted until people delete "
-    "the objects, or running work ends with them. A name in the spec's `removed` accepts that, with a reason.",
+    "REM001", Severity.ERROR, "A pool, tenant, namespace or queue was removed from the spec before its work stopped.",
+    "The objects stay in the cluster, although no file describes them: nodes start, quota is lent and work is "
+    "admitted until an administrator deletes them, which ends running work. To accept that, name the element in "
+    "`removed` with a reason.",
 )  # fmt: skip
-NEVER_THERE = declare_rule(
-    "REM002", Severity.WARNING, "A removal has a reason, but the output never had the element.",
-    "The name may be misspelled: the removal that it is for is not accepted.",
+UNKNOWN_ELEMENT = declare_rule(
+    "REM002", Severity.WARNING, "`removed` names an element that the output never contained.",
+    "The name may be misspelled. Then the removal of the intended element is not accepted.",
 )  # fmt: skip
 
-_ONE = {"pools": "pool", "tenants": "tenant", "namespaces": "namespace", "queues": "queue"}
-"""A section, and what one of it is called."""
+_SINGULAR = {"pools": "pool", "tenants": "tenant", "namespaces": "namespace", "queues": "queue"}
 
 
-def departures(cluster: Cluster) -> Departures:
-    """The elements that the spec marks as leaving or gives a reason for, for the index of the cluster's output."""
+def removals(cluster: Cluster) -> Removals:
+    """Returns the elements that the spec marks as leaving and those that it names in `removed`."""
     leaving: set[Element] = {("pools", pool.name) for pool in cluster.pools if pool.spec.leaving}
     leaving |= {("queues", queue.name) for queue in cluster.queues if queue.spec.leaving}
     for tenant in cluster.tenants:
@@ -39,92 +40,99 @@ def departures(cluster: Cluster) -> Departures:
         for namespace in tenant.namespaces:
             if tenant.spec.leaving or namespace.spec.leaving:
                 leaving.add(("namespaces", namespace.name))
-    return Departures(frozenset(leaving), frozenset(_reasoned(cluster)))
+    return Removals(frozenset(leaving), frozenset(_accepted_removals(cluster)))
 
 
 def staying(tree: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """A merged spec without its marks of leaving, and what had one: "pools/dev-l4", "tenants/red/namespaces/lab"."""
-    found: list[str] = []
+    """Returns the merged spec without `leaving`, and the elements that had it.
+
+    Elements are paths such as "pools/dev-l4" or "tenants/red/namespaces/lab".
+    """
+    leaving: list[str] = []
 
     def unmarked(node: Any, path: tuple[str, ...]) -> Any:
         if not isinstance(node, dict) or path[:1] not in ((), ("pools",), ("tenants",), ("queues",)):
             return node
         if node.get("leaving") is True and len(path) in (2, 4):
-            found.append("/".join(path))
+            leaving.append("/".join(path))
             node = {key: value for key, value in node.items() if key != "leaving"}
         return {key: unmarked(value, (*path, key)) for key, value in node.items()}
 
-    return tree | {"spec": unmarked(tree["spec"], ())}, tuple(found)
+    return tree | {"spec": unmarked(tree["spec"], ())}, tuple(leaving)
 
 
-def unprepared(cluster: Cluster, before: Lock) -> list[Finding]:
-    """Elements of the output that left the spec before their work was stopped, and reasons for what never was there.
+def removal_findings(cluster: Cluster, before: Lock) -> list[Finding]:
+    """Finds elements that were removed from the spec without `leaving`, and unknown names in `removed`.
 
     Args:
-        before: the index of the output that the spec is about to replace.
+        before: the gpuc.lock of the output that the compile will replace.
     """
     if cluster.spec.delivery.prune != "confirm":
         return []
     present = _present(cluster)
-    gone = {element: owner for element, owner in before.elements.items() if element not in present}
-    come = [element for element in present if element not in before.elements]
+    removed = {element: owner for element, owner in before.elements.items() if element not in present}
+    added = [element for element in present if element not in before.elements]
     findings = []
-    for section, name in gone:
-        if not _is_accepted((section, name), gone, before, cluster):
-            findings.append(_left(section, name, gone, come, cluster))
-    known = {*before.elements, *before.departures.removed}
-    for section, name in _reasoned(cluster):
+    for section, name in removed:
+        if not _is_accepted((section, name), removed, before, cluster):
+            findings.append(_unprepared(section, name, removed, added, cluster))
+    known = {*before.elements, *before.removals.removed}
+    for section, name in _accepted_removals(cluster):
         if (section, name) not in known:
             path = ("spec", "removed", section, name)
-            near = nearest(name, [other for kind, other in gone if kind == section])
-            message = f"the output of {cluster.name} had no {_ONE[section]} {name}"
-            findings.append(NEVER_THERE.at(path, message, fix=write(near), on_key=True))
+            suggestion = nearest(name, [other for kind, other in removed if kind == section])
+            message = f"the output of {cluster.name} had no {_SINGULAR[section]} {name}"
+            findings.append(UNKNOWN_ELEMENT.at(path, message, fix=write(suggestion), on_key=True))
     return findings
 
 
-def _reasoned(cluster: Cluster) -> Iterator[Element]:
-    """The elements that the spec's `removed` names."""
+def _accepted_removals(cluster: Cluster) -> Iterator[Element]:
+    """The elements that the spec names in `removed`."""
     for section in Removed.model_fields:
         yield from ((section, name) for name in getattr(cluster.spec.removed, section))
 
 
 def _present(cluster: Cluster) -> dict[Element, str]:
-    """The elements of the spec; the tenant of each namespace, and "" of the others."""
-    found = {("pools", pool.name): "" for pool in cluster.pools}
-    found |= {("queues", queue.name): "" for queue in cluster.queues}
+    """The elements of the spec. The value is the tenant of a namespace, and "" for the other elements."""
+    elements = {("pools", pool.name): "" for pool in cluster.pools}
+    elements |= {("queues", queue.name): "" for queue in cluster.queues}
     for tenant in cluster.tenants:
-        found["tenants", tenant.name] = ""
-        found |= {("namespaces", namespace.name): tenant.name for namespace in tenant.namespaces}
-    return found
+        elements["tenants", tenant.name] = ""
+        elements |= {("namespaces", namespace.name): tenant.name for namespace in tenant.namespaces}
+    return elements
 
 
-def _is_accepted(element: Element, gone: dict[Element, str], before: Lock, cluster: Cluster) -> bool:
-    """Whether an element was leaving or has a reason; a namespace goes with its tenant, which has its own finding."""
-    if element in before.departures.leaving or element in _reasoned(cluster):
+def _is_accepted(element: Element, removed: dict[Element, str], before: Lock, cluster: Cluster) -> bool:
+    """Whether an element was leaving, is named in `removed`, or is a namespace whose tenant was removed as well."""
+    if element in before.removals.leaving or element in _accepted_removals(cluster):
         return True
-    return ("tenants", gone[element]) in gone
+    return ("tenants", removed[element]) in removed
 
 
-def _left(section: str, name: str, gone: dict[Element, str], come: list[Element], cluster: Cluster) -> Finding:
-    message = f"{_ONE[section]} {name} left, and no commit before marked it as leaving"
-    if successor := _successor(section, name, gone, come):
-        message = f"{_ONE[section]} {name} left and {successor} came: a rename is a removal and an addition"
-    reason = f"removed: {{{section}: {{{name}: WHY}}}}"
-    fix = f"put {name} back with leaving: true for one commit, or give a reason as {reason}"
-    return UNPREPARED.at(_section(section, gone[section, name], cluster), message, fix=fix, on_key=True)
+def _unprepared(
+    section: str, name: str, removed: dict[Element, str], added: list[Element], cluster: Cluster
+) -> Finding:
+    message = f"{_SINGULAR[section]} {name} was removed without leaving: true in an earlier commit"
+    if new_name := _new_name(section, name, removed, added):
+        message = f"{_SINGULAR[section]} {name} was renamed to {new_name}: a rename is a removal and an addition"
+    fix = (
+        f"restore {name} with leaving: true for one commit, "
+        f"or accept the removal with removed: {{{section}: {{{name}: REASON}}}}"
+    )
+    return UNPREPARED.at(_section(section, removed[section, name], cluster), message, fix=fix, on_key=True)
 
 
-def _successor(section: str, name: str, gone: dict[Element, str], come: list[Element]) -> str:
-    """The element that probably has the new name of one that left; empty where none is like it."""
-    names = [other for kind, other in come if kind == section]
-    left = [other for kind, other in gone if kind == section]
-    if len(names) == len(left) == 1:
-        return names[0]
-    return nearest(name, names)
+def _new_name(section: str, name: str, removed: dict[Element, str], added: list[Element]) -> str:
+    """The added element that is probably the renamed element; empty if none is similar."""
+    added_names = [other for kind, other in added if kind == section]
+    removed_names = [other for kind, other in removed if kind == section]
+    if len(added_names) == len(removed_names) == 1:
+        return added_names[0]
+    return nearest(name, added_names)
 
 
 def _section(section: str, owner: str, cluster: Cluster) -> Path:
-    """The key under which the element stood."""
+    """The path of the section that contained the element."""
     if section != "namespaces":
         return ("spec", section)
     return ("spec", "tenants", owner, "namespaces")

@@ -1,4 +1,4 @@
-"""What one run prints: the output_files of each cluster, and the texts that need not be printed again."""
+"""Rendering of a run: collects the output files of each cluster and reuses the texts of unchanged files."""
 
 from __future__ import annotations
 
@@ -15,79 +15,86 @@ if TYPE_CHECKING:
     from gpuc.manifest.manifest import Artifact
     from gpuc.manifest.output_file import OutputFile
     from gpuc.source import Source
-    from gpuc.write.lockfile import Departures, Lock, Versions
+    from gpuc.write.lockfile import Lock, Removals, Versions
     from gpuc.write.writer import Output
 
 Send = Callable[[str, "Sequence[Artifact]", "Source"], None]
-"""Takes what one emitter made for a cluster, by the cluster's name."""
+"""Receives the name of a cluster, the artifacts of an emitter, and the source."""
 
 
 @dataclass
-class _Asked:
-    """What was sent of one cluster."""
+class _ClusterFiles:
+    """The output files of a cluster, and how gpuc gets their texts."""
 
-    index: Lock | None
-    """The index that stands in the tree, where texts may be kept."""
+    lock: Lock | None
+    """The gpuc.lock of the last compile; None if no text may be reused."""
     output_files: dict[str, OutputFile] = field(default_factory=dict)
-    kept: dict[str, str] = field(default_factory=dict)
+    reused: dict[str, str] = field(default_factory=dict)
+    """Texts of unchanged files, by file."""
     requests: int = 0
+    """Number of requests to the printer."""
 
 
 class RenderSession:
-    """The printer, and what it was given; outputs are asked for in the order in which clusters were sent."""
+    """Sends the output files of all clusters to the printer and collects the texts.
 
-    def __init__(self, printer: Printer, into: Path, keep: bool) -> None:
+    Clusters are collected in the order in which they were sent.
+    """
+
+    def __init__(self, printer: Printer, into: Path, reuse: bool) -> None:
         self._printer = printer
         self._into = into
-        self._keep = keep
-        self._asked: dict[str, _Asked] = {}
+        self._reuse = reuse
+        self._clusters: dict[str, _ClusterFiles] = {}
 
     @classmethod
-    def start(cls, into: Path, *, keep: bool) -> RenderSession:
-        """A run whose Node starts now, while Python still imports.
+    def start(cls, into: Path, *, reuse: bool) -> RenderSession:
+        """Starts Node, which loads cdk8s while Python imports the stages.
 
-        keep takes texts from the files below `into` where the index says that the same data printed them.
+        Args:
+            into: the folder that contains out/ and clusters/.
+            reuse: whether a file below `into` that was rendered from the same data keeps its text.
         """
-        return cls(Printer.start(), into, keep)
+        return cls(Printer.start(), into, reuse)
 
     def send(self, name: str, artifacts: Sequence[Artifact], source: Source) -> None:
-        """Asks for the texts of artifacts of a cluster that cannot be kept; a file's artifacts come at once."""
+        """Sends the changed output files of a cluster to the printer. One call has all artifacts of a file."""
         from gpuc.manifest.output_file import output_files
 
-        asked = self._asked.get(name) or self._begin(name)
-        made = output_files(artifacts, source.file)
-        kept = self._unchanged(made, asked.index) if asked.index else {}
-        self._printer.send(output_file for file, output_file in made.items() if file not in kept)
-        asked.output_files |= made
-        asked.kept |= kept
-        asked.requests += 1
+        cluster = self._clusters.get(name) or self._add_cluster(name)
+        files = output_files(artifacts, source.file)
+        reused = self._unchanged(files, cluster.lock) if cluster.lock else {}
+        self._printer.send(output_file for file, output_file in files.items() if file not in reused)
+        cluster.output_files |= files
+        cluster.reused |= reused
+        cluster.requests += 1
 
-    def output(self, name: str, source: Source, departures: Departures) -> Output:
-        """All texts of a cluster, and its index."""
+    def output(self, name: str, source: Source, removals: Removals) -> Output:
+        """Returns all texts of a cluster and its gpuc.lock."""
         from gpuc.write.lockfile import render
         from gpuc.write.writer import Output
 
-        asked = self._asked[name]
-        printed = dict(asked.kept)
-        for _ in range(asked.requests):
-            printed |= self._printer.texts()
-        texts = {file: printed[file] for file in asked.output_files}
-        index = render(asked.output_files, texts, _versions(), lambda path: source.locate(path).file, departures)
-        return Output(name, texts, index)
+        cluster = self._clusters[name]
+        rendered = dict(cluster.reused)
+        for _ in range(cluster.requests):
+            rendered |= self._printer.texts()
+        texts = {file: rendered[file] for file in cluster.output_files}
+        lock = render(cluster.output_files, texts, _versions(), lambda path: source.locate(path).file, removals)
+        return Output(name, texts, lock)
 
-    def _begin(self, name: str) -> _Asked:
+    def _add_cluster(self, name: str) -> _ClusterFiles:
         from gpuc.write.lockfile import stored
 
-        asked = self._asked[name] = _Asked(stored(self._into, name) if self._keep else None)
-        return asked
+        cluster = self._clusters[name] = _ClusterFiles(stored(self._into, name) if self._reuse else None)
+        return cluster
 
-    def _unchanged(self, made: dict[str, OutputFile], index: Lock) -> dict[str, str]:
+    def _unchanged(self, files: dict[str, OutputFile], lock: Lock) -> dict[str, str]:
         from gpuc.write.filesystem import RefusedError, SafeDir
         from gpuc.write.lockfile import unchanged
 
         try:
-            with SafeDir(self._into) as tree:
-                return unchanged(made.values(), index, _versions(), tree.read)
+            with SafeDir(self._into) as folder:
+                return unchanged(files.values(), lock, _versions(), folder.read)
         except (OSError, RefusedError, ValueError):
             return {}
 

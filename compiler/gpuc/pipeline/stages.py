@@ -1,6 +1,6 @@
 """The compiler on one page: read, parse, resolve, check, emit and verify one spec.
 
-What is left, printing and writing, is done for all specs of a run together: pipeline.py.
+pipeline.py runs these stages for every spec, then renders and writes the output of all specs together.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 from gpuc.catalog import load
 from gpuc.diagnostics.finding import Finding, Mark, StageError
 from gpuc.diagnostics.output_error import OutputError
-from gpuc.diagnostics.suppressions import accepted
+from gpuc.diagnostics.suppressions import apply_acceptances
 from gpuc.emit import emit_by_component
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 from gpuc.model import Cluster, resolve
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import emitted
-from gpuc.pipeline.removal import staying, unprepared
+from gpuc.pipeline.removal import removal_findings, staying
 from gpuc.policy.library import Policy
 from gpuc.policy.own import FOLDER, own_policies
 from gpuc.rules import check
@@ -30,62 +30,65 @@ from gpuc.verify import constraints, verify
 from gpuc.write.lockfile import Lock
 
 UNSYNCED = ("workloads/",)
-"""Folders of a cluster's tree that Argo CD never applies: templates that users copy."""
+"""Folders in the output of a cluster that Argo CD does not apply: workload templates that users copy."""
 
 
 @dataclass(frozen=True)
 class CompiledSpec:
-    """What one spec compiles to."""
+    """The result of compiling a spec."""
 
     source: Source
     cluster: Cluster
     artifacts: tuple[Artifact, ...]
     findings: tuple[Finding, ...]
-    """Warnings and information; errors stop the compile."""
+    """Warnings and infos; errors stop the compile."""
     staying: tuple[str, ...] = ()
-    """What the spec marks as leaving and was compiled as though it stayed: "pools/dev-l4"."""
+    """Elements with `leaving: true` that were compiled without it, for example "pools/dev-l4"."""
 
     @cached_property
     def synced(self) -> tuple[Manifest, ...]:
-        """The objects that Argo CD applies, in the order of the emitters."""
-        tree = self.cluster.out("")
-        outside = tuple(self.cluster.out(folder) for folder in UNSYNCED)
+        """The manifests that Argo CD applies, in the order of the emitters."""
+        output = self.cluster.out("")
+        unsynced = self._unsynced_folders
         return tuple(
-            each
-            for each in self.artifacts
-            if isinstance(each, Manifest) and each.file.startswith(tree) and not each.file.startswith(outside)
+            manifest
+            for manifest in self.objects
+            if manifest.file.startswith(output) and not manifest.file.startswith(unsynced)
         )
 
     @cached_property
     def workloads(self) -> tuple[Manifest, ...]:
-        """The templates that users copy."""
-        outside = tuple(self.cluster.out(folder) for folder in UNSYNCED)
-        return tuple(each for each in self.artifacts if isinstance(each, Manifest) and each.file.startswith(outside))
+        """The workload templates that users copy."""
+        return tuple(manifest for manifest in self.objects if manifest.file.startswith(self._unsynced_folders))
 
     @cached_property
     def objects(self) -> tuple[Manifest, ...]:
-        """All objects, the templates that users copy among them."""
-        return tuple(each for each in self.artifacts if isinstance(each, Manifest))
+        """All manifests, including the workload templates."""
+        return tuple(artifact for artifact in self.artifacts if isinstance(artifact, Manifest))
 
     @cached_property
     def charts(self) -> Mapping[str, Mapping[str, Any]]:
-        """The Helm values of every chart of the release set."""
-        return {each.component: each.body for each in self.artifacts if isinstance(each, Values)}
+        """The Helm values of each chart in the release set, by component."""
+        return {artifact.component: artifact.body for artifact in self.artifacts if isinstance(artifact, Values)}
 
     def values(self, component: str) -> Mapping[str, Any]:
-        """The Helm values of a chart of the release set."""
+        """The Helm values of a component of the release set."""
         return self.charts[component]
+
+    @property
+    def _unsynced_folders(self) -> tuple[str, ...]:
+        return tuple(self.cluster.out(folder) for folder in UNSYNCED)
 
 
 def compiled_spec(root: Path, file: str, *, as_staying: bool = False) -> CompiledSpec:
-    """One spec file compiled in memory; nothing is written.
+    """Compiles a spec file in memory, without writing a file.
 
     Args:
-        as_staying: whether what the spec marks as leaving is compiled as though it stayed.
+        as_staying: whether to ignore `leaving: true`, so that these elements take new work.
 
     Raises:
         StageError: when the spec has errors.
-        OutputError: when the output is wrong, and no line of the spec can mend it.
+        OutputError: when a bug of gpuc makes the output wrong.
     """
     source = read(root, file)
     tree, kept = staying(source.tree) if as_staying else (source.tree, ())
@@ -98,21 +101,21 @@ def compile_source(
     before: Lock | None = None,
     send: Callable[[Sequence[Artifact]], None] = lambda part: None,
 ) -> CompiledSpec:
-    """One source through every stage; each stage reports all of its findings.
+    """Runs every stage on a source. Each stage reports all of its findings.
 
     Args:
         policies: the fleet's own policies, by name.
-        before: the index of what the spec compiled to until now, against which removals are checked.
-        send: takes what each emitter made, so that printing and verifying run side by side.
+        before: the gpuc.lock of the present output, to check removals.
+        send: receives the artifacts of each emitter, so that Node renders while Python verifies.
 
     Raises:
         StageError: when a stage finds errors; later stages then do not run.
-        OutputError: when the output is wrong, and no line of the spec can mend it.
+        OutputError: when a bug of gpuc makes the output wrong.
     """
     cluster = resolve(parse(source), source.file, load(), policies)
-    removals = unprepared(cluster, before) if before else []
+    removals = removal_findings(cluster, before) if before else []
     reported = [*source.remarks, *check(cluster), *removals]
-    findings = accepted(reported, source.tree)
+    findings = apply_acceptances(reported, source.tree)
     if any(finding.is_error for finding in findings):
         raise StageError(findings)
     artifacts: list[Artifact] = []
@@ -120,38 +123,35 @@ def compile_source(
         send(part)
         artifacts += part
     verified = verify(artifacts, cluster.spec.kubernetes, cluster.components)
-    ours = [finding.to_finding() for finding in verified if _own_policy(finding, policies) is None]
-    of_policies = _of_policies(verified, artifacts, policies)
+    bugs = [finding.to_finding() for finding in verified if _fleet_policy(finding, policies) is None]
+    output_findings = _policy_findings(verified, artifacts, policies)
     if any(finding.is_error and finding not in findings for finding in reported):
-        of_policies += ours  # the spec accepts an error: what follows from it is no bug
-    elif ours:
-        raise OutputError(ours)
-    findings = accepted([*reported, *of_policies], source.tree)
+        output_findings += bugs  # the spec accepts an error, so errors that follow from it are no bugs of gpuc
+    elif bugs:
+        raise OutputError(bugs)
+    findings = apply_acceptances([*reported, *output_findings], source.tree)
     if any(finding.is_error for finding in findings):
         raise StageError(findings)
     return CompiledSpec(source, cluster, tuple(artifacts), tuple(findings))
 
 
-def _of_policies(
-    findings: Sequence[ObjectFinding], artifacts: Sequence[Artifact], policies: Mapping[str, Policy]
+def _policy_findings(
+    verified: Sequence[ObjectFinding], artifacts: Sequence[Artifact], policies: Mapping[str, Policy]
 ) -> list[Finding]:
-    """What is wrong with objects of the fleet's own policies, at the files of these."""
+    """The findings about templates and constraints of the fleet's own policies, at the files of the policies."""
     if not policies:
         return []
-    named = (
-        (finding, _own_policy(finding, policies)) for finding in (*findings, *constraints.findings(emitted(artifacts)))
-    )
     return [
         replace(finding.to_finding(), mark=Mark(f"{FOLDER}/{name}/policy.yaml", 1, 1))
-        for finding, name in named
-        if name
+        for finding in (*verified, *constraints.findings(emitted(artifacts)))
+        if (name := _fleet_policy(finding, policies))
     ]
 
 
-def _own_policy(finding: ObjectFinding, policies: Mapping[str, Policy]) -> str | None:
-    """The policy of the fleet whose template or constraint has the finding."""
+def _fleet_policy(finding: ObjectFinding, policies: Mapping[str, Policy]) -> str | None:
+    """The name of the fleet's own policy whose template or constraint has the finding; None for other objects."""
     manifest = finding.manifest
     is_template = manifest.kind == "ConstraintTemplate"
     kind = manifest.name if is_template else manifest.kind
-    found = (name for name, policy in policies.items() if kind == (policy.kind.lower() if is_template else policy.kind))
-    return next(found, None)
+    names = (name for name, policy in policies.items() if kind == (policy.kind.lower() if is_template else policy.kind))
+    return next(names, None)

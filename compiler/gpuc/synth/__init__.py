@@ -1,1 +1,1 @@
-"""Prints objects and values as YAML through cdk8s, in a Node process."""
+"""Renders objects and Helm values as YAML with cdk8s, in a Node process."""

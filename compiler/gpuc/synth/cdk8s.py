@@ -1,7 +1,7 @@
-"""cdk8s' own JavaScript, which its Python package carries, as files that Node can load.
+"""Unpacks the JavaScript of cdk8s from its Python package, so that Node can load it.
 
-Unpacked once into the user's cache, under the versions of cdk8s and constructs. This runs before anything
-heavy is imported, so it works with os.path and imports what it needs to unpack only then.
+The files are unpacked once into the user's cache, in a folder named after the versions of cdk8s and constructs. This
+module runs at the start of a compile, so it uses os.path and imports the modules for unpacking only when needed.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from gpuc.manifest.cache_folder import cache_folder
 
 PACKAGES = ("cdk8s", "constructs")
 INDEX = "files.txt"
-"""Lists what was unpacked, a size in bytes and a path to a line: a folder without it, or with files of other
-sizes, was never finished or was damaged since."""
+"""The list of the unpacked files: a line contains a size in bytes and a path. A folder without the list, or with files
+of other sizes, is incomplete or damaged."""
 
 
 class PackageMissingError(Exception):
-    """A Python package that carries a part of the printer is missing; the text names it."""
+    """A Python package that the printer needs is missing. The text names the package."""
 
 
 def package_folder(name: str) -> str:
-    """The folder of an installed package, found without importing it.
+    """Returns the folder of an installed package, without importing the package.
 
     Raises:
-        PackageMissingError: when there is none.
+        PackageMissingError: when the package is not installed.
     """
     spec = PathFinder.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
@@ -34,52 +34,52 @@ def package_folder(name: str) -> str:
 
 
 def archives() -> dict[str, str]:
-    """The archive of each package's JavaScript, by the package's name.
+    """Returns the archive with the JavaScript of each package, by the name of the package.
 
     Raises:
         PackageMissingError: when a package or its archive is missing.
     """
-    found = {}
+    files = {}
     for name in PACKAGES:
         folder = os.path.join(package_folder(name), "_jsii")
         names = os.listdir(folder) if os.path.isdir(folder) else []
         tgz = [entry for entry in names if entry.startswith(f"{name}@") and entry.endswith(".jsii.tgz")]
         if len(tgz) != 1:
-            raise PackageMissingError(f"the Python package {name} carries no JavaScript")
-        found[name] = os.path.join(folder, tgz[0])
-    return found
+            raise PackageMissingError(f"the Python package {name} does not contain its JavaScript")
+        files[name] = os.path.join(folder, tgz[0])
+    return files
 
 
 def version(archive: str) -> str:
-    """The version in an archive's name: "2.70.115" of "cdk8s@2.70.115.jsii.tgz"."""
+    """Returns the version in the name of an archive: "2.70.115" for "cdk8s@2.70.115.jsii.tgz"."""
     return os.path.basename(archive).partition("@")[2].removesuffix(".jsii.tgz")
 
 
 def cdk8s_version() -> str:
-    """The version of cdk8s that prints.
+    """Returns the version of the installed cdk8s.
 
     Raises:
-        PackageMissingError: when it is not installed.
+        PackageMissingError: when cdk8s is not installed.
     """
     return version(archives()["cdk8s"])
 
 
 def modules() -> tuple[str, bool]:
-    """The folder whose node_modules hold cdk8s, and whether it is temporary: then the caller removes it.
+    """Returns the folder with the node_modules of cdk8s, and whether the caller must remove it because it is temporary.
 
     Raises:
-        PackageMissingError: when there is nothing to unpack.
-        OSError: when neither the cache nor the temporary folder can be written.
+        PackageMissingError: when a package or its archive is missing.
+        OSError: when gpuc can write neither to the cache nor to a temporary folder.
     """
-    found = archives()
-    folder = cache_folder("-".join(version(found[name]) for name in PACKAGES))
+    packages = archives()
+    folder = cache_folder("-".join(version(packages[name]) for name in PACKAGES))
     if is_complete(folder):
         return folder, False
-    return _unpacked(found, folder)
+    return _unpack_into_cache(packages, folder)
 
 
 def is_complete(folder: str) -> bool:
-    """Whether every file that was unpacked into the folder still has its size."""
+    """Whether every file in the list of the folder exists and has its size."""
     try:
         with open(os.path.join(folder, INDEX), encoding="utf-8") as index:
             lines = index.read().splitlines()
@@ -90,7 +90,8 @@ def is_complete(folder: str) -> bool:
         return False
 
 
-def _unpacked(found: dict[str, str], folder: str) -> tuple[str, bool]:
+def _unpack_into_cache(packages: dict[str, str], folder: str) -> tuple[str, bool]:
+    """Unpacks the archives into the folder, or into a temporary folder if the cache is not writable."""
     import shutil
     import tempfile
 
@@ -99,37 +100,37 @@ def _unpacked(found: dict[str, str], folder: str) -> tuple[str, bool]:
         staging = tempfile.mkdtemp(prefix=".unpacking-", dir=os.path.dirname(folder))
     except OSError:
         staging = tempfile.mkdtemp(prefix="gpuc-")
-        _unpack(found, staging)
+        _unpack(packages, staging)
         return staging, True
     try:
-        made = os.path.join(staging, "made")
-        _unpack(found, made)
-        _install(made, folder, os.path.join(staging, "damaged"))
+        unpacked = os.path.join(staging, "unpacked")
+        _unpack(packages, unpacked)
+        _install(unpacked, folder, os.path.join(staging, "damaged"))
     except OSError:
         shutil.rmtree(staging, ignore_errors=True)
         staging = tempfile.mkdtemp(prefix="gpuc-")
-        _unpack(found, staging)
+        _unpack(packages, staging)
         return staging, True
     shutil.rmtree(staging, ignore_errors=True)
     return folder, False
 
 
-def _install(made: str, folder: str, aside: str) -> None:
-    """Puts an unpacked folder in its place by one rename; a complete one there stays, a damaged one goes."""
+def _install(unpacked: str, folder: str, trash: str) -> None:
+    """Renames the unpacked folder to its final path. An existing complete folder stays; a damaged one is replaced."""
     try:
-        os.rename(made, folder)
+        os.rename(unpacked, folder)
     except OSError:
         if is_complete(folder):
             return
-        os.rename(folder, aside)
-        os.rename(made, folder)
+        os.rename(folder, trash)
+        os.rename(unpacked, folder)
 
 
-def _unpack(found: dict[str, str], folder: str) -> None:
+def _unpack(packages: dict[str, str], folder: str) -> None:
     import tarfile
 
     index = []
-    for name, archive in found.items():
+    for name, archive in packages.items():
         with tarfile.open(archive) as tar:
             for member in tar:
                 inside = member.name.removeprefix("package/")

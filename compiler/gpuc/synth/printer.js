@@ -1,6 +1,6 @@
-// Prints what gpuc emitted: requests and answers are lines of JSON, one answer to each request, in order.
-// A request is a list of [file, form, data]: "objects" are printed by cdk8s as one App with one Chart, in the
-// order given; "values" is one document. The answer is {"texts": {file: text}} or {"error": reason}.
+// Renders the data that gpuc emitted as YAML. Each request is a line of JSON on stdin, each answer one on stdout.
+// A request is a list of [file, form, data]. For the form "objects", cdk8s renders a list of objects as an App with
+// one Chart; for "values", it renders one document. The answer is {"texts": {file: text}} or {"error": reason}.
 "use strict";
 const fs = require("node:fs");
 const { createRequire } = require("node:module");
@@ -8,9 +8,9 @@ const { createRequire } = require("node:module");
 const NEWLINE = 10;
 const READ_BYTES = 1 << 20;
 
-/** What YAML readers break lines at, drop or reject, and cdk8s prints bare. */
+/** Characters that cdk8s does not escape, but that YAML parsers drop, reject or take for line breaks. */
 const UNREADABLE = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/;
-/** A first look at texts that cdk8s may print bare, as YAML 1.1 has it, and Go's YAML readers take for numbers. */
+/** Strings that cdk8s may print without quotes, following YAML 1.1, and that Go's YAML parsers may read as numbers. */
 const SUSPECT = /_|^[-+]?0[oOBX]/;
 const NUMBER = /^[-+]?(0[obx][0-9a-f]+|[0-9.]+(e[-+]?[0-9]+)?)$/i;
 
@@ -22,34 +22,34 @@ try {
   failure = new Error(`cdk8s does not load from ${process.argv[2]}: ${error.message.split("\n")[0]}`);
 }
 
-/** Throws when cdk8s, JSON or a reader of YAML would drop or alter the data without a word. */
-function refuse(data, at) {
+/** Throws if cdk8s, JSON or a YAML parser would silently drop or change the data. */
+function validate(data, at) {
   if (data === null) throw new Error(`null at ${at}`);
-  if (typeof data === "string") refuseText(data, at);
+  if (typeof data === "string") validateText(data, at);
   if (Number.isInteger(data) && !Number.isSafeInteger(data)) throw new Error(`a number beyond 2^53 at ${at}`);
   if (typeof data !== "object") return;
   for (const [key, value] of Object.entries(data)) {
     if (key === "__proto__") throw new Error(`the key __proto__ at ${at}`);
-    refuseText(key, `a key at ${at}`);
-    refuse(value, `${at}.${key}`);
+    validateText(key, `a key at ${at}`);
+    validate(value, `${at}.${key}`);
   }
 }
 
-function refuseText(text, at) {
+function validateText(text, at) {
   if (!text.isWellFormed()) throw new Error(`half a character at ${at}`);
   const found = UNREADABLE.exec(text);
   if (found) throw new Error(`the character U+${found[0].charCodeAt(0).toString(16).padStart(4, "0")} at ${at}`);
-  if (isMisread(text)) throw new Error(`the text ${text}, which YAML readers misread, at ${at}`);
+  if (isMisread(text)) throw new Error(`the text ${text}, which YAML parsers misread, at ${at}`);
 }
 
-/** Whether kubectl, Helm or Argo CD would read the text, as cdk8s prints it, as a number or as a merge. */
+/** Whether kubectl, Helm or Argo CD would read the text, as cdk8s prints it, as a number or as a merge key. */
 function isMisread(text) {
   if (text === "<<") return true;
   if (!SUSPECT.test(text) || !NUMBER.test(text.replaceAll("_", ""))) return false;
   return cdk8s.Yaml.stringify(text) === `${text}\n`;
 }
 
-function printed(form, data) {
+function render(form, data) {
   const { App, Chart, ApiObject, Yaml } = cdk8s;
   if (form === "values") return Yaml.stringify(data);
   const app = new App();
@@ -65,8 +65,8 @@ function answer(line) {
     if (failure) throw failure;
     for (const [file, form, data] of JSON.parse(line)) {
       at = file;
-      refuse(data, "the root");
-      texts[file] = printed(form, data);
+      validate(data, "the root");
+      texts[file] = render(form, data);
     }
     return { texts };
   } catch (error) {

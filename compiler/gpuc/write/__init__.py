@@ -1,1 +1,1 @@
-"""Puts files into out/ and clusters/: all or none, and only what changed."""
+"""Writes the changed files of out/ and clusters/ in one transaction, and finds files that are out of date."""

@@ -1,7 +1,7 @@
-"""Files below a root folder: read and changed without ever following a symbolic link.
+"""Reads and changes files below a root folder without following symbolic links.
 
-Each folder on the way is opened by its own name from the one above, so a link that somebody puts there between
-a look and a step leads nowhere. The root itself may be reached through links: the user named it.
+Each folder of a path is opened relative to its parent folder. So a link that another process creates in the meantime
+has no effect. Only the path of the root itself may contain links, because the user gave that path.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from collections.abc import Iterable, Iterator
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""Without waiting: a named pipe in the place of a file must not hold us."""
+"""O_NONBLOCK, because opening a named pipe would wait for its writer."""
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-TURNS_PER_SECOND = 20
+ATTEMPTS_PER_SECOND = 20
 
 
 class RefusedError(Exception):
-    """A path that is not a plain file in plain folders below the root."""
+    """A path is not a regular file in regular folders below the root."""
 
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path} {why}")
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path} {reason}")
         self.path = path
-        self.why = why
+        self.reason = reason
 
 
 class BusyError(Exception):
-    """Another process holds the tree."""
+    """Another process has locked the folder."""
 
 
 def before_change(verb: str, path: str) -> None:
-    """Called before every single change of the file system: the place where a test puts its fault."""
+    """Does nothing. It is called before each change of the file system, and tests replace it to inject errors."""
 
 
 class SafeDir:
-    """The files below one root; paths are relative to it, with slashes. Closed by leaving the context."""
+    """A context manager for the files below a root. Paths are relative to the root, with slashes."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -51,10 +51,10 @@ class SafeDir:
         os.close(self._root)
 
     def read(self, path: str) -> bytes | None:
-        """The bytes of a file, None where there is none.
+        """Returns the bytes of a file; None if it does not exist.
 
         Raises:
-            RefusedError: when a link, or anything but a plain file, stands there.
+            RefusedError: when the path is a link or not a regular file.
         """
         try:
             with self._folder(path) as (folder, name):
@@ -65,12 +65,12 @@ class SafeDir:
             raise _refusal(error, path) from error
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
-            raise RefusedError(path, "is no plain file")
+            raise RefusedError(path, "is not a regular file")
         with open(file, "rb") as opened:
             return opened.read()
 
     def files(self, folder: str) -> Iterator[str]:
-        """Every path beneath a folder that is no folder itself, sorted; links are named and not followed."""
+        """Yields every file below a folder, sorted. Links are yielded but not followed."""
         for name, is_folder in self.entries(folder):
             if is_folder:
                 yield from self.files(f"{folder}/{name}")
@@ -78,19 +78,19 @@ class SafeDir:
                 yield f"{folder}/{name}"
 
     def entries(self, folder: str) -> list[tuple[str, bool]]:
-        """What stands in a folder, sorted: its name, and whether it is a folder and no link to one.
+        """Returns the entries of a folder, sorted: the name, and whether the entry is a folder and not a link.
 
         Raises:
             RefusedError: when the folder is a link or a file.
         """
         try:
-            with self._folder(f"{folder}/.") as (handle, _), os.scandir(handle) as found:
-                return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in found)
+            with self._folder(f"{folder}/.") as (handle, _), os.scandir(handle) as entries:
+                return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
         except FileNotFoundError:
             return []
 
     def create(self, path: str, data: bytes) -> None:
-        """Writes a new file, and the folders that it needs."""
+        """Writes a new file and creates its missing folders."""
         with self._folder(path, make=True) as (folder, name):
             before_change("create", path)
             file = os.open(name, NEW_FILE, 0o666, dir_fd=folder)
@@ -102,8 +102,8 @@ class SafeDir:
             finally:
                 os.close(file)
 
-    def settle(self, paths: Iterable[str]) -> None:
-        """Waits until files are on the disk. Many at once, after all were written, cost little more than one."""
+    def sync(self, paths: Iterable[str]) -> None:
+        """Waits until files are on the disk. To sync many files after all writes costs little more than one file."""
         for path in paths:
             with self._folder(path) as (folder, name):
                 before_change("fsync", path)
@@ -114,20 +114,20 @@ class SafeDir:
                     os.close(file)
 
     def rename(self, source: str, target: str) -> None:
-        """Puts one file in the place of another, or of none, in one step; makes the folders that it needs."""
+        """Renames a file in one step, replaces the target, and creates the missing folders of the target."""
         with self._folder(source) as (here, old), self._folder(target, make=True) as (there, new):
             before_change("rename", target)
             os.rename(old, new, src_dir_fd=here, dst_dir_fd=there)
 
     def remove(self, path: str) -> None:
-        """Removes a file, and the folders above it that are empty then."""
+        """Removes a file and its parent folders that become empty."""
         with self._folder(path) as (folder, name):
             before_change("unlink", path)
             os.unlink(name, dir_fd=folder)
         self.prune(path.rpartition("/")[0])
 
     def prune(self, folder: str) -> None:
-        """Removes a folder and those above it as long as they are empty, up to those right below the root."""
+        """Removes a folder and its parent folders while they are empty, except folders directly below the root."""
         while "/" in folder:
             try:
                 with self._folder(folder) as (above, name):
@@ -142,55 +142,55 @@ class SafeDir:
             folder = folder.rpartition("/")[0]
 
     @contextlib.contextmanager
-    def alone(self, folder: str, wait_seconds: float) -> Iterator[None]:
-        """Holds a folder, made if need be, against every other process that does the same.
+    def locked(self, folder: str, wait_seconds: float) -> Iterator[None]:
+        """Locks a folder against other processes that call this method. Creates the folder if it is missing.
 
         Raises:
-            BusyError: when another one does not let go within the time.
+            BusyError: when another process keeps its lock for longer than wait_seconds.
         """
         with self._folder(f"{folder}/.", make=True) as (handle, _):
-            for turn in range(int(wait_seconds * TURNS_PER_SECOND), -1, -1):
+            for attempts_left in range(int(wait_seconds * ATTEMPTS_PER_SECOND), -1, -1):
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
-                    if turn == 0:
+                    if attempts_left == 0:
                         raise BusyError from None
-                    time.sleep(1 / TURNS_PER_SECOND)
+                    time.sleep(1 / ATTEMPTS_PER_SECOND)
             yield
 
     @contextlib.contextmanager
     def _folder(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """The open folder of a path and the name in it."""
+        """Opens the folder of a path and yields its handle and the last step of the path."""
         *folders, name = path.split("/")
         handle = os.dup(self._root)
         try:
             for depth, step in enumerate(folders):
-                above, handle = handle, _opened(step, handle, "/".join(folders[: depth + 1]), make=make)
-                os.close(above)
+                parent, handle = handle, _open_folder(step, handle, "/".join(folders[: depth + 1]), make=make)
+                os.close(parent)
             yield handle, name
         finally:
             os.close(handle)
 
 
-def _opened(name: str, above: int, path: str, *, make: bool) -> int:
-    """The handle of a folder in an open one; makes it where it is missing."""
+def _open_folder(name: str, parent: int, path: str, *, make: bool) -> int:
+    """Opens a folder in an open parent folder; creates it first if it is missing and `make` is true."""
     try:
-        return os.open(name, FOLDER, dir_fd=above)
+        return os.open(name, FOLDER, dir_fd=parent)
     except FileNotFoundError:
         if not make:
             raise
         before_change("mkdir", path)
         with contextlib.suppress(FileExistsError):
-            os.mkdir(name, dir_fd=above)
-        return _opened(name, above, path, make=False)
+            os.mkdir(name, dir_fd=parent)
+        return _open_folder(name, parent, path, make=False)
     except OSError as error:
         raise _refusal(error, path) from error
 
 
 def _refusal(error: OSError, path: str) -> Exception:
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
-        return RefusedError(path, "is a link, or a file in the place of a folder")
+        return RefusedError(path, "is a link, or a file where a folder is expected")
     if isinstance(error, PermissionError):
-        return RefusedError(path, "may not be opened")
+        return RefusedError(path, "cannot be opened: permission denied")
     return error

@@ -1,4 +1,4 @@
-"""Whether what is committed below out/ and clusters/ is what the specs compile to."""
+"""`gpuc check --fresh`: compares the committed files in out/ and clusters/ with the output of the specs."""
 
 from __future__ import annotations
 
@@ -7,76 +7,76 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpuc.diagnostics.finding import Finding, Severity, declare_rule
-from gpuc.write import transaction as journal
+from gpuc.write import transaction
 from gpuc.write.filesystem import RefusedError, SafeDir
 from gpuc.write.lockfile import TOPS, lock_file, parse
-from gpuc.write.writer import OUTSIDE, Output, at_file, gone
+from gpuc.write.writer import OUTSIDE, Output, at_file, removed_clusters
 
 MISSING = declare_rule(
     "WRT006",
     Severity.ERROR,
-    "A file that the specs compile to is missing.",
-    "Argo CD syncs what is committed: the objects of this file would be pruned, or never exist.",
+    "A file of the output is missing.",
+    "Argo CD syncs the committed files: it would prune the objects of this file, or never create them.",
 )
 EXTRA = declare_rule(
     "WRT007",
     Severity.ERROR,
-    "A file stands among the output that the specs do not compile to.",
-    "Argo CD would sync its objects although no spec asks for them.",
+    "out/ or clusters/ contains a file that does not belong to the output.",
+    "Argo CD would sync the objects of the file, although no spec describes them.",
 )
 STALE = declare_rule(
     "WRT008",
     Severity.ERROR,
-    "A file is what an older spec compiled to.",
-    "The cluster would run something else than the specs say. Compile and commit the result.",
+    "A file is the output of an older version of the spec.",
+    "The cluster would not match the specs. Run `gpuc compile` and commit the result.",
 )
 EDITED = declare_rule(
     "WRT009",
     Severity.ERROR,
-    "A file was edited by hand.",
-    "The next compile takes the edit back. Say it in the spec, then compile.",
+    "A file of the output was edited by hand.",
+    "The next compile overwrites the edit. Change the spec and compile.",
 )
 STALE_INDEX = declare_rule(
     "WRT010",
     Severity.ERROR,
-    "The index is not the one that belongs to these specs.",
-    "It decides which files the next compile may replace or remove. Compile and commit the result.",
+    "gpuc.lock is out of date.",
+    "gpuc.lock decides which files the next compile may replace or remove. Run `gpuc compile` and commit the result.",
 )
 INTERRUPTED = declare_rule(
     "WRT011",
     Severity.ERROR,
-    "A compile was interrupted while it wrote.",
-    "Some files are new and some are old until the next compile finishes or undoes it.",
+    "A compile was interrupted while it wrote files.",
+    "Some files may be new and others old. Run `gpuc compile`: it completes or undoes the change.",
 )
 
 
 def stale(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_clusters: bool = False) -> list[Finding]:
-    """Every file that is not what the outputs say: missing, extra, stale, or edited by hand.
+    """Finds every file that differs from the outputs: missing, extra, stale or edited by hand.
 
-    It compares bytes; the index only tells a stale file from an edited one, and has to be right itself.
+    The comparison uses the bytes of the files. Only the distinction between stale and edited files uses gpuc.lock.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     try:
         with SafeDir(root) as tree:
-            if journal.is_pending(tree):
-                found.append(at_file(INTERRUPTED, journal.ASIDE, "an earlier compile did not finish"))
+            if transaction.is_pending(tree):
+                findings.append(at_file(INTERRUPTED, transaction.STAGING, "an earlier compile did not finish"))
             for output in outputs:
-                found += [replace(one, cluster=output.cluster) for one in _unlike(tree, output)]
-            for cluster in gone(tree, outputs) if all_clusters else ():
+                findings += [replace(finding, cluster=output.cluster) for finding in _differences(tree, output)]
+            for cluster in removed_clusters(tree, outputs) if all_clusters else ():
                 message = f"{lock_file(cluster)} belongs to a cluster that no spec describes"
-                found.append(replace(at_file(EXTRA, lock_file(cluster), message), cluster=cluster))
+                findings.append(replace(at_file(EXTRA, lock_file(cluster), message), cluster=cluster))
     except RefusedError as error:
-        found.append(at_file(OUTSIDE, error.path, str(error)))
+        findings.append(at_file(OUTSIDE, error.path, str(error)))
     except OSError as error:
-        found.append(at_file(MISSING, "out", f"out/ cannot be read: {error.strerror or error}"))
-    return found
+        findings.append(at_file(MISSING, "out", f"out/ cannot be read: {error.strerror or error}"))
+    return findings
 
 
-def _unlike(tree: SafeDir, output: Output) -> Iterator[Finding]:
-    wanted = output.files()
+def _differences(tree: SafeDir, output: Output) -> Iterator[Finding]:
+    expected = output.files()
     index_file = lock_file(output.cluster)
-    written = _written(tree, output.cluster)
-    for file, text in sorted(wanted.items()):
+    digests = _digests(tree, output.cluster)
+    for file, text in sorted(expected.items()):
         try:
             present = tree.read(file)
         except RefusedError as error:
@@ -87,20 +87,20 @@ def _unlike(tree: SafeDir, output: Output) -> Iterator[Finding]:
         if present is None:
             yield at_file(MISSING, file, f"{file} is missing")
         elif file == index_file:
-            yield at_file(STALE_INDEX, file, f"{file} is not what the specs compile to")
-        elif journal.digest(present) == written.get(file):
-            yield at_file(STALE, file, f"{file} is what an older spec compiled to")
+            yield at_file(STALE_INDEX, file, f"{file} is out of date")
+        elif transaction.digest(present) == digests.get(file):
+            yield at_file(STALE, file, f"{file} is the output of an older version of the spec")
         else:
             yield at_file(EDITED, file, f"{file} was edited by hand")
     for top in TOPS:
         for file in tree.files(f"{top}/{output.cluster}"):
-            if file not in wanted:
-                whose = "is no longer compiled" if file in written else "was not written by gpuc"
-                yield at_file(EXTRA, file, f"{file} {whose}")
+            if file not in expected:
+                reason = "no longer belongs to the output" if file in digests else "was not written by gpuc"
+                yield at_file(EXTRA, file, f"{file} {reason}")
 
 
-def _written(tree: SafeDir, cluster: str) -> dict[str, str]:
-    """The sha256 by file of what the index says was written; empty where it says nothing that holds."""
+def _digests(tree: SafeDir, cluster: str) -> dict[str, str]:
+    """The sha256 of each file in gpuc.lock; empty if gpuc.lock is missing or damaged."""
     index = tree.read(lock_file(cluster))
     try:
         return parse(index, cluster).sha256 if index is not None else {}

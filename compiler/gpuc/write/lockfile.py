@@ -1,7 +1,7 @@
-"""The index of a cluster's output, out/<cluster>/gpuc.lock: what gpuc wrote, and what each object came from.
+"""out/<cluster>/gpuc.lock: the files that gpuc wrote for a cluster, their digests, and the origin of each object.
 
-People read it in diffs, so an object stands on a line of its own and an edit of one thing changes few lines. It
-names no line of a spec and no time, so that the same meaning always gives the same index.
+People review it in diffs, so each object has its own line. It contains no line numbers and no times, so that specs
+with the same meaning give the same gpuc.lock.
 """
 
 from __future__ import annotations
@@ -22,48 +22,48 @@ NAME = "gpuc.lock"
 TOPS = ("out", "clusters")
 
 Element = tuple[str, str]
-"""A part of a cluster that work depends on: its section (pools, tenants, namespaces or queues) and its name."""
+"""A pool, tenant, namespace or queue: its section of the spec ("pools", "tenants", ...) and its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What the printed text depends on beside the emitted data; every fact of the catalog is part of the data."""
+    """The versions on which the rendered text depends, besides the data."""
 
     gpuc: str
     cdk8s: str
 
 
 @dataclass(frozen=True, slots=True)
-class Departures:
-    """The elements that a spec marks as leaving, and those that it gives a reason for."""
+class Removals:
+    """The elements that a spec is about to remove, and those whose removal it accepts."""
 
     leaving: frozenset[Element] = frozenset()
-    """Those that take no new work and are still in the spec; the namespaces of a leaving tenant among them."""
+    """Elements with `leaving: true`, which take no new work, including the namespaces of a leaving tenant."""
     removed: frozenset[Element] = frozenset()
-    """Those that the spec gives a reason for, because they left without that."""
+    """Elements that `removed` names with a reason, because they were removed without `leaving`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """An index as it was read."""
+    """The content of a gpuc.lock."""
 
     versions: Versions
     sha256: dict[str, str]
-    """Of each file's bytes, by path."""
+    """The sha256 of the bytes of each file, by path."""
     data: dict[str, str]
-    """Of what each file was printed from, by path."""
+    """The sha256 of the data from which each file was rendered, by path."""
     elements: dict[Element, str]
-    """The tenant of each namespace, and "" of each other element: all that the files were made of."""
-    departures: Departures
+    """All elements in the output. The value is the tenant of a namespace, and "" for the other elements."""
+    removals: Removals
 
 
 def lock_file(cluster: str) -> str:
-    """Where a cluster's index stands, relative to the root."""
+    """Returns the path of a cluster's gpuc.lock, relative to the root."""
     return f"out/{cluster}/{NAME}"
 
 
 def is_output(path: object, cluster: str = "") -> bool:
-    """Whether gpuc may write the path: a file of the cluster, or of any, below out/ or clusters/."""
+    """Whether the path is a file in out/ or clusters/ that belongs to the cluster, or to any cluster by default."""
     if not isinstance(path, str):
         return False
     top, *rest = path.split("/")
@@ -79,25 +79,26 @@ def render(
     texts: Mapping[str, str],
     versions: Versions,
     spec_of: Callable[[Path], str],
-    departures: Departures = Departures(),
+    removals: Removals = Removals(),
 ) -> str:
-    """The text of the index of one cluster's files.
+    """Renders the gpuc.lock of a cluster.
 
-    spec_of names the spec file, relative to the root, that wrote the value at a path of the merged spec.
+    Args:
+        spec_of: returns the spec file, relative to the root, that contains the value at a path of the merged spec.
     """
     blocks = []
     for file in sorted(output_files):
         head = {"data": output_files[file].digest(), "sha256": hashlib.sha256(texts[file].encode()).hexdigest()}
-        rows = ",\n".join(f"   {_json(_row(one, spec_of))}" for one in output_files[file].artifacts)
+        rows = ",\n".join(f"   {_json(_row(artifact, spec_of))}" for artifact in output_files[file].artifacts)
         blocks.append(f'  {_json(file)}: {{\n   {_json(head)[1:-1]}, "from": [\n{rows}]}}')
     top = {"cdk8s": versions.cdk8s, "gpuc": versions.gpuc}
     files = ",\n".join(blocks)
-    going = _listed("leaving", departures.leaving) + _listed("removed", departures.removed)
-    return f'{{\n {_json(top)[1:-1]},\n{going} "files": {{\n{files}\n }}\n}}\n'
+    lists = _element_list("leaving", removals.leaving) + _element_list("removed", removals.removed)
+    return f'{{\n {_json(top)[1:-1]},\n{lists} "files": {{\n{files}\n }}\n}}\n'
 
 
-def _listed(key: str, elements: frozenset[Element]) -> str:
-    """A line for each element; nothing where there is none."""
+def _element_list(key: str, elements: frozenset[Element]) -> str:
+    """A JSON list with a line for each element; empty without elements."""
     rows = ",\n".join(f"  {_json('/'.join(element))}" for element in sorted(elements))
     return f" {_json(key)}: [\n{rows}\n ],\n" if rows else ""
 
@@ -116,10 +117,10 @@ def _json(value: object) -> str:
 
 
 def parse(text: bytes | str, cluster: str) -> Lock:
-    """The index of a cluster.
+    """Parses the gpuc.lock of a cluster.
 
     Raises:
-        ValueError: when it is none, or names a file that is not the cluster's.
+        ValueError: when the text is not a gpuc.lock, or lists a file of another cluster.
     """
     try:
         read = json.loads(text)
@@ -127,34 +128,34 @@ def parse(text: bytes | str, cluster: str) -> Lock:
         sha256 = {file: entry["sha256"] for file, entry in read["files"].items()}
         data = {file: entry["data"] for file, entry in read["files"].items()}
         elements = _elements(row["path"] for entry in read["files"].values() for row in entry.get("from", ()))
-        departures = Departures(_unlisted(read.get("leaving", ())), _unlisted(read.get("removed", ())))
+        removals = Removals(_parse_elements(read.get("leaving", ())), _parse_elements(read.get("removed", ())))
     except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
-        raise ValueError("is no index that gpuc wrote") from error
+        raise ValueError("was not written by gpuc") from error
     for file in sha256:
         if not is_output(file, cluster) or file == lock_file(cluster):
-            raise ValueError(f"names {file!r}, which is not a file of the cluster")
-    return Lock(versions, sha256, data, elements, departures)
+            raise ValueError(f"lists {file!r}, which is not a file of the cluster")
+    return Lock(versions, sha256, data, elements, removals)
 
 
 def _elements(paths: Iterable[list[str | int]]) -> dict[Element, str]:
-    """The elements at the start of spec paths: the output has an object of each element."""
-    found: dict[Element, str] = {}
+    """The elements in the spec paths of all objects; every element has an object."""
+    elements: dict[Element, str] = {}
     for path in paths:
         match path:
             case ["spec", "tenants", str(tenant), "namespaces", str(name), *_]:
-                found["namespaces", name] = tenant
+                elements["namespaces", name] = tenant
             case ["spec", ("pools" | "tenants" | "queues") as section, str(name), *_]:
-                found[str(section), name] = ""
-    return found
+                elements[str(section), name] = ""
+    return elements
 
 
-def _unlisted(rows: Iterable[str]) -> frozenset[Element]:
+def _parse_elements(rows: Iterable[str]) -> frozenset[Element]:
     split = [row.split("/") for row in rows]
     return frozenset((section, name) for section, name in split)
 
 
 def stored(root: str | os.PathLike[str], cluster: str) -> Lock | None:
-    """The index that lies in a tree; None where there is none that can be read, which the writer reports."""
+    """Returns the gpuc.lock of a cluster; None if it is missing or damaged (the writer reports damage)."""
     with contextlib.suppress(OSError, RefusedError, ValueError), SafeDir(root) as tree:
         text = tree.read(lock_file(cluster))
         return parse(text, cluster) if text else None
@@ -164,9 +165,9 @@ def stored(root: str | os.PathLike[str], cluster: str) -> Lock | None:
 def unchanged(
     output_files: Iterable[OutputFile], lock: Lock, versions: Versions, read: Callable[[str], bytes | None]
 ) -> dict[str, str]:
-    """The texts by file that need not be printed: data, versions and bytes are those of the last write.
+    """Returns the texts of the files whose data, versions and bytes are the same as in gpuc.lock, by file.
 
-    This trusts the index, so it is for a compile that writes, never for one that proves.
+    The function trusts gpuc.lock, so only `gpuc compile` may use it, not `gpuc check --fresh`.
     """
     if lock.versions != versions:
         return {}

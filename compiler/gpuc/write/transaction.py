@@ -1,7 +1,8 @@
-"""Several files changed as one: after a crash at any point the next run finishes or undoes.
+"""A transaction over several files: after a crash the next run either completes all changes or undoes all.
 
-New bytes are first written aside, complete, then a journal is put beside them in one step. From then on the
-change is decided: whoever finds the journal carries it out. Without one, what lies aside was never decided and goes.
+First the new content of every file is written to the staging folder. Then one rename creates the journal, which
+commits the transaction. A later run that finds the journal applies the changes; without a journal it deletes the
+staging folder.
 """
 
 from __future__ import annotations
@@ -15,67 +16,69 @@ from dataclasses import dataclass
 from gpuc.write.filesystem import SafeDir
 from gpuc.write.lockfile import is_output
 
-ASIDE = "out/.gpuc"
-JOURNAL = f"{ASIDE}/journal.json"
-DRAFT = f"{ASIDE}/journal.draft"
+STAGING = "out/.gpuc"
+JOURNAL = f"{STAGING}/journal.json"
+DRAFT = f"{STAGING}/journal.draft"
 
 
 class TamperedError(Exception):
-    """A journal that gpuc did not write."""
+    """The journal or a staged file is not the one that gpuc wrote."""
 
 
 class ConflictError(Exception):
-    """A file is neither what it was when the change was decided nor what it was to become."""
+    """A file has neither its content from before the transaction nor its new content."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path} was changed since a compile was interrupted")
+        super().__init__(f"{path} was changed after a compile was interrupted")
         self.path = path
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one file is to become."""
+    """The change of a file."""
 
     path: str
     before: bytes | None
-    """Its present bytes, None where it does not exist yet."""
+    """The present content; None if the file does not exist."""
     after: bytes | None
-    """Its bytes to be, None where it is to go."""
+    """The new content; None to remove the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
+    """A change in the journal."""
+
     path: str
     before: str
-    """The sha256 of the file as it was planned for, empty where there was none."""
+    """The sha256 of the content before the transaction; empty if the file did not exist."""
     after: str
-    """The sha256 of the file to be, empty where it goes."""
-    aside: str
-    """Where its new bytes lie."""
+    """The sha256 of the new content; empty to remove the file."""
+    staged: str
+    """The staging file with the new content."""
 
 
 def digest(data: bytes | None) -> str:
-    """The sha256 in hexadecimal digits; empty for a file that does not exist."""
+    """Returns the sha256 in hexadecimal digits; empty for a file that does not exist."""
     return "" if data is None else hashlib.sha256(data).hexdigest()
 
 
-def carry_out(tree: SafeDir, changes: Sequence[Change]) -> None:
-    """Makes the changes in their order, each file by one rename or one removal.
+def apply_changes(tree: SafeDir, changes: Sequence[Change]) -> None:
+    """Applies the changes in their order. Each file changes by one rename or one removal.
 
     Raises:
-        OSError: when the file system refuses; before anything was decided nothing has changed, later the next
-            `recover` finishes.
+        OSError: when the file system rejects an operation. Before the commit no file has changed; after the commit
+            `recover` completes the transaction.
     """
     steps = []
     try:
         for number, change in enumerate(changes):
-            aside = "" if change.after is None else f"{ASIDE}/{number}"
-            steps.append(_Step(change.path, digest(change.before), digest(change.after), aside))
+            staged = "" if change.after is None else f"{STAGING}/{number}"
+            steps.append(_Step(change.path, digest(change.before), digest(change.after), staged))
             if change.after is not None:
-                tree.create(aside, change.after)
-        rows = [[step.path, step.before, step.after, step.aside] for step in steps]
+                tree.create(staged, change.after)
+        rows = [[step.path, step.before, step.after, step.staged] for step in steps]
         tree.create(DRAFT, json.dumps(rows).encode())
-        tree.settle([step.aside for step in steps if step.after] + [DRAFT])
+        tree.sync([step.staged for step in steps if step.after] + [DRAFT])
         tree.rename(DRAFT, JOURNAL)
     except OSError:
         with contextlib.suppress(OSError):
@@ -85,16 +88,16 @@ def carry_out(tree: SafeDir, changes: Sequence[Change]) -> None:
 
 
 def is_pending(tree: SafeDir) -> bool:
-    """Whether a run was interrupted and `recover` has something to finish or to undo."""
-    return bool(tree.entries(ASIDE))
+    """Whether an interrupted run has left a transaction for `recover`."""
+    return bool(tree.entries(STAGING))
 
 
 def recover(tree: SafeDir) -> None:
-    """Finishes a change that was decided and undoes one that was not.
+    """Completes a committed transaction, or deletes the staging folder of an uncommitted one.
 
     Raises:
-        TamperedError: when the journal, or what lies aside, is not ours.
-        ConflictError: when somebody changed a file in between; then nothing is done.
+        TamperedError: when the journal or a staged file is not the one that gpuc wrote.
+        ConflictError: when a file was changed after the interruption. Then `recover` changes no file.
     """
     journal = tree.read(JOURNAL)
     if journal is None:
@@ -104,46 +107,47 @@ def recover(tree: SafeDir) -> None:
 
 
 def _apply(tree: SafeDir, steps: Sequence[_Step]) -> None:
-    for step in (left := _left(tree, steps)):
-        if step.after and digest(tree.read(step.aside)) != step.after:
-            raise TamperedError(f"{step.aside} is not what the journal says")
-    for step in left:
+    pending = _pending(tree, steps)
+    for step in pending:
+        if step.after and digest(tree.read(step.staged)) != step.after:
+            raise TamperedError(f"{step.staged} has another digest than the journal")
+    for step in pending:
         if step.after:
-            tree.rename(step.aside, step.path)
+            tree.rename(step.staged, step.path)
         else:
             tree.remove(step.path)
     _clear(tree)
 
 
-def _left(tree: SafeDir, steps: Sequence[_Step]) -> list[_Step]:
-    """The steps that were not done before a crash."""
-    left = []
+def _pending(tree: SafeDir, steps: Sequence[_Step]) -> list[_Step]:
+    """The steps that were not applied before a crash."""
+    pending = []
     for step in steps:
         present = digest(tree.read(step.path))
         if present == step.before:
-            left.append(step)
+            pending.append(step)
         elif present != step.after:
             raise ConflictError(step.path)
-    return left
+    return pending
 
 
 def _clear(tree: SafeDir) -> None:
-    """Removes the journal first: without it what else lies there means nothing."""
-    names = [name for name, is_folder in tree.entries(ASIDE) if not is_folder]
-    for name in sorted(names, key=lambda name: f"{ASIDE}/{name}" != JOURNAL):
-        if name.isdigit() or f"{ASIDE}/{name}" in (JOURNAL, DRAFT):
-            tree.remove(f"{ASIDE}/{name}")
-    tree.prune(ASIDE)
+    """Deletes the staging folder, the journal first: without a journal the staged files have no effect."""
+    names = [name for name, is_folder in tree.entries(STAGING) if not is_folder]
+    for name in sorted(names, key=lambda name: f"{STAGING}/{name}" != JOURNAL):
+        if name.isdigit() or f"{STAGING}/{name}" in (JOURNAL, DRAFT):
+            tree.remove(f"{STAGING}/{name}")
+    tree.prune(STAGING)
 
 
 def _steps(journal: bytes) -> list[_Step]:
     try:
-        steps = [_Step(path, before, after, aside) for path, before, after, aside in json.loads(journal)]
+        steps = [_Step(path, before, after, staged) for path, before, after, staged in json.loads(journal)]
         if all(
-            is_output(step.path) and (not step.after or step.aside == f"{ASIDE}/{number}")
+            is_output(step.path) and (not step.after or step.staged == f"{STAGING}/{number}")
             for number, step in enumerate(steps)
         ):
             return steps
     except (ValueError, TypeError, AttributeError):
         pass
-    raise TamperedError(f"{JOURNAL} is not one that gpuc wrote")
+    raise TamperedError(f"{JOURNAL} was not written by gpuc")

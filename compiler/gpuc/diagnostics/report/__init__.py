@@ -1,4 +1,4 @@
-"""What the user reads about a run, in the format asked for."""
+"""The report of a run in four formats: text, JSON, GitHub annotations and SARIF."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FORMATS = ("text", "json", "github", "sarif")
 
 
 def render(form: str, report: Report, *, colour: bool = False) -> str:
-    """The report in one of FORMATS, ending in a line break; only text has colour.
+    """Renders the report in one of FORMATS, with a line break at the end; only text has colour.
 
     Raises:
         KeyError: for an unknown format.

@@ -1,4 +1,4 @@
-"""Text to whoever reads stdout and stderr, who may read another encoding, or may have gone."""
+"""Output to stdout and stderr that survives a closed pipe and an encoding without all characters."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import sys
 from gpuc.diagnostics.report.terminal import visible
 
 
-def put(text: str) -> None:
-    """Prints to stdout; a reader who has gone had what it wanted."""
+def write_stdout(text: str) -> None:
+    """Writes text to stdout. A closed pipe is no error: the reader has read enough."""
     if sys.stdout is None:
         return
     try:
         sys.stdout.write(_encodable(text, sys.stdout.encoding))
         sys.stdout.flush()
     except BrokenPipeError:
-        # What is left in the buffer would be flushed at exit, and complained about.
+        # Python flushes the rest of the buffer at exit and would print an error about the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def complain(text: str) -> None:
-    """Prints one line on stderr, if it can be read."""
-    put_error(f"gpuc: {visible(' '.join(text.split()))}\n")
+def write_message(text: str) -> None:
+    """Writes the text as one line "gpuc: ..." to stderr, without control characters."""
+    write_stderr(f"gpuc: {visible(' '.join(text.split()))}\n")
 
 
-def put_error(text: str) -> None:
-    """Prints to stderr, if it can be read."""
+def write_stderr(text: str) -> None:
+    """Writes text to stderr; does nothing if stderr is closed."""
     if sys.stderr is None:
         return
     try:
@@ -37,5 +37,6 @@ def put_error(text: str) -> None:
 
 
 def _encodable(text: str, encoding: str | None) -> str:
+    """The text with backslash escapes for the characters that the encoding lacks."""
     encoding = encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -1,4 +1,4 @@
-"""What gpuc knows about a kind of fault: what it is, why it matters, its source, and an example."""
+"""`gpuc explain`: title, reason, source and example of a rule."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _EXTENDS = re.compile(r"^extends: \[(.+)\]\n", re.MULTILINE)
 
 
 def explain(id: str) -> str:  # noqa: A002
-    """The explanation of the fault with the id, which may be written as kue-004.
+    """Returns the explanation of the rule with the id. The id may also be written as kue-004.
 
     Raises:
-        UsageError: when no fault has the id.
+        UsageError: when no rule has the id.
     """
-    wanted = id.upper().replace("-", "")
-    found = _declared(wanted) or every_rule().get(wanted)
-    if found is None:
-        raise UsageError(f"no fault has the id {id}{did_you_mean(wanted, RULES)}; `gpuc explain` lists all")
-    parts = [f"{found.id} ({found.severity.value}): {found.title}", _filled(found.why)]
-    if found.source:
-        parts.append(f"Source: {found.source}")
-    parts += _examples(found.id)
+    rule_id = id.upper().replace("-", "")
+    rule = _import_rule(rule_id) or every_rule().get(rule_id)
+    if rule is None:
+        raise UsageError(f"no rule has the id {id}{did_you_mean(rule_id, RULES)}; `gpuc explain` lists all rules")
+    parts = [f"{rule.id} ({rule.severity.value}): {rule.title}", _wrapped(rule.why)]
+    if rule.source:
+        parts.append(f"Source: {rule.source}")
+    parts += _examples(rule.id)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def listing() -> str:
-    """Every fault in one line: id, severity and title."""
-    faults = every_rule()
-    return "".join(f"{one.id}  {one.severity.value:<7}  {one.title}\n" for _, one in sorted(faults.items()))
+    """Returns a line for every rule: id, severity and title."""
+    rules = every_rule()
+    return "".join(f"{rule.id}  {rule.severity.value:<7}  {rule.title}\n" for _, rule in sorted(rules.items()))
 
 
 def every_rule() -> dict[str, Rule]:
-    """All faults of the package by id: those that a run has not needed yet are imported first."""
+    """Imports all modules of gpuc and returns the rules that they declare, by id."""
     from pkgutil import walk_packages
 
     import gpuc
@@ -50,8 +50,8 @@ def every_rule() -> dict[str, Rule]:
     return RULES
 
 
-def _declared(id: str) -> Rule | None:  # noqa: A002
-    """The fault with an id, of which only the modules that have the id in their text are imported."""
+def _import_rule(id: str) -> Rule | None:  # noqa: A002
+    """Imports only the modules whose source contains the id, and returns the rule."""
     if not re.fullmatch(r"[A-Z]+\d{3}", id):
         return None
     for file in sorted(_PACKAGE.rglob("*.py")):
@@ -62,28 +62,28 @@ def _declared(id: str) -> Rule | None:  # noqa: A002
 
 
 def _examples(id: str) -> Iterator[str]:  # noqa: A002
-    """A good and a bad part of the case file that shows the fault; of objects, the complete file."""
+    """A good and a bad example from the case file of the rule; for Kubernetes objects, the complete case file."""
     for file in sorted(_PACKAGE.rglob("*.yaml")):
         text = file.read_text(encoding="utf-8")
         if not re.search(rf"#! {id}$", text, re.MULTILINE):
             continue
         if not _EXTENDS.search(text):
-            yield f"Example, good and bad:\n\n{_shown(text, id)}"
+            yield f"Good and bad examples:\n\n{_formatted(text, id)}"
             return
         parts = re.split(r"^---\n", text, flags=re.MULTILINE)
         good = next(part for part in parts if f"#! {id}" not in part)
         bad = next(part for part in parts if f"#! {id}" in part)
-        yield f"Good{_where(good)}:\n\n{_shown(good, id)}"
-        yield f"Bad{_where(bad)}:\n\n{_shown(bad, id)}"
+        yield f"Good{_base(good)}:\n\n{_formatted(good, id)}"
+        yield f"Bad{_base(bad)}:\n\n{_formatted(bad, id)}"
         return
 
 
-def _where(part: str) -> str:
-    found = _EXTENDS.search(part)
-    return f", in a spec that extends {found[1]}" if found else ""
+def _base(part: str) -> str:
+    match = _EXTENDS.search(part)
+    return f", in a spec that extends {match[1]}" if match else ""
 
 
-def _shown(part: str, id: str) -> str:  # noqa: A002
+def _formatted(part: str, id: str) -> str:  # noqa: A002
     text = _EXTENDS.sub("", part).replace(f"#! {id}", f"# <- {id} is reported here")
     return "\n".join(f"    {line}".rstrip() for line in (text.strip() or "(nothing more)").splitlines())
 
@@ -92,7 +92,7 @@ def _refuse(name: str) -> None:
     raise ImportError(f"{name} cannot be imported")
 
 
-def _filled(text: str) -> str:
+def _wrapped(text: str) -> str:
     from textwrap import fill
 
     return "\n".join(fill(line, 100, break_long_words=False, break_on_hyphens=False) for line in text.splitlines())

@@ -1,40 +1,41 @@
-"""The report as GitHub workflow commands, which a pull request shows beside the lines that they name."""
+"""The report as GitHub workflow commands: a pull request shows each finding as an annotation at its line."""
 
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import RULES, Severity
 from gpuc.diagnostics.output_error import REPORT_THIS
-from gpuc.diagnostics.report.result import Diagnostic, Report
+from gpuc.diagnostics.report.result import Report, ReportRow
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def render(report: Report) -> str:
-    """One command per finding; errors first, because GitHub shows only the first ten of a step by kind."""
+    """Renders a command for each finding; errors first, because GitHub shows only ten per step and severity."""
     order = list(Severity)
-    diagnostics = sorted(report.diagnostics, key=lambda each: order.index(each.finding.severity))
-    bugs = [_command(each, report.repository_prefix, REPORT_THIS) for each in report.bugs]
-    return "".join(f"{line}\n" for line in [*bugs, *(_command(each, report.repository_prefix) for each in diagnostics)])
+    rows = sorted(report.rows, key=lambda row: order.index(row.finding.severity))
+    commands = [_command(row, report.repository_prefix, REPORT_THIS) for row in report.failure_rows]
+    commands += [_command(row, report.repository_prefix) for row in rows]
+    return "".join(f"{command}\n" for command in commands)
 
 
-def _command(diagnostic: Diagnostic, prefix: str, title: str = "") -> str:
-    finding = diagnostic.finding
+def _command(row: ReportRow, prefix: str, title: str = "") -> str:
+    finding = row.finding
     properties: dict[str, str] = {}
     if finding.mark is not None:
         properties["file"] = prefix + finding.mark.file
         properties["line"] = str(finding.mark.line)
         properties["col"] = str(finding.mark.column)
-    known = RULES.get(finding.id)
-    properties["title"] = title or (f"{finding.id} {known.title}" if known else finding.id)
+    rule = RULES.get(finding.id)
+    properties["title"] = title or (f"{finding.id} {rule.title}" if rule else finding.id)
     message = (f"{finding.id} " if title else "") + finding.message + (f"\nfix: {finding.fix}" if finding.fix else "")
-    if len(diagnostic.clusters) > 1:
-        message += f"\nin {', '.join(diagnostic.clusters)}"
+    if len(row.clusters) > 1:
+        message += f"\nin {', '.join(row.clusters)}"
     listed = ",".join(f"{key}={escape_property(value)}" for key, value in properties.items())
     return f"::{_COMMANDS[finding.severity]} {listed}::{escape_data(message)}"
 
 
 def escape_data(text: str) -> str:
-    """The text as the message of a workflow command.
+    """Escapes a text for the message of a workflow command.
 
     Source: https://github.com/actions/toolkit packages/core/src/command.ts
     """
@@ -42,7 +43,7 @@ def escape_data(text: str) -> str:
 
 
 def escape_property(text: str) -> str:
-    """The text as the value of a workflow command's property.
+    """Escapes a text for a property of a workflow command.
 
     Source: https://github.com/actions/toolkit packages/core/src/command.ts
     """

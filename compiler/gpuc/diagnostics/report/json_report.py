@@ -1,18 +1,19 @@
 """The report for programs: one JSON object.
 
-Its shape is stable under `version`, which grows when a key changes its meaning or goes; keys may be added.
-Every key is always there: `file`, `line` and `column` are null for a finding without a place, `fix` is null
-where nothing is certain.
+`version` increases when a key is removed or changes its meaning; new keys do not increase it. Every key is always
+present: `file`, `line` and `column` are null for a finding without a position, and `fix` is null without a certain
+fix.
 
-    {"version": 1, "gpuc": "0.1.0", "clusters": ["prod-use1"],
+    {"version": 2, "gpuc": "0.1.0", "clusters": ["prod-use1"],
      "files": {"written": [], "removed": [], "unchanged": 142},
-     "counts": {"error": 1, "warning": 0, "info": 0}, "unjudged": [],
-     "findings": [{"id": "KUE004", "severity": "error", "message": "...",
+     "counts": {"error": 1, "warning": 0, "info": 0}, "unchecked": [],
+     "findings": [{"id": "KUE007", "severity": "error", "message": "...",
                    "file": "specs/prod-use1.yaml", "line": 41, "column": 9,
                    "path": ["spec", "queues", "research"], "clusters": ["prod-use1"], "fix": null}],
      "failures": []}
 
-`failures` has the shape of `findings`: what is wrong with the output by a bug of gpuc (exit code 3).
+`unchecked` lists what lint could not check. `failures` has the shape of `findings`: errors in the output that a bug of
+gpuc caused (exit code 3).
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from typing import Any
 
 from gpuc import __version__
 from gpuc.diagnostics.finding import Severity
-from gpuc.diagnostics.report.result import Diagnostic, Report
+from gpuc.diagnostics.report.result import Report, ReportRow
 
-VERSION = 1
+VERSION = 2
 
 
 def render(report: Report) -> str:
-    """The report as one indented JSON object, in ASCII."""
+    """Renders the report as an indented JSON object, in ASCII."""
     document = {
         "version": VERSION,
         "gpuc": __version__,
@@ -39,15 +40,15 @@ def render(report: Report) -> str:
             "unchanged": report.unchanged,
         },
         "counts": {severity.value: report.count(severity) for severity in Severity},
-        "unjudged": list(report.unjudged),
-        "findings": [_finding(each) for each in report.diagnostics],
-        "failures": [_finding(each) for each in report.bugs],
+        "unchecked": list(report.unchecked),
+        "findings": [_finding(row) for row in report.rows],
+        "failures": [_finding(row) for row in report.failure_rows],
     }
     return json.dumps(document, indent=2) + "\n"
 
 
-def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
-    finding = diagnostic.finding
+def _finding(row: ReportRow) -> dict[str, Any]:
+    finding = row.finding
     mark = finding.mark
     return {
         "id": finding.id,
@@ -57,6 +58,6 @@ def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
         "line": mark.line if mark else None,
         "column": mark.column if mark else None,
         "path": list(finding.path),
-        "clusters": list(diagnostic.clusters),
+        "clusters": list(row.clusters),
         "fix": finding.fix or None,
     }

@@ -1,4 +1,4 @@
-"""Files that a report goes to: refused before the work starts, whole when they appear."""
+"""Files for reports: gpuc opens them before the compile starts and replaces them in one step at the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpuc.diagnostics.usage import UsageError
 
 
 class ReportFile:
-    """A file that will hold a report: old or new, never half.
+    """A file for a report. It holds the old or the new report, never a part of one.
 
     Raises:
         UsageError: when the file cannot be written.
@@ -27,7 +27,7 @@ class ReportFile:
             raise UsageError(f"cannot write {file}: {error.strerror}") from None
 
     def write(self, text: str) -> None:
-        """Puts the text into the file, in one step for every reader of it."""
+        """Replaces the content of the file with the text, in one step."""
         assert self._descriptor is not None, "a report is written once"
         descriptor, self._descriptor = self._descriptor, None
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
@@ -37,7 +37,7 @@ class ReportFile:
             self._draft = None
 
     def discard(self) -> None:
-        """Removes what was prepared for a report that never came."""
+        """Removes the temporary file of a report that was not written."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -46,7 +46,7 @@ class ReportFile:
             self._draft = None
 
     def _open(self) -> int:
-        """A draft beside the target; a pipe or device cannot be replaced and is opened itself."""
+        """Opens a temporary file beside the target. A pipe or device cannot be replaced, so it is opened itself."""
         if self.target.exists():
             if not S_ISREG(self.target.stat().st_mode):
                 return os.open(self.target, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""One line on a terminal that says what a long run is doing."""
+"""The progress line: the current step of a long run, on a terminal."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import TextIO
 
 from gpuc.diagnostics.report.terminal import is_terminal, visible
 
-_PATIENCE_SECONDS = 0.3
+_DELAY_SECONDS = 0.3
 _REDRAW_SECONDS = 0.05
 _CLEAR_LINE = "\r\x1b[K"
 
 
 class Progress:
-    """Shows the step that a run is at, once it has taken long enough to wonder; silent off a terminal."""
+    """Shows the current step of a run that takes longer than a moment; silent if stderr is no terminal."""
 
     def __init__(self, stream: TextIO | None, clock: Callable[[], float] = monotonic) -> None:
         self._stream = stream if is_terminal(stream) and os.environ.get("TERM") != "dumb" else None
         self._clock = clock
-        self._redraw_at = clock() + _PATIENCE_SECONDS
+        self._redraw_at = clock() + _DELAY_SECONDS
         self._shown = False
 
     def __call__(self, step: str) -> None:
-        """Names the step that starts now."""
+        """Shows the step that starts now."""
         if self._stream is None or self._clock() < self._redraw_at:
             return
         self._redraw_at = self._clock() + _REDRAW_SECONDS
@@ -32,7 +32,7 @@ class Progress:
         self._put(_CLEAR_LINE + visible(step)[: _columns(self._stream) - 1])
 
     def close(self) -> None:
-        """Clears the line, so that what is printed next starts on an empty one."""
+        """Clears the progress line, so that the next output starts on an empty line."""
         if self._shown:
             self._shown = False
             self._put(_CLEAR_LINE)

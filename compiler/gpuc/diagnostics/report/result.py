@@ -1,4 +1,4 @@
-"""The result of a run as every format reads it: findings in reading order, each told once."""
+"""The result of a run for all report formats: sorted findings without duplicates."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gpuc.diagnostics.finding import Finding, Mark, Severity
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """A finding as a reader sees it: one, also where several clusters share the layer that it stands in."""
+class ReportRow:
+    """A finding in the report. A finding in a layer that several clusters extend is one row."""
 
     finding: Finding
     clusters: tuple[str, ...]
-    """The clusters that it concerns, sorted; empty where no cluster is known."""
+    """The clusters with this finding, sorted; empty if no cluster is known."""
 
     @property
     def path(self) -> str:
@@ -26,60 +26,60 @@ class Diagnostic:
 
 @dataclass(frozen=True)
 class Report:
-    """What a run found and wrote, ready to be rendered."""
+    """The findings of a run and the files that it wrote."""
 
     findings: tuple[Finding, ...] = ()
     clusters: tuple[str, ...] = ()
     """Names of the clusters that were compiled or checked."""
     written: tuple[str, ...] = ()
-    """Files that were added or changed, relative to the folder that holds out/."""
+    """Files that were added or changed, relative to the folder that contains out/."""
     removed: tuple[str, ...] = ()
     unchanged: int = 0
-    """Number of files whose bytes were right already."""
+    """Number of output files that were already up to date."""
     lines: Callable[[Mark], str | None] = lambda mark: None
-    """The source line at a mark, without its line break; None where it is not known."""
+    """Returns the source line at a mark, without its line break; None if it is not known."""
     seconds: float | None = None
-    """How long the run took; None keeps it out, so that the text depends on the specs alone."""
+    """Duration of the run; None leaves it out, so that the report depends on the specs alone."""
     objects: int | None = None
-    """How many objects were judged, where no spec was compiled."""
-    unjudged: tuple[str, ...] = ()
-    """What could not be judged, one sentence each."""
+    """Number of Kubernetes objects that lint checked; None if the run compiled specs."""
+    unchecked: tuple[str, ...] = ()
+    """What lint could not check, a sentence for each reason."""
     repository_prefix: str = ""
-    """Where the root lies in its repository, for formats read there: "" or "infra/fleet/"."""
+    """The path of the root in its Git repository, for GitHub and SARIF: "" or "infra/fleet/"."""
     failures: tuple[Finding, ...] = ()
-    """What is wrong with the output by a bug of gpuc; each at the spec path that the object comes from."""
+    """Errors in the output that a bug of gpuc caused, each at the spec path from which gpuc made the object."""
 
     @cached_property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The findings by file, line, column and id, those without a place last."""
-        return _diagnostics(self.findings)
+    def rows(self) -> tuple[ReportRow, ...]:
+        """The findings sorted by file, line, column and id; findings without a position are last."""
+        return _rows(self.findings)
 
     @cached_property
-    def bugs(self) -> tuple[Diagnostic, ...]:
+    def failure_rows(self) -> tuple[ReportRow, ...]:
         """The failures in the same order."""
-        return _diagnostics(self.failures)
+        return _rows(self.failures)
 
     def count(self, severity: Severity) -> int:
-        return sum(each.finding.severity is severity for each in self.diagnostics)
+        return sum(row.finding.severity is severity for row in self.rows)
 
 
-def _diagnostics(findings: tuple[Finding, ...]) -> tuple[Diagnostic, ...]:
+def _rows(findings: tuple[Finding, ...]) -> tuple[ReportRow, ...]:
     clusters: dict[Finding, set[str]] = {}
     for finding in findings:
-        clusters.setdefault(_shared(finding), set()).add(finding.cluster)
+        clusters.setdefault(_without_cluster(finding), set()).add(finding.cluster)
     return tuple(
-        Diagnostic(finding, tuple(sorted(clusters[finding] - {""}))) for finding in sorted(clusters, key=_reading_order)
+        ReportRow(finding, tuple(sorted(clusters[finding] - {""}))) for finding in sorted(clusters, key=_order)
     )
 
 
-def _shared(finding: Finding) -> Finding:
-    """The finding without its cluster, if it has a mark: what clusters have in common."""
+def _without_cluster(finding: Finding) -> Finding:
+    """The finding without its cluster if it has a mark: findings of several clusters are then equal."""
     if finding.mark is None:
         return finding
     return replace(finding, cluster="")
 
 
-def _reading_order(finding: Finding) -> tuple[object, ...]:
+def _order(finding: Finding) -> tuple[object, ...]:
     mark = finding.mark or Mark("", 0, 0)
-    place = (finding.mark is None, mark.file, mark.line, mark.column)
-    return (*place, finding.id, finding.message, finding.cluster, [str(step) for step in finding.path])
+    position = (finding.mark is None, mark.file, mark.line, mark.column)
+    return (*position, finding.id, finding.message, finding.cluster, [str(step) for step in finding.path])

@@ -1,4 +1,4 @@
-"""What a terminal can show: colour where it is wanted, and foreign text without its control characters."""
+"""Text for a terminal: colours, escaped control characters, widths in columns, and clipped lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CONTEXT_COLUMNS = 60
 
 
 class Paint:
-    """Puts text in a colour (an SGR parameter list such as "1;31"), or leaves it as it is."""
+    """Colours text with a list of SGR parameters such as "1;31", or returns it unchanged."""
 
     def __init__(self, colour: bool) -> None:
         self._colour = colour
@@ -20,7 +20,7 @@ class Paint:
 
 
 def wants_colour(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
-    """Whether text on the stream is coloured: NO_COLOR, then FORCE_COLOR, then whether a terminal reads it.
+    """Whether text on the stream is coloured: NO_COLOR decides first, then FORCE_COLOR, then whether it is a terminal.
 
     Source: https://no-color.org and https://force-color.org
     """
@@ -32,12 +32,12 @@ def wants_colour(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a stream is open and a person is looking at it."""
+    """Whether a stream is open and is a terminal."""
     return stream is not None and not stream.closed and stream.isatty()
 
 
 def visible(text: str) -> str:
-    """The text with every character that a terminal would act on as its escape, and tabs as one space."""
+    """Returns the text with escapes instead of control characters, and a space for each tab."""
     text = text.replace("\t", " ")
     if text.isprintable():
         return text
@@ -49,7 +49,7 @@ def _escape(char: str) -> str:
 
 
 def column_width(text: str) -> int:
-    """How many columns the text takes once it is made visible; East Asian wide characters take two."""
+    """Number of columns of the visible text; East Asian wide characters take two columns."""
     shown = visible(text)
     if shown.isascii():
         return len(shown)
@@ -59,7 +59,7 @@ def column_width(text: str) -> int:
 
 
 def clipped(line: str, column: int) -> tuple[str, int]:
-    """The part of a long line around a column, and the column in that part (both from 1)."""
+    """Returns the part of a long line around a column, and the column in that part (both from 1)."""
     column = min(max(column, 1), len(line) + 1)
     if len(line) <= _EXCERPT_COLUMNS:
         return line, column

@@ -1,4 +1,4 @@
-"""The report for people: place, severity, id, message, the line with a caret, and what to write instead."""
+"""The report for people: position, severity, id, message, the source line with a caret, and the fix."""
 
 from __future__ import annotations
 
@@ -6,105 +6,106 @@ from collections import Counter
 
 from gpuc.diagnostics.finding import RULES, Severity
 from gpuc.diagnostics.output_error import REPORT_THIS
-from gpuc.diagnostics.report.result import Diagnostic, Report
+from gpuc.diagnostics.report.result import Report, ReportRow
 from gpuc.diagnostics.report.terminal import Paint, clipped, column_width, visible
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _MANY = 12
-"""Findings from which on a reader is told which kinds there are most of."""
-_MOST_OFTEN = 5
+"""Number of findings from which the report ends with the most frequent rules."""
+_MOST_FREQUENT = 5
 _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
 
 
 def render(report: Report, colour: bool) -> str:
-    """The report as text; control characters of quoted input are shown, never sent."""
+    """Renders the report as text, with escapes instead of the control characters of quoted input."""
     paint = Paint(colour)
-    blocks = [_diagnostic(each, report, paint) for each in report.diagnostics]
-    return "\n".join([*blocks, *_left_out(report), *_bugs(report, paint), *_closing(report)]) + "\n"
+    blocks = [_block(row, report, paint) for row in report.rows]
+    return "\n".join([*blocks, *_unchecked(report), *_failures(report, paint), *_summary(report)]) + "\n"
 
 
-def _diagnostic(diagnostic: Diagnostic, report: Report, paint: Paint) -> str:
-    finding = diagnostic.finding
+def _block(row: ReportRow, report: Report, paint: Paint) -> str:
+    finding = row.finding
     severity = paint(_COLOURS[finding.severity], finding.severity.value)
     message = "\n    ".join(visible(line) for line in finding.message.splitlines())
-    head = f"{paint('1', visible(_place(diagnostic)))}  {severity} {finding.id}  {message}"
-    lines = [head + _concerned(diagnostic), *_excerpt(diagnostic, report, paint)]
+    head = f"{paint('1', visible(_position(row)))}  {severity} {finding.id}  {message}"
+    lines = [head + _clusters(row), *_excerpt(row, report, paint)]
     if finding.fix:
         fix = "\n         ".join(visible(line) for line in finding.fix.splitlines())
         lines.append(f"    {paint('32', 'fix:')} {fix}")
     return "\n".join([*lines, ""])
 
 
-def _place(diagnostic: Diagnostic) -> str:
-    if diagnostic.finding.mark is not None:
-        return str(diagnostic.finding.mark)
-    return ": ".join(part for part in (diagnostic.finding.cluster, diagnostic.path) if part) or "gpuc"
+def _position(row: ReportRow) -> str:
+    if row.finding.mark is not None:
+        return str(row.finding.mark)
+    return ": ".join(part for part in (row.finding.cluster, row.path) if part) or "gpuc"
 
 
-def _concerned(diagnostic: Diagnostic) -> str:
-    """Which clusters a finding in a shared layer concerns; a cluster's own file says it already."""
-    mark = diagnostic.finding.mark
-    if mark is None or all(f"/{name}." in f"/{mark.file}" for name in diagnostic.clusters):
+def _clusters(row: ReportRow) -> str:
+    """The clusters of a finding in a shared layer; empty for a finding in the spec file of its cluster."""
+    mark = row.finding.mark
+    if mark is None or all(f"/{name}." in f"/{mark.file}" for name in row.clusters):
         return ""
-    return visible(f" (in {', '.join(diagnostic.clusters)})")
+    return visible(f" (in {', '.join(row.clusters)})")
 
 
-def _excerpt(diagnostic: Diagnostic, report: Report, paint: Paint) -> list[str]:
-    mark = diagnostic.finding.mark
+def _excerpt(row: ReportRow, report: Report, paint: Paint) -> list[str]:
+    mark = row.finding.mark
     line = report.lines(mark) if mark is not None else None
     if mark is None or line is None:
         return []
     shown, column = clipped(line, mark.column)
     number = str(mark.line)
-    caret = " " * column_width(shown[: column - 1]) + paint(_COLOURS[diagnostic.finding.severity], "^")
+    caret = " " * column_width(shown[: column - 1]) + paint(_COLOURS[row.finding.severity], "^")
     return [
         f"  {paint('2', f'{number} |')} {visible(shown)}",
         f"  {' ' * len(number)} {paint('2', '|')} {caret}",
     ]
 
 
-def _left_out(report: Report) -> list[str]:
-    if not report.unjudged:
+def _unchecked(report: Report) -> list[str]:
+    if not report.unchecked:
         return []
-    return ["Could not be judged:", *(f"  - {visible(sentence)}" for sentence in report.unjudged), ""]
+    return ["Not checked:", *(f"  - {visible(sentence)}" for sentence in report.unchecked), ""]
 
 
-def _bugs(report: Report, paint: Paint) -> list[str]:
-    """What is wrong with the output, and the spec line that each object comes from, as a hint."""
-    if not report.bugs:
+def _failures(report: Report, paint: Paint) -> list[str]:
+    """The errors in the output, each with the spec line from which gpuc made the object."""
+    if not report.failure_rows:
         return []
-    head = f"{REPORT_THIS}: its output is wrong, and no line of a spec can mend it. Nothing is written."
-    rows = [
-        f"  {each.finding.id}  {visible(each.finding.message)} (from {visible(_place(each))})" for each in report.bugs
+    head = f"{REPORT_THIS}: the output is wrong, and no change of a spec can correct it. No file was written."
+    lines = [
+        f"  {row.finding.id}  {visible(row.finding.message)} (from {visible(_position(row))})"
+        for row in report.failure_rows
     ]
-    return [paint("1;31", head), *rows, ""]
+    return [paint("1;31", head), *lines, ""]
 
 
-def _closing(report: Report) -> list[str]:
-    """The counts, and where to read on."""
+def _summary(report: Report) -> list[str]:
+    """The counts, the most frequent rules, and the command that explains the first finding."""
     counts = {severity: report.count(severity) for severity in Severity}
-    found = ", ".join(
+    findings = ", ".join(
         f"{count} {severity.value if count == 1 else _PLURALS[severity]}" for severity, count in counts.items() if count
     )
     subject = (len(report.clusters), "cluster") if report.objects is None else (report.objects, "object")
-    failures = f"{_number(len(report.bugs), 'failure')} of gpuc" if report.bugs else ""
-    counted = "; ".join(part for part in (found, failures) if part)
+    failures = f"{_number(len(report.failure_rows), 'failure')} of gpuc" if report.failure_rows else ""
+    counted = "; ".join(part for part in (findings, failures) if part)
     line = f"{_number(*subject)}: {counted or 'no findings'}"
     if report.written or report.removed or report.unchanged:
         written = _number(len(report.written), "file")
         line += f"; {written} written, {len(report.removed)} removed, {report.unchanged} unchanged"
     if report.seconds is not None:
         line += f" ({report.seconds:.2f} s)"
-    if not report.diagnostics:
+    if not report.rows:
         return [line]
-    often = _often(report) if len(report.diagnostics) >= _MANY else []
-    return [line, *often, f"gpuc explain {report.diagnostics[0].finding.id} tells why it matters"]
+    frequent = _most_frequent(report) if len(report.rows) >= _MANY else []
+    return [line, *frequent, f"`gpuc explain {report.rows[0].finding.id}` explains the first finding"]
 
 
-def _often(report: Report) -> list[str]:
-    """Of a long report the ids that it has most of, each with its count and title."""
-    counts = Counter(each.finding.id for each in report.diagnostics)
-    most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_OFTEN]
+def _most_frequent(report: Report) -> list[str]:
+    """The rules with the most findings, each with its count and title."""
+    counts = Counter(row.finding.id for row in report.rows)
+    most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_FREQUENT]
     width = len(str(most[0][1]))
     return [f"  {count:>{width}} {name}  {RULES[name].title}" for name, count in most if count > 1]
 

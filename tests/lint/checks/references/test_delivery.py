@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from gpuc.lint.checks.references.missing_charts import RESOURCES
 
 from gpuc.catalog import load
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.checks.references import delivery, projects
+from gpuc.lint.checks.references.missing_charts import RESOURCES
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import sources

@@ -97,7 +97,7 @@ def test_labels_select_from_the_charts_values() -> None:
         "in the GPU operator's values, devicePlugin.config.data: "
         'the configuration "silced" does not exist, did you mean "sliced"',
         "in the GPU operator's values, migManager.config.data: "
-        'the configuration "thirds" does not exist; there are halves',
+        'the configuration "thirds" does not exist; existing: halves',
     ]
     off = {**values, "migManager": {**values["migManager"], "enabled": False}}
     assert of_values(off, "{nvidia.com/mig.config: halves}") == [

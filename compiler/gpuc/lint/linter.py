@@ -1,0 +1,196 @@
+"""Lints the files below a path: loads them, then checks objects, Helm values and Kueue's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpuc.catalog.schemas import table
+from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
+from gpuc.diagnostics.usage import UsageError
+from gpuc.lint.checks import findings as check_objects
+from gpuc.lint.load.chart_installs import ValuesSource, chart_installs, is_chart, merged_values
+from gpuc.lint.load.chart_values import (
+    CONFIGURATION,
+    ChartResult,
+    check_chart_installs,
+    check_kueue_configuration,
+    check_values_files,
+    is_filled_later,
+)
+from gpuc.lint.load.files import UnreadableError, files_below, text_of
+from gpuc.lint.load.kustomize import has_patches
+from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles
+from gpuc.lint.load.source_map import SourceMap
+from gpuc.lint.unchecked import Unchecked
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_finding import ObjectFinding, place
+from gpuc.objects.object_set import ObjectSet, dig, pairs
+from gpuc.verify.schema import NOT_CANONICAL, UNKNOWN_KIND, schema_findings
+
+NOT_TEXT = declare_rule(
+    "LNT005",
+    Severity.ERROR,
+    "A file cannot be read.",
+    "The file does not exist, is not UTF-8 text or is not a regular file, or its permissions forbid reading.",
+)
+STDIN = "-"
+"""The path that means standard input."""
+_ADDED_BY_PATCHES = frozenset(("SCH003", "OBJ002", "OBJ022"))
+"""Rules about missing fields, volumes and ports, which Kustomize patches may add."""
+_MAX_MESSAGE = 600
+"""The maximal length of a message, in characters: values may be as long as files."""
+
+
+@dataclass
+class Linter:
+    """Lints paths one after another and collects the findings."""
+
+    kubernetes: str
+    """The minor version of the cluster."""
+    chart: str | None = None
+    """The component whose Helm values the documents without a kind are."""
+    crds: Path | None = None
+    """A folder of schemas from `gpuc crds import`; they take precedence over gpuc's own schemas."""
+    findings: list[Finding] = field(default_factory=list)
+    objects: int = 0
+    """Number of objects that were checked."""
+    unchecked: Unchecked = field(default_factory=Unchecked)
+    source_map: SourceMap = field(default_factory=SourceMap)
+
+    def lint(self, path: str) -> None:
+        """Lints all files below a path. They are checked together, and separately from the files of other paths.
+
+        Raises:
+            UsageError: when there is no YAML file.
+        """
+        files = self._load(path)
+        self.objects += len(files.manifests)
+        charts = self._check_charts(files)
+        self.findings += [*files.findings, *charts.findings, *self._unnamed_findings(files)]
+        self.findings += [self._located(finding) for finding in self._object_findings(files, charts.values)]
+        self.unchecked.reasons += files.unchecked
+
+    def _load(self, path: str) -> LoadedFiles:
+        loaded = LoadedFiles()
+        files = [path] if path == STDIN else list(files_below(path))
+        if not files:
+            raise UsageError(f"no YAML in {path}")
+        for file in files:
+            try:
+                text = text_of("/dev/stdin" if file == STDIN else file)
+            except UnreadableError as error:
+                loaded.findings.append(NOT_TEXT.at((), f"the file cannot be read: {error}", mark=Mark(file, 1, 1)))
+                continue
+            self.source_map.add(file, text)
+            loaded.add(file, text)
+        loaded.apply_kustomizations()
+        return loaded
+
+    def _check_charts(self, files: LoadedFiles) -> ChartResult:
+        """Checks the Helm values of the charts that the files install, and those of the chart that the user named."""
+        installs = chart_installs(files.manifests, files.other_maps, files.kustomizations)
+        result = check_chart_installs(installs, files.manifests, self.source_map)
+        self.unchecked.reasons += result.unchecked
+        others = [
+            document
+            for document in files.other_maps
+            if document[:2] not in result.documents and not is_chart(document[0], document[2])
+        ]
+        if self.chart is None:
+            self.unchecked.documents.update(file for file, _, _ in others)
+        else:
+            result.findings += check_values_files(others, self.chart, self.source_map)
+            for _, _, data in others:
+                result.values[self.chart] = merged_values(result.values.get(self.chart, {}), data)
+        for source in _kueue_configurations(files):
+            result.findings += check_kueue_configuration(source, self.source_map)
+        return result
+
+    def _object_findings(self, files: LoadedFiles, values: Mapping[str, Any]) -> list[ObjectFinding]:
+        """Checks the objects, without findings about fields that Kustomize or another tool fills in later."""
+        findings = [*files.object_findings, *self._schema_findings(files.manifests)]
+        findings += check_objects(ObjectSet(files.manifests, is_complete=False, values=values))
+        if has_patches(files.kustomizations):
+            certain = [finding for finding in findings if finding.rule.id not in _ADDED_BY_PATCHES]
+            reason = "missing fields that Kustomize patches may add; lint the output of `kubectl kustomize`"
+            self._count(reason, len(findings) - len(certain))
+            findings = certain
+        final = [finding for finding in findings if not _is_placeholder(finding)]
+        reason = "values that a tool replaces, such as ${NAME}; lint the output of the tool"
+        self._count(reason, len(findings) - len(final))
+        return final
+
+    def _schema_findings(self, manifests: list[Manifest]) -> Iterator[ObjectFinding]:
+        """Checks the objects against the schemas of their kinds, and counts the kinds without a schema."""
+        if self.crds is not None:
+            from gpuc.lint.crds.schemas import crd_findings
+
+            imported = [manifest for manifest in manifests if self._has_imported_schema(manifest)]
+            manifests = [manifest for manifest in manifests if not self._has_imported_schema(manifest)]
+            yield from crd_findings(self.crds, imported, self.unchecked.reasons)
+        for finding in schema_findings(manifests, self.kubernetes, as_written=True):
+            if finding.rule is UNKNOWN_KIND:
+                # Cluster dumps contain Events. They configure nothing.
+                if finding.manifest.kind != "Event":
+                    self.unchecked.kinds[f"{finding.manifest.api} {finding.manifest.kind}"] += 1
+            elif finding.rule is not NOT_CANONICAL:  # the canonical form of a quantity matters only in gpuc's output
+                yield finding
+
+    def _unnamed_findings(self, files: LoadedFiles) -> Iterator[Finding]:
+        """Objects without a name. With an unknown kind, it is probably the configuration file of a program."""
+        for unnamed in files.unnamed:
+            api, kind = unnamed.api, unnamed.kind
+            if self._is_imported(api, kind) or table(api, kind, self.kubernetes) is not None:
+                mark = self.source_map.mark(unnamed.file, unnamed.index, unnamed.path)
+                yield NO_OBJECT.at((), unnamed.message, mark=mark)
+            elif (api, kind) != CONFIGURATION:
+                self._count(f"{api} {kind} without a name, probably the configuration file of a program", 1)
+
+    def _has_imported_schema(self, manifest: Manifest) -> bool:
+        """Whether lint uses an imported schema; for ConstraintTemplates, gpuc's own schema is more precise."""
+        return manifest.kind != "ConstraintTemplate" and self._is_imported(manifest.api, manifest.kind)
+
+    def _is_imported(self, api: str, kind: str) -> bool:
+        if self.crds is None:
+            return False
+        from gpuc.lint.crds.schemas import imported_table
+
+        return imported_table(self.crds, api, kind) is not None
+
+    def _count(self, reason: str, count: int) -> None:
+        if count:
+            self.unchecked.reasons[reason] += count
+
+    def _located(self, finding: ObjectFinding) -> Finding:
+        """The finding at its position in the file."""
+        manifest = finding.manifest
+        index, *prefix = manifest.origin
+        assert isinstance(index, int), "the origin of a loaded object begins with the index of its document"
+        mark = self.source_map.mark(manifest.file, index, (*prefix, *finding.path), on_key=finding.on_key)
+        message = finding.message
+        if len(message) > _MAX_MESSAGE:
+            message = f"{message[:_MAX_MESSAGE]}..."
+        parts = (str(manifest), place(finding.path), message)
+        return finding.rule.at((), ": ".join(filter(None, parts)), fix=finding.fix, mark=mark)
+
+
+def _kueue_configurations(files: LoadedFiles) -> Iterator[ValuesSource]:
+    """Files and values of ConfigMaps that may be the configuration of Kueue's controller."""
+    group = CONFIGURATION[0].rpartition("/")[0]
+    for unnamed in files.unnamed:
+        if unnamed.api.startswith(group):
+            yield ValuesSource(unnamed.file, unnamed.index, unnamed.path, unnamed.data)
+    for manifest in files.manifests:
+        if (manifest.api, manifest.kind) == ("v1", "ConfigMap"):
+            index, *prefix = manifest.origin
+            for key, text in pairs(manifest.body.get("data")):
+                if isinstance(text, str) and group in text and isinstance(index, int):
+                    yield ValuesSource(manifest.file, index, (*prefix, "data", key), text)
+
+
+def _is_placeholder(finding: ObjectFinding) -> bool:
+    """Whether the value at the path of the finding is a placeholder such as ${NAME}."""
+    return is_filled_later(dig(finding.manifest.document(), *finding.path))
