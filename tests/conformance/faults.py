@@ -166,7 +166,7 @@ FAULTS = (
           scene="search-serving: create a LocalQueue", verdict="admitted"),
     Fault("TEN-007", "nobody asks for a queue", "policies", "", "",
           missing("GpucQueueRequired", "queue-required-search"),
-          scene="search-serving queue-required: No label at all", verdict="admitted"),
+          scene="search-serving queue-required: A Job without labels", verdict="admitted"),
     Fault("KUE-011", "a namespace's quota is tighter than its queue", "boundaries", "quota", "exceeded quota",
           value("ResourceQuota", "gpuc", f"spec hard requests.{MIG}", "16", "search-serving"),
           scene=f"search-serving 32 {MIG}"),

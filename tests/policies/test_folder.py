@@ -35,7 +35,11 @@ def test_the_folders_of_gpuc_are_right() -> None:
         ("from:", "fact:", ['costCentre: unknown key "fact"', "costCentre: the key from is missing"]),
         ("variables.params.", "variables.parms.", ["no expression above declares the variable parms"] * 2),
         ("  key: '", "  spare: '\"a\"'\n  key: '", ["no expression reads the variable spare"]),
-        ("{example: A", "{example: Another", ['"Another longer one', '"Somebody else\'s"; "A longer one']),
+        (
+            "{example: A",
+            "{example: Another",
+            ['"Another longer value', '"The cost centre of another tenant"; "A longer value'],
+        ),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_policy_is_named(policies: Path, old: str, new: str, expected: list[str]) -> None:

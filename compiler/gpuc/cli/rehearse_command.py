@@ -26,8 +26,10 @@ from gpuc.rehearse.suites import Case
 if TYPE_CHECKING:
     from gpuc.diagnostics.report.output import ReportFile
     from gpuc.rehearse.apply import ApplyResult
+    from gpuc.rehearse.context import RehearsalContext
     from gpuc.rehearse.plane import ControlPlane
     from gpuc.rehearse.programs import Programs
+    from gpuc.rehearse.runner import CaseResult
 
 ReportStep = Callable[[str], None]
 STATIC_NODES_SECONDS = 60
@@ -102,7 +104,6 @@ def _rehearsed(
     from gpuc.rehearse.crds import definitions
     from gpuc.rehearse.not_tested import not_tested
     from gpuc.rehearse.plane import ControlPlane
-    from gpuc.rehearse.runner import CaseResult, run_cases
     from gpuc.rehearse.substitute import settings, substitutions
 
     spec = compiled_spec(root, file, as_staying=True)
@@ -116,15 +117,8 @@ def _rehearsed(
         seconds = {"start": time.monotonic() - started}
         applied = _apply(plane, spec, report_step)
         seconds |= applied.seconds
-        started, done, failed = time.monotonic(), 0, 0
-
-        def count(result: CaseResult) -> None:
-            nonlocal done, failed
-            done, failed = done + 1, failed + (not result.passed)
-            case = result.case
-            report_step(f"{done} of {len(cases)} test cases, {failed} different: {case.suite}/{case.name}")
-
-        results = run_cases(RehearsalContext(spec, plane.client), cases, count)
+        started = time.monotonic()
+        results = _run(RehearsalContext(spec, plane.client), cases, report_step)
         seconds["test cases"] = time.monotonic() - started
         plane.require_alive()
         yield Result(
@@ -139,6 +133,21 @@ def _rehearsed(
             memory_mib=sum(plane.memory_mib().values()),
             kubeconfig=plane.kubeconfig,
         )
+
+
+def _run(context: RehearsalContext, cases: list[Case], report_step: ReportStep) -> list[CaseResult]:
+    """Runs test cases, and reports the number of finished and failed ones after each."""
+    from gpuc.rehearse.runner import run_cases
+
+    done = failed = 0
+
+    def count(result: CaseResult) -> None:
+        nonlocal done, failed
+        done, failed = done + 1, failed + (not result.passed)
+        case = result.case
+        report_step(f"{done} of {len(cases)} test cases, {failed} different: {case.suite}/{case.name}")
+
+    return run_cases(context, cases, count)
 
 
 def _apply(plane: ControlPlane, spec: CompiledSpec, report_step: ReportStep) -> ApplyResult:
