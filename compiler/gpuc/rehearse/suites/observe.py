@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuc.kubernetes.amounts import CPU
+from gpuc.kubernetes.amounts import amount
 from gpuc.kubernetes.kueue import KUEUE_API
-from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.classify_response import refusing_component
 from gpuc.rehearse.client import ApiError, Object, WaitError, condition
@@ -87,17 +86,21 @@ def borrowing(context: RehearsalContext, work: Work) -> Outcome:
     rows: list[Object] = []
 
     def counted() -> bool:
-        """Whether the queue's status includes the workload; Kueue updates it shortly after the admission."""
+        """Whether the queue's status includes every resource of the workload.
+
+        Kueue updates the status shortly after the admission. Until then the status can be that of a deleted
+        workload with other resources.
+        """
         nonlocal rows
         status = context.client.get(KUEUE_API, "ClusterQueue", work.queue.name).get("status", {})
         flavors = status.get("flavorsReservation", ())
         rows = next((flavor["resources"] for flavor in flavors if flavor["name"] == actual.flavor), [])
-        wanted = work.request.total.get(CPU, 0)
-        return any(row["name"] == CPU and parse_quantity(str(row["total"])) * 1000 >= wanted for row in rows)
+        totals = {row["name"]: amount(row["name"], row["total"]) or 0 for row in rows}
+        return all(totals.get(name, 0) >= requested for name, requested in work.request.total.items())
 
     context.until(f"status of queue {work.queue.name}", counted, context.timeouts.admission_s)
-    amounts = ((row["name"], str(row.get("borrowed", "0"))) for row in rows)
-    return replace(actual, borrowed=tuple((name, amount) for name, amount in amounts if amount != "0"))
+    borrowed = ((row["name"], str(row.get("borrowed", "0"))) for row in rows)
+    return replace(actual, borrowed=tuple((name, quantity) for name, quantity in borrowed if quantity != "0"))
 
 
 def _flavor(workload: Object) -> str:
