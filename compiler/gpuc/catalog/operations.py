@@ -21,7 +21,7 @@ class KubernetesVersion:
 
 @dataclass(frozen=True, slots=True)
 class NcclVerdict:
-    """The effect of an environment variable on an EFA cluster with a current aws-ofi-nccl."""
+    """Whether an NCCL environment variable helps or harms on nodes with EFA and the pinned aws-ofi-nccl."""
 
     name: str
     """Name of the variable, or a prefix of names if `prefix` is true."""

@@ -18,7 +18,7 @@ from gpuc.cel.functions import NO_VALUE, declared
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The value of an expression, as plain data."""
+    """The result of a CEL expression: a map, list, string, number, boolean or None."""
 
     value: Any
 

@@ -133,15 +133,16 @@ def _requirements(pool: Pool) -> list[Body]:
 
 
 def _limits(pool: Pool) -> dict[str, str]:
-    """Return the limits of a NodePool: the maximal number of nodes times the largest of its instance types.
+    """Returns the limits of a NodePool.
 
-    Karpenter applies the node limit only to existing nodes, but the CPU limit already while it schedules a batch of
-    pods. A GPU limit has no effect if the NodeOverlay lowers the number of GPUs. A static pool supports the node limit
-    only. It is one higher than `replicas`, because Karpenter starts the replacement of a drifted node before it removes
-    that node.
-
-    A leaving pool must not start nodes. A leaving static pool keeps its `replicas`: a lower number would drain nodes
-    with running work at once.
+    - Dynamic pool: the maximum number of nodes, and that number times the CPUs of the largest instance type. Karpenter
+      compares the node limit with existing nodes only; it compares the CPU limit while it schedules a batch of pods.
+    - Exclusive GPUs: also the number of GPUs. With MIG or shared GPUs a GPU limit would have no effect, because the
+      NodeOverlay lowers the number of GPUs.
+    - Static pool: `replicas` plus one node, because Karpenter starts the replacement of a drifted node first. Karpenter
+      supports no other limit there.
+    - Pool that is marked as leaving: zero, so that no node starts. A static pool keeps its `replicas`, because a lower
+      number would drain nodes with running work at once.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static, pkg/controllers/disruption/staticdrift.go
     """

@@ -29,7 +29,7 @@ SPOT_NOTICE_SECONDS = 120
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """A Job for a pool."""
+    """A Job that users copy to run work on the nodes of one node pool."""
 
     name: str
     pool: Pool

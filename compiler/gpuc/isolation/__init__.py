@@ -66,7 +66,7 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
 
 
 def _open_namespaces(objects: ObjectSet, reachability: Reachability) -> Iterator[ObjectFinding]:
-    """One finding for every rule, or missing isolation, that allows other tenants, with the resulting connections."""
+    """Yields a finding for each rule that admits pods of other tenants, and for each namespace without isolation."""
     used_by: dict[Allowance, list[Connection]] = defaultdict(list)
     for connection in reachability.connections:
         if not connection.is_declared:

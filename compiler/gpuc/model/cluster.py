@@ -90,7 +90,7 @@ class Cluster:
         return dict(policy.model_extra or {}) if policy else {}
 
     def out(self, file: str) -> str:
-        """The path of an output file, from its path in the output folder of the cluster."""
+        """Returns the path of an output file relative to the repository, given the path below out/<cluster>/."""
         return f"out/{self.name}/{file}"
 
     def entry(self, file: str) -> str:

@@ -52,7 +52,7 @@ class ObjectSet:
         }
 
     def of(self, api_group: str, kind: str) -> list[Manifest]:
-        """The objects of a kind in all versions; the core API group is the empty text."""
+        """Returns the objects of an API group and kind, in any version. The core API group is the empty string."""
         return self._by_kind.get((api_group, kind), [])
 
     def find(self, api_group: str, kind: str, name: str, namespace: str = "") -> Manifest | None:

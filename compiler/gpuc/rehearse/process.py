@@ -16,7 +16,7 @@ POLL_SECONDS = 0.05
 
 
 class ProgramError(Exception):
-    """A program ended or did not become ready; the text contains the end of its log."""
+    """A program exited or did not become ready. The message ends with the last lines of the program's log."""
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,6 @@ def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ..
 
 
 def locate_results(spec: CompiledSpec, results: list[CaseResult]) -> tuple[LocatedResult, ...]:
-    """Results of test cases in the order of the spec's lines."""
+    """Returns the results of test cases, sorted by the line of the spec that each test case covers."""
     located = [LocatedResult(spec.source.locate(result.case.origin), result) for result in results]
     return tuple(sorted(located, key=lambda found: (found.mark.file, found.mark.line, found.result.case.suite)))

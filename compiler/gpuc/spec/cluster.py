@@ -56,7 +56,7 @@ class Spec(SpecModel):
     """How the output reaches the cluster."""
 
     kueue: Kueue
-    """Settings of Kueue."""
+    """Settings of Kueue: job frameworks, cohorts, and how long Kueue waits for ready pods."""
 
     pools: Annotated[dict[Name, Pool], Field(min_length=1)]
     """Node pools by name."""

@@ -82,7 +82,7 @@ class Delivery(SpecModel):
 
 
 class Kueue(SpecModel):
-    """Settings of Kueue."""
+    """Settings of Kueue: the kinds of jobs that Kueue manages."""
 
     frameworks: Annotated[list[Literal[
         "batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "kubeflow.org/mpijob",

@@ -42,7 +42,7 @@ _MAX_COPIES = 10_000
 
 
 def trace_workload(cluster: ClusterIndex, workload: Workload, *, policies: bool = True) -> TraceResult:
-    """All steps of a workload up to the first failure.
+    """Returns the steps of a workload from its creation to its nodes. The last step can be a failure.
 
     Args:
         policies: whether to check gpuc's admission policies, and the quota of all replicas of an object.

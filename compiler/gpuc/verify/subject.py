@@ -37,7 +37,7 @@ class Subject:
 
     @cached_property
     def index(self) -> Index:
-        """The objects by name, and their pod templates."""
+        """The objects by name and kind, and the pod templates of the objects that have one."""
         return Index(self.tree)
 
     @cached_property

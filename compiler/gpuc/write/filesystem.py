@@ -114,7 +114,7 @@ class SafeDir:
                     os.close(file)
 
     def rename(self, source: str, target: str) -> None:
-        """Renames a file in one step, replaces the target, and creates the missing folders of the target."""
+        """Renames a file atomically and replaces the target. Creates the missing folders of the target first."""
         with self._folder(source) as (here, old), self._folder(target, make=True) as (there, new):
             before_change("rename", target)
             os.rename(old, new, src_dir_fd=here, dst_dir_fd=there)

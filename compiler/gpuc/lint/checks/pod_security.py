@@ -1,4 +1,4 @@
-"""Labels of Pod Security on namespaces, and on namespaces that Argo CD creates for an Application."""
+"""Checks of Pod Security labels: on Namespaces, and in the managedNamespaceMetadata of Applications."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ _REFUSED = object()
 
 
 class _Builder:
-    """Builds the plain data of one document from its nodes. Limits are necessary because aliases repeat nodes."""
+    """Builds the maps, lists and scalars of one YAML document, up to a size: aliases can repeat parts."""
 
     def __init__(self, file: str, span: Span, values_max: int, findings: list[Finding]) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""What the hosts of the outside world answer: a Git server, Helm repositories, OCI registries."""
+"""Answers in place of remote hosts: a Git server, Helm repositories, OCI registries."""
 
 from __future__ import annotations
 

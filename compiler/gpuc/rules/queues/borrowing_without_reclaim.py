@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 @rule("KUE111", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
 def borrowing_without_reclaim(cluster: Cluster) -> Findings:
-    """A queue preempts while it borrows, but never reclaims its own quota.
+    """A ClusterQueue has borrowWithinCohort, but its reclaimWithinCohort is Never.
 
     Kueue's webhook refuses such a ClusterQueue, and the sync fails.
     """
