@@ -13,7 +13,7 @@ import yaml
 
 from gpuc.rehearse.argocd.applications import ChartSource
 from gpuc.rehearse.argocd.charts import ChartError, Charts, read_chart
-from gpuc.rehearse.argocd.hosts import Request, chart_hosts
+from gpuc.rehearse.argocd.http_handlers import Request, chart_handlers
 
 KUEUE = ChartSource("registry.k8s.io/kueue/charts", "kueue", "0.19.2")
 OPERATOR = ChartSource("https://helm.ngc.nvidia.com/nvidia", "gpu-operator", "v26.7.0")
@@ -66,7 +66,7 @@ def test_an_archive_without_a_chart_is_named(tmp_path: Path) -> None:
 
 
 def test_a_helm_repository_lists_its_charts_and_gives_each_archive(charts: Charts, tmp_path: Path) -> None:
-    answers = chart_hosts(charts, [OPERATOR])["helm.ngc.nvidia.com"]
+    answers = chart_handlers(charts, [OPERATOR])["helm.ngc.nvidia.com"]
     listed = yaml.safe_load(answers(Request("GET", "/nvidia/index.yaml", {})).content)
     [row] = listed["entries"]["gpu-operator"]
     archive = answers(Request("GET", f"/nvidia/{row['urls'][0]}", {})).content
@@ -75,13 +75,13 @@ def test_a_helm_repository_lists_its_charts_and_gives_each_archive(charts: Chart
 
 
 def test_a_helm_repository_has_nothing_in_other_folders(charts: Charts) -> None:
-    answers = chart_hosts(charts, [OPERATOR])["helm.ngc.nvidia.com"]
+    answers = chart_handlers(charts, [OPERATOR])["helm.ngc.nvidia.com"]
     assert answers(Request("GET", "/index.yaml", {})).code == 404
     assert answers(Request("GET", "/nvidia/kueue-0.19.2.tgz", {})).code == 404
 
 
 def test_a_registry_leads_from_tag_to_archive(charts: Charts, tmp_path: Path) -> None:
-    answers = chart_hosts(charts, [KUEUE])["registry.k8s.io"]
+    answers = chart_handlers(charts, [KUEUE])["registry.k8s.io"]
     base = "/v2/kueue/charts/kueue"
     tags = json.loads(answers(Request("GET", f"{base}/tags/list", {})).content)["tags"]
     assert tags == ["0.19.2", "0.20.0_build"]
@@ -99,8 +99,8 @@ def test_a_registry_leads_from_tag_to_archive(charts: Charts, tmp_path: Path) ->
     "path", ["/v2/other/charts/kueue/tags/list", "/v2/kueue/charts/kueue/manifests/9.9.9", "/v2/kueue/charts/kueue"]
 )
 def test_a_registry_does_not_have_what_nobody_added(charts: Charts, path: str) -> None:
-    assert chart_hosts(charts, [KUEUE])["registry.k8s.io"](Request("GET", path, {})).code == 404
+    assert chart_handlers(charts, [KUEUE])["registry.k8s.io"](Request("GET", path, {})).code == 404
 
 
 def test_a_registry_answers_that_it_is_one(charts: Charts) -> None:
-    assert chart_hosts(charts, [KUEUE])["registry.k8s.io"](Request("GET", "/v2/", {})).code == 200
+    assert chart_handlers(charts, [KUEUE])["registry.k8s.io"](Request("GET", "/v2/", {})).code == 200

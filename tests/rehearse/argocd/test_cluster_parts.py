@@ -1,4 +1,4 @@
-"""What plays a cluster beside Argo CD: programs from pods, absent controllers, what an operator has made before."""
+"""Parts of a cluster besides Argo CD: programs of pods, simulated controllers, prerequisites."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd.applications import applications, chart_of, missing_namespaces, namespaces_of_charts
+from gpuc.rehearse.argocd.background_loop import BackgroundLoop
 from gpuc.rehearse.argocd.kubelet import running_status, succeeded_status
-from gpuc.rehearse.argocd.loop import Loop
-from gpuc.rehearse.argocd.players import FINALIZER, Players
 from gpuc.rehearse.argocd.pods import Mount
 from gpuc.rehearse.argocd.prerequisites import namespaces, system_nodes
 from gpuc.rehearse.argocd.profiles import PodRun, gatekeeper, karpenter, kueue
+from gpuc.rehearse.argocd.simulated_controllers import FINALIZER, SimulatedControllers
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.process import ProgramError
 
@@ -103,14 +103,14 @@ class Cluster:
         self.done.append(("delete", kind, name))
 
 
-def played(classes: list[dict[str, Any]], claims: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+def actions(classes: list[dict[str, Any]], claims: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     cluster = Cluster(classes, claims)
-    Players(cast(Client, cluster)).turn()
+    SimulatedControllers(cast(Client, cluster)).reconcile()
     return cluster.done
 
 
 def test_a_new_node_class_gets_its_finalizer_its_simulated_class_and_is_ready() -> None:
-    assert played([{"metadata": {"name": "general"}}], []) == [
+    assert actions([{"metadata": {"name": "general"}}], []) == [
         ("patch", "general", "finalizers"),
         ("apply", "KWOKNodeClass", "general"),
         ("patch", "general", "status"),
@@ -119,27 +119,27 @@ def test_a_new_node_class_gets_its_finalizer_its_simulated_class_and_is_ready() 
 
 def test_a_node_class_that_is_ready_is_left_alone() -> None:
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-    assert played([{"metadata": {"name": "general", "finalizers": [FINALIZER]}, "status": ready}], []) == []
+    assert actions([{"metadata": {"name": "general", "finalizers": [FINALIZER]}, "status": ready}], []) == []
 
 
 def test_a_node_class_that_is_deleted_stays_until_its_last_node_is_gone() -> None:
     leaving = {"metadata": {"name": "general", "finalizers": [FINALIZER], "deletionTimestamp": "now"}}
     claim = {"spec": {"nodeClassRef": {"name": "general"}}}
-    assert played([leaving], [claim]) == []
-    assert played([leaving], []) == [("release", "general"), ("delete", "KWOKNodeClass", "general")]
+    assert actions([leaving], [claim]) == []
+    assert actions([leaving], []) == [("release", "general"), ("delete", "KWOKNodeClass", "general")]
 
 
-def test_a_refused_turn_is_repeated_and_a_failed_one_ends_the_loop() -> None:
+def test_a_loop_continues_after_a_refusal_and_ends_after_another_error() -> None:
     answers = [ApiError(503, "not now"), KeyError("bug")]
     was_last = threading.Event()
 
-    def turn() -> None:
+    def step() -> None:
         answer = answers.pop(0)
         if not answers:
             was_last.set()
         raise answer
 
-    loop = Loop("the loop", turn, 0.001)
+    loop = BackgroundLoop("the loop", step, 0.001)
     loop.start()
     was_last.wait()
     loop.stop()

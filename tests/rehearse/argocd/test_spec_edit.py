@@ -1,4 +1,4 @@
-"""Edits of a spec file: what changes, what stays, and what a layer has to say."""
+"""EditSchedule of a spec file: what changes, what stays, and what a layer has to say."""
 
 from __future__ import annotations
 

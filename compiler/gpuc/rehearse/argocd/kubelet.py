@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gpuc.rehearse.argocd.loop import Loop
+from gpuc.rehearse.argocd.background_loop import BackgroundLoop
 from gpuc.rehearse.argocd.pods import (
     Mount,
     arguments,
@@ -68,7 +68,7 @@ class Kubelet:
     """What ends the stand-in for Kueue's visibility server, by namespace."""
 
     def __post_init__(self) -> None:
-        self.loop = Loop("the kubelet of Kueue, Gatekeeper and Karpenter", self._turn, PAUSE_SECONDS)
+        self.loop = BackgroundLoop("the kubelet of Kueue, Gatekeeper and Karpenter", self._turn, PAUSE_SECONDS)
 
     def stop(self) -> None:
         """Ends the loop and every process."""
