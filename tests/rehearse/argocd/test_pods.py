@@ -1,4 +1,4 @@
-"""What the kubelet of a rehearsal reads in pods of Deployments and Jobs."""
+"""Arguments, environments and volumes of pods of Deployments and Jobs."""
 
 from __future__ import annotations
 

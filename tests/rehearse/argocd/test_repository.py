@@ -1,4 +1,4 @@
-"""The fleet in Git: what is pushed, and what stays as it is in the clone."""
+"""The fleet in Git: the pushed commits, and the unchanged clone."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class SyncResult:
 
     @property
     def edits_run(self) -> tuple[EditResult, ...]:
-        """EditSchedule that were not skipped."""
+        """Edits that were not skipped."""
         return tuple(edit for edit in self.edits if not edit.skipped)
 
 
