@@ -41,7 +41,7 @@ def ordered() -> list[State]:
     ]
 
 
-def test_a_run_in_order_fails_nothing() -> None:
+def test_a_correct_run_has_no_failures() -> None:
     timeline = Timeline(ordered())
     assert (
         early_waves(timeline)
@@ -54,7 +54,7 @@ def test_a_run_in_order_fails_nothing() -> None:
     assert regressions(timeline) == 0
 
 
-def test_an_application_that_is_not_good_at_the_end_is_named_with_its_words() -> None:
+def test_an_application_that_is_not_good_at_the_end_is_a_failure_with_its_state() -> None:
     last = replace(state(11, "kueue", 10, ("OutOfSync", "Degraded", "Failed"), "no"), differing=("Deployment a/b",))
     (failure,) = unfinished(Timeline([*ordered(), last]), 12)
     assert (failure.application, failure.object, failure.at) == ("kueue", "Deployment a/b", 12)
@@ -70,18 +70,18 @@ def test_a_wave_that_begins_before_the_one_before_it_was_good_is_a_failure() -> 
     assert "wave 10 began before wave -20" in failure.message
 
 
-def test_good_a_moment_before_the_next_wave_is_good_enough_and_noted() -> None:
+def test_a_wave_that_was_good_shortly_before_the_next_one_is_a_regression() -> None:
     states = [state(1, "crd", -20), state(5, "crd", -20, GOOD), state(6, "crd", -20), state(7, "kueue", 10)]
     assert early_waves(Timeline(states)) == []
     assert regressions(Timeline(states)) == 1
 
 
-def test_good_long_before_the_next_wave_is_too_old() -> None:
+def test_a_wave_that_was_good_long_before_the_next_one_is_a_failure() -> None:
     states = [state(1, "crd", -20), state(5, "crd", -20, GOOD), state(6, "crd", -20), state(60, "kueue", 10)]
     assert [failure.object for failure in early_waves(Timeline(states))] == ["Application crd"]
 
 
-def test_of_farther_waves_it_counts_that_they_were_good_once() -> None:
+def test_waves_before_the_previous_one_must_have_been_good_once() -> None:
     states = [*ordered(), state(20, "crd", -20), state(50, "tenants", 30), state(51, "kueue", 10, GOOD)]
     assert early_waves(Timeline(states)) == []
     never = [state(0, "crd", -20), state(1, "kueue", 10, GOOD), state(2, "tenants", 30)]
@@ -109,7 +109,7 @@ def test_refusals_of_project_and_server_are_failures_once_for_all_attempts(messa
     assert (failure.kind, failure.application, failure.at) == (kind, "pools", 1)
 
 
-def test_a_refused_object_is_named_instead_of_the_sentence_about_all() -> None:
+def test_a_refused_object_replaces_the_message_of_the_operation() -> None:
     bad = replace(
         state(3, "pools", 20, RUNS, "one or more synchronization tasks: NodePool is invalid"),
         refused=(("NodePool dev-l4", 'NodePool.karpenter.sh "dev-l4" is invalid: spec'),),
@@ -125,7 +125,7 @@ def test_a_passing_timeout_is_no_refusal() -> None:
     assert refusals(Timeline([state(1, "kueue", 10, RUNS, slow)])) == []
 
 
-def test_an_object_that_differs_after_its_sync_is_a_failure_and_one_that_is_left_is_none() -> None:
+def test_an_object_that_differs_after_its_sync_is_a_failure_and_an_unpruned_object_is_not() -> None:
     differs = replace(
         state(4, "efa", 0, ("OutOfSync", "Healthy", "Succeeded")), differing=("DaemonSet kube-system/efa",)
     )
@@ -134,7 +134,7 @@ def test_an_object_that_differs_after_its_sync_is_a_failure_and_one_that_is_left
     assert failure.object == "DaemonSet kube-system/efa"
 
 
-def test_an_operation_that_waits_for_a_deletion_stops_everything_else() -> None:
+def test_an_operation_that_waits_for_a_deletion_blocks_other_changes() -> None:
     words = "waiting for pruning confirmation of karpenter.sh/NodePool/dev-l4"
     states = [state(10, "pools", 20, RUNS, words), state(25, "pools", 20, RUNS, words), state(90, "pools", 20, GOOD)]
     (failure,) = blocked_operations(Timeline(states), 100)
@@ -144,20 +144,22 @@ def test_an_operation_that_waits_for_a_deletion_stops_everything_else() -> None:
     assert blocked_operations(Timeline([state(0, "root", None, RUNS, "waiting for healthy state of x")]), 900) == []
 
 
-def test_what_holds_work_is_deleted_only_by_a_commit_that_takes_it_out() -> None:
+def test_only_a_commit_may_delete_a_protected_object() -> None:
     before = {
         "NodePool dev-l4": ProtectedObject("1", False, "Job lab/train"),
         "Namespace lab": ProtectedObject("2", False),
     }
     gone = {"Namespace lab": ProtectedObject("2", True)}
-    names = {failure.object: failure.message for failure in unexpected_deletions(before, gone, [], "a pool leaves", 7)}
+    names = {
+        failure.object: failure.message for failure in unexpected_deletions(before, gone, [], "a pool is removed", 7)
+    }
     assert names["NodePool dev-l4"] == "is gone while Job lab/train runs, but no commit removes it"
     assert names["Namespace lab"].startswith("is deleted")
-    assert unexpected_deletions(before, before, [], "a pool leaves", 7) == []
+    assert unexpected_deletions(before, before, [], "a pool is removed", 7) == []
     remade = {**before, "NodePool dev-l4": ProtectedObject("9", False)}
-    (failure,) = unexpected_deletions(before, remade, [], "a pool leaves", 7)
+    (failure,) = unexpected_deletions(before, remade, [], "a pool is removed", 7)
     assert failure.message.startswith("was deleted and created again")
-    assert unexpected_deletions(before, remade, ["NodePool dev-l4"], "a pool leaves", 7) == []
+    assert unexpected_deletions(before, remade, ["NodePool dev-l4"], "a pool is removed", 7) == []
 
 
 def test_waits_are_summed_by_application_and_message() -> None:

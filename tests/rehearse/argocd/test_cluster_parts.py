@@ -68,7 +68,7 @@ def test_only_the_webhook_of_gatekeeper_listens_at_the_service(tmp_path: Path) -
     assert not [word for word in webhook.arguments if "=:" in word]
 
 
-def test_the_last_word_on_a_gate_of_karpenter_is_the_rehearsals(tmp_path: Path) -> None:
+def test_the_rehearsal_overrides_feature_gates_of_karpenter(tmp_path: Path) -> None:
     run = pod_run(tmp_path, [], [], karpenter_gates={"ReservedCapacity": False}, instance_types=[{"name": "g6.xlarge"}])
     run.variables["FEATURE_GATES"] = "ReservedCapacity=true,NodeOverlay=true"
     launch = karpenter(run)
@@ -123,10 +123,10 @@ def test_a_node_class_that_is_ready_is_left_alone() -> None:
 
 
 def test_a_node_class_that_is_deleted_stays_until_its_last_node_is_gone() -> None:
-    leaving = {"metadata": {"name": "general", "finalizers": [FINALIZER], "deletionTimestamp": "now"}}
+    terminating = {"metadata": {"name": "general", "finalizers": [FINALIZER], "deletionTimestamp": "now"}}
     claim = {"spec": {"nodeClassRef": {"name": "general"}}}
-    assert actions([leaving], [claim]) == []
-    assert actions([leaving], []) == [("release", "general"), ("delete", "KWOKNodeClass", "general")]
+    assert actions([terminating], [claim]) == []
+    assert actions([terminating], []) == [("release", "general"), ("delete", "KWOKNodeClass", "general")]
 
 
 def test_a_loop_continues_after_a_refusal_and_ends_after_another_error() -> None:
@@ -156,7 +156,7 @@ def test_pods_of_a_deployment_are_ready_and_those_of_a_job_have_ended() -> None:
     assert ended["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
 
 
-def test_namespaces_of_the_first_sync_are_those_that_no_application_makes(spec: CompiledSpec) -> None:
+def test_namespaces_of_the_first_sync_are_those_that_no_application_creates(spec: CompiledSpec) -> None:
     assert missing_namespaces(spec.synced) == ["monitoring"]
     names = [document["metadata"]["name"] for document in namespaces(spec.cluster, spec.synced)]
     assert names == ["ingress-nginx", "monitoring"]
@@ -174,7 +174,7 @@ def test_charts_and_their_namespaces_are_read_from_applications(spec: CompiledSp
     assert (gatekeepers.is_oci, gatekeepers.host) == (False, "open-policy-agent.github.io")
 
 
-def test_controllers_find_nodes_in_every_zone_that_karpenter_did_not_make(spec: CompiledSpec) -> None:
+def test_controllers_find_nodes_in_every_zone_without_karpenter(spec: CompiledSpec) -> None:
     made = list(system_nodes(spec.cluster))
     zones = {node["metadata"]["labels"]["topology.kubernetes.io/zone"] for node in made}
     assert zones == set(spec.cluster.aws.zones)

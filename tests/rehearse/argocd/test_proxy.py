@@ -101,7 +101,7 @@ def test_pieces_of_a_body_are_joined() -> None:
     assert read_chunked(io.BytesIO(b"3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n")) == b"abc0123456789"
 
 
-def test_a_cgi_program_says_its_own_status() -> None:
+def test_a_cgi_program_sets_the_status() -> None:
     response = cgi_response(b"Status: 404 Not Found\r\nContent-Type: text/plain\r\n\r\nno\r\n\r\nsuch")
     assert (response.code, response.headers, response.content) == (
         404,

@@ -18,7 +18,7 @@ GROWS = EditResult(
 NEVER = EditResult(
     "a tenant is renamed", "a -> b", "Namespace a", None, 60, ("tenants: waiting for deletion | x (58.0 s)",)
 )
-SKIPPED = EditResult("a queue leaves", "", "", None, 60, skipped="TEN003 a tenant without a queue")
+SKIPPED = EditResult("a queue is removed", "", "", None, 60, skipped="TEN003 a tenant without a queue")
 FAILURE = Failure("wave", "prod-kueue", "Application prod-crd", "wave 10 began before wave -20", 12.34)
 
 

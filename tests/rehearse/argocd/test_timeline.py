@@ -82,7 +82,7 @@ def test_equal_states_are_one_and_the_first_good_one_counts() -> None:
     assert timeline.at(0.5) == {}
 
 
-def test_a_deleted_application_is_no_application_any_more() -> None:
+def test_a_deleted_application_does_not_exist() -> None:
     timeline = Timeline([state(1, "Synced Healthy Succeeded"), State(at=5, name="prod-kueue", exists=False)])
     assert timeline.last == {}
     assert "prod-kueue" in timeline.at(4)
