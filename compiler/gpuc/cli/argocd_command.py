@@ -1,4 +1,4 @@
-"""`gpuc rehearse --argocd`: from specs to runs of Argo CD, and their reports."""
+"""`gpuc rehearse --argocd`: runs Argo CD with specs and writes the reports."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Progress = Callable[[str], None]
 
 
 def require_compatible_options(options: RehearsalOptions) -> None:
-    """Raises: UsageError for options that do not go together."""
+    """Raises: UsageError for options that exclude each other."""
     if options.charts and not options.argocd:
-        raise UsageError("--charts is for --argocd: nothing else renders charts")
+        raise UsageError("--charts needs --argocd: only Argo CD renders charts")
     if options.argocd and options.case:
-        raise UsageError("--argocd runs edits instead of test cases: leave out --case")
+        raise UsageError("--argocd runs edits instead of test cases: remove --case")
 
 
 def run_argocd(
@@ -42,13 +42,13 @@ def run_argocd(
     outputs: Sequence[ReportFile],
     progress: Progress,
 ) -> int:
-    """Runs Argo CD over specs, writes the reports, and returns the exit code.
+    """Runs Argo CD with specs, writes the reports, and returns the exit code.
 
-    Clusters that Argo CD runs in have a run each; those that are not Argo CD's own share one run.
+    A cluster in which Argo CD itself runs has a run of its own. All other clusters share one run.
 
     Raises:
-        UsageError: for missing programs, charts that are no charts, and destinations that no run can have.
-        ProgramError: when a program fails.
+        UsageError: for missing programs, invalid charts, and unsupported destinations.
+        ProgramError: if a program fails.
     """
     from gpuc.pipeline.stages import compiled_spec
     from gpuc.rehearse.argocd.programs import find_argo_programs
@@ -60,12 +60,12 @@ def run_argocd(
         raise UsageError(str(error)) from None
     results: list[SyncResult] = []
     for group in groups([compiled_spec(root, file) for file in files]):
-        with _running(root, group, programs, argo, options, progress) as found:
-            results += found
+        with _running(root, group, programs, argo, options, progress) as group_results:
+            results += group_results
             if options.format == "text":
-                write_stdout(render("text", found, colour=wants_colour(sys.stdout, os.environ)))
+                write_stdout(render("text", group_results, colour=wants_colour(sys.stdout, os.environ)))
             if options.keep:
-                _wait(found)
+                _wait(group_results)
     if options.format != "text":
         write_stdout(render(options.format, results))
     for output in outputs:
@@ -74,7 +74,7 @@ def run_argocd(
 
 
 def groups(specs: Sequence[CompiledSpec]) -> list[list[CompiledSpec]]:
-    """The specs of each run: one alone where Argo CD runs in the cluster, all others together."""
+    """The specs of each run: one for each cluster in which Argo CD itself runs, and one for all other clusters."""
     from gpuc.rehearse.argocd.hub import workload_destination
 
     own = [[spec] for spec in specs if workload_destination(spec.synced).is_own]
@@ -91,18 +91,18 @@ def _running(
     options: RehearsalOptions,
     progress: Progress,
 ) -> Iterator[list[SyncResult]]:
-    """The results of a run; its control planes are up as long as the block runs."""
+    """The results of a run. Its control planes run until the end of the block."""
     from gpuc.rehearse.argocd.charts import ChartError
     from gpuc.rehearse.argocd.hub import ArgoCD
     from gpuc.rehearse.argocd.repository import RepositoryError
-    from gpuc.rehearse.argocd.run import run
+    from gpuc.rehearse.argocd.run import rehearse
 
     names = ", ".join(spec.cluster.name for spec in group)
     try:
         argocd = ArgoCD(programs, argo, root, group, options.charts, options.crds, progress)
-        progress(f"{names}: starting Argo CD and its control plane")
+        progress(f"{names}: starting Argo CD and the control planes")
         with argocd:
-            yield run(argocd, [(spec.cluster.name, spec.cluster.file) for spec in group], progress)
+            yield rehearse(argocd, [(spec.cluster.name, spec.cluster.file) for spec in group], progress)
     except (ChartError, RepositoryError) as error:
         raise UsageError(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""Charts as a Helm repository and an OCI registry answer for them."""
+"""Charts in a Helm repository and an OCI registry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 
 from gpuc.rehearse.argocd.applications import ChartSource
 from gpuc.rehearse.argocd.charts import ChartError, Charts, read_chart
-from gpuc.rehearse.argocd.hosts import Request, chart_hosts
+from gpuc.rehearse.argocd.http_handlers import Request, chart_handlers
 
 KUEUE = ChartSource("registry.k8s.io/kueue/charts", "kueue", "0.19.2")
 OPERATOR = ChartSource("https://helm.ngc.nvidia.com/nvidia", "gpu-operator", "v26.7.0")
@@ -42,31 +42,31 @@ def test_a_chart_is_found_with_or_without_the_v_of_its_version(charts: Charts) -
     assert charts.find("kueue", "0.19.3") is None
 
 
-def test_a_file_that_is_no_chart_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_chart_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "broken.tgz"
     file.write_bytes(b"not an archive")
-    with pytest.raises(ChartError, match=r"broken\.tgz is no chart"):
+    with pytest.raises(ChartError, match=r"broken\.tgz is not a chart"):
         read_chart(file)
 
 
-def test_an_archive_that_was_cut_off_is_named(tmp_path: Path) -> None:
+def test_a_truncated_archive_is_an_error(tmp_path: Path) -> None:
     """As an interrupted `helm pull` leaves it."""
     file = packaged(tmp_path, "kueue", "0.19.2")
     file.write_bytes(file.read_bytes()[:60])
-    with pytest.raises(ChartError, match=r"kueue-0\.19\.2\.tgz is no chart"):
+    with pytest.raises(ChartError, match=r"kueue-0\.19\.2\.tgz is not a chart"):
         read_chart(file)
 
 
-def test_an_archive_without_a_chart_is_named(tmp_path: Path) -> None:
+def test_an_archive_without_a_chart_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "empty.tgz"
     with tarfile.open(file, "w:gz"):
         pass
-    with pytest.raises(ChartError, match=r"no Chart\.yaml"):
+    with pytest.raises(ChartError, match=r"Chart\.yaml .* is missing"):
         Charts([tmp_path])
 
 
 def test_a_helm_repository_lists_its_charts_and_gives_each_archive(charts: Charts, tmp_path: Path) -> None:
-    answers = chart_hosts(charts, [OPERATOR])["helm.ngc.nvidia.com"]
+    answers = chart_handlers(charts, [OPERATOR])["helm.ngc.nvidia.com"]
     listed = yaml.safe_load(answers(Request("GET", "/nvidia/index.yaml", {})).content)
     [row] = listed["entries"]["gpu-operator"]
     archive = answers(Request("GET", f"/nvidia/{row['urls'][0]}", {})).content
@@ -75,13 +75,13 @@ def test_a_helm_repository_lists_its_charts_and_gives_each_archive(charts: Chart
 
 
 def test_a_helm_repository_has_nothing_in_other_folders(charts: Charts) -> None:
-    answers = chart_hosts(charts, [OPERATOR])["helm.ngc.nvidia.com"]
+    answers = chart_handlers(charts, [OPERATOR])["helm.ngc.nvidia.com"]
     assert answers(Request("GET", "/index.yaml", {})).code == 404
     assert answers(Request("GET", "/nvidia/kueue-0.19.2.tgz", {})).code == 404
 
 
 def test_a_registry_leads_from_tag_to_archive(charts: Charts, tmp_path: Path) -> None:
-    answers = chart_hosts(charts, [KUEUE])["registry.k8s.io"]
+    answers = chart_handlers(charts, [KUEUE])["registry.k8s.io"]
     base = "/v2/kueue/charts/kueue"
     tags = json.loads(answers(Request("GET", f"{base}/tags/list", {})).content)["tags"]
     assert tags == ["0.19.2", "0.20.0_build"]
@@ -98,9 +98,9 @@ def test_a_registry_leads_from_tag_to_archive(charts: Charts, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "path", ["/v2/other/charts/kueue/tags/list", "/v2/kueue/charts/kueue/manifests/9.9.9", "/v2/kueue/charts/kueue"]
 )
-def test_a_registry_does_not_have_what_nobody_added(charts: Charts, path: str) -> None:
-    assert chart_hosts(charts, [KUEUE])["registry.k8s.io"](Request("GET", path, {})).code == 404
+def test_a_registry_answers_404_for_an_unknown_chart(charts: Charts, path: str) -> None:
+    assert chart_handlers(charts, [KUEUE])["registry.k8s.io"](Request("GET", path, {})).code == 404
 
 
 def test_a_registry_answers_that_it_is_one(charts: Charts) -> None:
-    assert chart_hosts(charts, [KUEUE])["registry.k8s.io"](Request("GET", "/v2/", {})).code == 200
+    assert chart_handlers(charts, [KUEUE])["registry.k8s.io"](Request("GET", "/v2/", {})).code == 200

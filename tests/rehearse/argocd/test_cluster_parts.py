@@ -1,4 +1,4 @@
-"""What plays a cluster beside Argo CD: programs from pods, absent controllers, what an operator has made before."""
+"""Parts of a cluster besides Argo CD: programs of pods, simulated controllers, prerequisites."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd.applications import applications, chart_of, missing_namespaces, namespaces_of_charts
+from gpuc.rehearse.argocd.background_loop import BackgroundLoop
 from gpuc.rehearse.argocd.kubelet import running_status, succeeded_status
-from gpuc.rehearse.argocd.loop import Loop
-from gpuc.rehearse.argocd.players import FINALIZER, Players
 from gpuc.rehearse.argocd.pods import Mount
 from gpuc.rehearse.argocd.prerequisites import namespaces, system_nodes
 from gpuc.rehearse.argocd.profiles import PodRun, gatekeeper, karpenter, kueue
+from gpuc.rehearse.argocd.simulated_controllers import FINALIZER, SimulatedControllers
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.process import ProgramError
 
@@ -68,7 +68,7 @@ def test_only_the_webhook_of_gatekeeper_listens_at_the_service(tmp_path: Path) -
     assert not [word for word in webhook.arguments if "=:" in word]
 
 
-def test_the_last_word_on_a_gate_of_karpenter_is_the_rehearsals(tmp_path: Path) -> None:
+def test_the_rehearsal_overrides_feature_gates_of_karpenter(tmp_path: Path) -> None:
     run = pod_run(tmp_path, [], [], karpenter_gates={"ReservedCapacity": False}, instance_types=[{"name": "g6.xlarge"}])
     run.variables["FEATURE_GATES"] = "ReservedCapacity=true,NodeOverlay=true"
     launch = karpenter(run)
@@ -103,14 +103,14 @@ class Cluster:
         self.done.append(("delete", kind, name))
 
 
-def played(classes: list[dict[str, Any]], claims: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+def actions(classes: list[dict[str, Any]], claims: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     cluster = Cluster(classes, claims)
-    Players(cast(Client, cluster)).turn()
+    SimulatedControllers(cast(Client, cluster)).reconcile()
     return cluster.done
 
 
 def test_a_new_node_class_gets_its_finalizer_its_simulated_class_and_is_ready() -> None:
-    assert played([{"metadata": {"name": "general"}}], []) == [
+    assert actions([{"metadata": {"name": "general"}}], []) == [
         ("patch", "general", "finalizers"),
         ("apply", "KWOKNodeClass", "general"),
         ("patch", "general", "status"),
@@ -119,27 +119,27 @@ def test_a_new_node_class_gets_its_finalizer_its_simulated_class_and_is_ready() 
 
 def test_a_node_class_that_is_ready_is_left_alone() -> None:
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-    assert played([{"metadata": {"name": "general", "finalizers": [FINALIZER]}, "status": ready}], []) == []
+    assert actions([{"metadata": {"name": "general", "finalizers": [FINALIZER]}, "status": ready}], []) == []
 
 
 def test_a_node_class_that_is_deleted_stays_until_its_last_node_is_gone() -> None:
-    leaving = {"metadata": {"name": "general", "finalizers": [FINALIZER], "deletionTimestamp": "now"}}
+    terminating = {"metadata": {"name": "general", "finalizers": [FINALIZER], "deletionTimestamp": "now"}}
     claim = {"spec": {"nodeClassRef": {"name": "general"}}}
-    assert played([leaving], [claim]) == []
-    assert played([leaving], []) == [("release", "general"), ("delete", "KWOKNodeClass", "general")]
+    assert actions([terminating], [claim]) == []
+    assert actions([terminating], []) == [("release", "general"), ("delete", "KWOKNodeClass", "general")]
 
 
-def test_a_refused_turn_is_repeated_and_a_failed_one_ends_the_loop() -> None:
+def test_a_loop_continues_after_a_refusal_and_ends_after_another_error() -> None:
     answers = [ApiError(503, "not now"), KeyError("bug")]
     was_last = threading.Event()
 
-    def turn() -> None:
+    def step() -> None:
         answer = answers.pop(0)
         if not answers:
             was_last.set()
         raise answer
 
-    loop = Loop("the loop", turn, 0.001)
+    loop = BackgroundLoop("the loop", step, 0.001)
     loop.start()
     was_last.wait()
     loop.stop()
@@ -156,7 +156,7 @@ def test_pods_of_a_deployment_are_ready_and_those_of_a_job_have_ended() -> None:
     assert ended["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
 
 
-def test_namespaces_of_the_first_sync_are_those_that_no_application_makes(spec: CompiledSpec) -> None:
+def test_namespaces_of_the_first_sync_are_those_that_no_application_creates(spec: CompiledSpec) -> None:
     assert missing_namespaces(spec.synced) == ["monitoring"]
     names = [document["metadata"]["name"] for document in namespaces(spec.cluster, spec.synced)]
     assert names == ["ingress-nginx", "monitoring"]
@@ -174,7 +174,7 @@ def test_charts_and_their_namespaces_are_read_from_applications(spec: CompiledSp
     assert (gatekeepers.is_oci, gatekeepers.host) == (False, "open-policy-agent.github.io")
 
 
-def test_controllers_find_nodes_in_every_zone_that_karpenter_did_not_make(spec: CompiledSpec) -> None:
+def test_controllers_find_nodes_in_every_zone_without_karpenter(spec: CompiledSpec) -> None:
     made = list(system_nodes(spec.cluster))
     zones = {node["metadata"]["labels"]["topology.kubernetes.io/zone"] for node in made}
     assert zones == set(spec.cluster.aws.zones)

@@ -1,4 +1,4 @@
-"""What the kubelet of a rehearsal reads in pods of Deployments and Jobs."""
+"""Arguments, environments and volumes of pods of Deployments and Jobs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def service(selector: dict[str, str], target: str | int) -> dict[str, Any]:
     return {"metadata": {"name": "s"}, "spec": {"selector": selector, "clusterIP": "127.64.0.9", "ports": ports}}
 
 
-def test_the_environment_has_fields_and_keys_and_leaves_out_what_is_nowhere() -> None:
+def test_the_environment_has_fields_and_keys_and_omits_missing_references() -> None:
     assert environment(POD, CONTAINER, lookup) == {
         "POD_NAME": "manager-7d9f-x2x",
         "TEAM": "ml",
@@ -87,7 +87,7 @@ def test_the_deepest_volume_decides_where_a_path_lies() -> None:
     assert relocated("--cert=/certs-of-others/tls.crt", mounted) == "--cert=/certs-of-others/tls.crt"
 
 
-def test_volumes_name_what_they_hold() -> None:
+def test_mounts_have_the_name_of_their_source() -> None:
     found = {mount.path: (mount.kind, mount.name, mount.sub_path) for mount in mounts(POD, CONTAINER)}
     assert found == {
         "/certs": ("Secret", "server-cert", ""),

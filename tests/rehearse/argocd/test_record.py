@@ -1,4 +1,4 @@
-"""The record of `make conformance-all`: what ran, what did not, and a fleet for a hub that compiles."""
+"""The record of `make conformance-all`: runs, missing runs, and the fleet for the hub."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_clusters_of_their_own_argo_cd_have_a_run_each() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["prod-use1", "--charts", "."], "--charts is for --argocd"),
-        (["prod-use1", "--argocd", "--case", "full node"], "leave out --case"),
+        (["prod-use1", "--charts", "."], "--charts needs --argocd"),
+        (["prod-use1", "--argocd", "--case", "full node"], "remove --case"),
         (["prod-use1", "--argocd", "--charts", "nowhere"], "nowhere is not a folder"),
     ],
 )

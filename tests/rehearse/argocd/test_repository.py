@@ -1,4 +1,4 @@
-"""The fleet in Git: what is pushed, and what stays as it is in the clone."""
+"""The fleet in Git: the pushed commits, and the unchanged clone."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def test_the_clone_stays_what_was_compiled(repository: FleetRepository) -> None:
 
 def test_a_second_commit_follows_the_first(repository: FleetRepository) -> None:
     (repository.root / "out/prod-use1/karpenter/pools/general.yaml").unlink()
-    sha = repository.commit("a pool leaves")
-    assert served(repository, "log", "--format=%s", "main").splitlines() == ["a pool leaves", "first"]
+    sha = repository.commit("a pool is removed")
+    assert served(repository, "log", "--format=%s", "main").splitlines() == ["a pool is removed", "first"]
     assert served(repository, "rev-parse", "main").strip() == sha
     assert served(repository, "diff", "--name-status", "main~", "main").split() == [
         "D",

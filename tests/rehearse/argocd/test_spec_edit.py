@@ -1,4 +1,4 @@
-"""Edits of a spec file: what changes, what stays, and what a layer has to say."""
+"""Edits of a spec file with comments and layers."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The timeline: what an Application's object shows, and when it showed it."""
+"""States of Application objects and their timeline."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gpuc.rehearse.argocd.timeline import State, Timeline, state
+from gpuc.rehearse.argocd.timeline import State, Timeline, state_of
 
 
 def application(**status: Any) -> dict[str, Any]:
@@ -15,20 +15,20 @@ def application(**status: Any) -> dict[str, Any]:
     }
 
 
-def seen(at: float, words: str, name: str = "prod-kueue") -> State:
+def state(at: float, words: str, name: str = "prod-kueue") -> State:
     sync, health, phase = words.split()
     return State(at=at, name=name, sync=sync, health=health, phase=phase)
 
 
 def test_an_application_without_a_status_was_not_compared() -> None:
-    shown = state({"metadata": {"name": "prod-root"}, "spec": {"project": "prod"}}, 1.5)
+    shown = state_of({"metadata": {"name": "prod-root"}, "spec": {"project": "prod"}}, 1.5)
     assert (shown.at, shown.cluster, shown.wave, shown.sync, shown.phase) == (1.5, "prod", None, "", "")
     assert str(shown) == "not compared yet"
     assert not shown.is_good
 
 
-def test_objects_of_a_status_are_told_apart() -> None:
-    shown = state(
+def test_the_state_lists_objects_by_their_status() -> None:
+    shown = state_of(
         application(
             sync={"status": "OutOfSync", "revision": "abc"},
             health={"status": "Healthy"},
@@ -67,23 +67,23 @@ def test_objects_of_a_status_are_told_apart() -> None:
 
 
 def test_an_application_with_several_sources_shows_all_revisions() -> None:
-    assert state(application(sync={"revisions": ["1.14.1", "abc"]}), 0).revision == "1.14.1,abc"
+    assert state_of(application(sync={"revisions": ["1.14.1", "abc"]}), 0).revision == "1.14.1,abc"
 
 
 def test_equal_states_are_one_and_the_first_good_one_counts() -> None:
     timeline = Timeline()
-    assert timeline.add(seen(1, "OutOfSync Missing Running"))
-    assert not timeline.add(seen(2, "OutOfSync Missing Running"))
-    assert timeline.add(seen(3, "Synced Healthy Succeeded"))
-    assert timeline.add(seen(4, "OutOfSync Healthy Succeeded"))
+    assert timeline.add(state(1, "OutOfSync Missing Running"))
+    assert not timeline.add(state(2, "OutOfSync Missing Running"))
+    assert timeline.add(state(3, "Synced Healthy Succeeded"))
+    assert timeline.add(state(4, "OutOfSync Healthy Succeeded"))
     assert timeline.first_good("prod-kueue") == 3
     assert [end for _, end in timeline.spans("prod-kueue", 9)] == [3, 4, 9]
     assert timeline.at(3.5)["prod-kueue"].is_good
     assert timeline.at(0.5) == {}
 
 
-def test_a_deleted_application_is_no_application_any_more() -> None:
-    timeline = Timeline([seen(1, "Synced Healthy Succeeded"), State(at=5, name="prod-kueue", exists=False)])
+def test_a_deleted_application_does_not_exist() -> None:
+    timeline = Timeline([state(1, "Synced Healthy Succeeded"), State(at=5, name="prod-kueue", exists=False)])
     assert timeline.last == {}
     assert "prod-kueue" in timeline.at(4)
     assert timeline.at(5) == {}

@@ -1,1 +1,1 @@
-"""The real Argo CD beside a rehearsal's control plane: the fleet in Git, the charts, and what plays the rest."""
+"""Runs the real Argo CD against the control planes of a rehearsal, with the fleet in a Git repository."""

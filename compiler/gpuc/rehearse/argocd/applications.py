@@ -1,4 +1,4 @@
-"""What a compiled cluster asks of Argo CD: repositories, charts and destinations, read from its Applications."""
+"""Repositories, charts and destinations of a compiled cluster's Applications."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from gpuc.manifest.manifest import Manifest
 
 IN_CLUSTER = "https://kubernetes.default.svc"
-"""The server by which Argo CD means its own cluster."""
-GROUPS = {
+"""The server address of the cluster in which Argo CD runs."""
+CHART_GROUPS = {
     "gatekeeper": (
         "config.gatekeeper.sh",
         "constraints.gatekeeper.sh",
@@ -23,15 +23,15 @@ GROUPS = {
     "karpenter-crd": ("karpenter.k8s.aws", "karpenter.sh"),
     "kueue": ("kueue.x-k8s.io",),
 }
-"""API groups whose objects need a chart: the chart brings the kinds, or the controller that makes them healthy."""
+"""API groups by chart. Objects of a group need the chart, which installs the CRDs or the controller."""
 
 
 @dataclass(frozen=True)
 class ChartSource:
-    """A chart as a source of an Application names it."""
+    """A Helm chart as the source of an Application."""
 
     repository: str
-    """repoURL: https://... is a Helm repository, anything else is a repository of an OCI registry."""
+    """repoURL: a Helm repository if it starts with https://, otherwise a repository of an OCI registry."""
     name: str
     version: str
 
@@ -45,13 +45,13 @@ class ChartSource:
 
     @property
     def path(self) -> str:
-        """The path below the host, without slashes at its ends."""
+        """The path on the host, without slashes at the start and the end."""
         return _split(self.repository)[1]
 
 
 @dataclass(frozen=True)
 class GitSource:
-    """A folder of a Git repository as a source of an Application names it."""
+    """A folder of a Git repository as the source of an Application."""
 
     url: str
     revision: str
@@ -63,25 +63,25 @@ class GitSource:
 
     @property
     def repository(self) -> str:
-        """The path of the repository below the host."""
+        """The path of the repository on the host."""
         return _split(self.url)[1]
 
 
 @dataclass(frozen=True)
 class Destination:
-    """The cluster that an Application applies to: by the address of its API server or by name."""
+    """The destination cluster of an Application: the address of its API server, or its name."""
 
     server: str
     name: str
 
     @property
     def is_own(self) -> bool:
-        """Whether the destination is the cluster that Argo CD runs in."""
+        """Whether the destination is the cluster in which Argo CD runs."""
         return self.server == IN_CLUSTER or (not self.server and self.name == "in-cluster")
 
 
 def applications(synced: Iterable[Manifest]) -> list[Manifest]:
-    """The Applications among the objects of a cluster."""
+    """The Applications of a cluster."""
     return [manifest for manifest in synced if manifest.kind == "Application"]
 
 
@@ -91,7 +91,7 @@ def sources(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def chart_of(spec: Mapping[str, Any]) -> ChartSource | None:
-    """The chart of an Application's spec; None where it has none."""
+    """The chart of an Application's spec, or None."""
     for source in sources(spec):
         if "chart" in source:
             return ChartSource(source["repoURL"], source["chart"], str(source["targetRevision"]))
@@ -99,20 +99,20 @@ def chart_of(spec: Mapping[str, Any]) -> ChartSource | None:
 
 
 def git_sources(spec: Mapping[str, Any]) -> Iterator[GitSource]:
-    """Sources of Git in an Application's spec."""
+    """The Git sources of an Application's spec."""
     for source in sources(spec):
         if "chart" not in source:
             yield GitSource(source["repoURL"], str(source["targetRevision"]), source.get("path", ""))
 
 
 def destination(spec: Mapping[str, Any]) -> Destination:
-    """Where an Application's spec applies to."""
+    """The destination of an Application's spec."""
     found = spec["destination"]
     return Destination(found.get("server", ""), found.get("name", ""))
 
 
 def namespaces_of_charts(synced: Iterable[Manifest]) -> dict[str, str]:
-    """Namespace by name of the chart that is installed there."""
+    """The namespaces of charts, by name of the chart."""
     found = {}
     for application in applications(synced):
         if chart := chart_of(application.body["spec"]):
@@ -121,15 +121,15 @@ def namespaces_of_charts(synced: Iterable[Manifest]) -> dict[str, str]:
 
 
 def missing_namespaces(synced: Iterable[Manifest]) -> list[str]:
-    """Namespaces of destinations that no Application makes: an operator makes them before the first sync."""
+    """Destination namespaces that no Application creates. An operator creates them before the first sync."""
     wanted: set[str] = set()
-    made = {"default", "kube-system"}
+    created = {"default", "kube-system"}
     for application in applications(synced):
         spec = application.body["spec"]
         options = spec["syncPolicy"].get("syncOptions", ())
-        (made if "CreateNamespace=true" in options else wanted).add(str(spec["destination"]["namespace"]))
-        made.add(application.namespace)
-    return sorted(wanted - made)
+        (created if "CreateNamespace=true" in options else wanted).add(str(spec["destination"]["namespace"]))
+        created.add(application.namespace)
+    return sorted(wanted - created)
 
 
 def _split(url: str) -> tuple[str, str]:

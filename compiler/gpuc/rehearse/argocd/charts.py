@@ -1,4 +1,4 @@
-"""The charts of a run: archives as `helm pull` writes them, and what a Helm repository and an OCI registry answer."""
+"""The charts of a run: archives from `helm pull`, and their form in a Helm repository and an OCI registry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ARCHIVE_TYPE = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 
 
 class ChartError(UsageError):
-    """A file is no chart; the text names the file."""
+    """A file is not a chart. The message has the name of the file."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Chart:
 
     file: Path
     metadata: Mapping[str, Any]
-    """Its Chart.yaml."""
+    """The content of Chart.yaml."""
 
     @property
     def name(self) -> str:
@@ -42,7 +42,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Blob:
-    """One answer of a registry."""
+    """A blob of an OCI registry."""
 
     media_type: str
     content: bytes
@@ -52,18 +52,18 @@ class Blob:
         return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
 
     def descriptor(self) -> dict[str, Any]:
-        """How a manifest names the blob."""
+        """The descriptor of the blob in a manifest."""
         return {"mediaType": self.media_type, "digest": self.digest, "size": len(self.content)}
 
 
 class Charts:
-    """Charts by name and version; of two files with the same chart the one that was added last counts."""
+    """Charts by name and version. A chart replaces an earlier one with the same name and version."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         """Reads every .tgz file of the folders.
 
         Raises:
-            ChartError: when one of the files is no chart.
+            ChartError: if a file is not a chart.
         """
         self._charts: dict[tuple[str, str], Chart] = {}
         for folder in folders:
@@ -71,19 +71,19 @@ class Charts:
                 self.add(read_chart(file))
 
     def add(self, chart: Chart) -> None:
-        """Offers one more chart."""
+        """Adds a chart."""
         self._charts[chart.name, chart.version] = chart
 
     def find(self, name: str, version: str) -> Chart | None:
-        """The chart of exactly this version; a leading v in one of the versions does not count, as for Helm."""
-        return self._charts.get((name, version)) or self._charts.get((name, _other_form(version)))
+        """The chart with this version. As in Helm, a leading v in a version is ignored."""
+        return self._charts.get((name, version)) or self._charts.get((name, _toggle_v(version)))
 
     def named(self, name: str) -> list[Chart]:
-        """All versions of a chart, in the order of their text."""
+        """All versions of a chart, in alphabetical order."""
         return sorted((chart for chart in self._charts.values() if chart.name == name), key=lambda chart: chart.version)
 
     def repackage(self, helm: Path, chart: Chart, version: str, folder: Path) -> Chart:
-        """Offers the content of a chart once more, under another version."""
+        """Adds a copy of a chart under another version."""
         with tarfile.open(chart.file) as archive:
             archive.extractall(folder / version, filter="data")
         source = folder / version / chart.name
@@ -95,7 +95,7 @@ class Charts:
 
 
 def read_chart(file: Path) -> Chart:
-    """Raises: ChartError when the file is no chart."""
+    """Raises: ChartError if the file is not a chart."""
     import yaml
 
     try:
@@ -107,12 +107,12 @@ def read_chart(file: Path) -> Chart:
                     if isinstance(metadata, dict) and {"name", "version"} <= metadata.keys():
                         return Chart(file, metadata)
     except (OSError, EOFError, zlib.error, tarfile.TarError, yaml.YAMLError) as error:
-        raise ChartError(f"{file} is no chart: {error}") from None
-    raise ChartError(f"{file} is no chart: it has no Chart.yaml with name and version")
+        raise ChartError(f"{file} is not a chart: {error}") from None
+    raise ChartError(f"{file} is not a chart: Chart.yaml with name and version is missing")
 
 
 def index(charts: Iterable[Chart]) -> bytes:
-    """The index.yaml of a Helm repository that holds the charts beside it."""
+    """The index.yaml of a Helm repository whose archives are next to it."""
     entries: dict[str, list[dict[str, Any]]] = {}
     for chart in charts:
         digest = hashlib.sha256(chart.file.read_bytes()).hexdigest()
@@ -122,7 +122,7 @@ def index(charts: Iterable[Chart]) -> bytes:
 
 
 def registry_blobs(chart: Chart) -> tuple[Blob, Blob, Blob]:
-    """What a registry holds of a chart: its manifest, its configuration, its archive."""
+    """(manifest, configuration, archive) of a chart in a registry."""
     config = Blob(CONFIG_TYPE, json.dumps(dict(chart.metadata), default=str).encode())
     archive = Blob(ARCHIVE_TYPE, chart.file.read_bytes())
     manifest = {
@@ -135,9 +135,9 @@ def registry_blobs(chart: Chart) -> tuple[Blob, Blob, Blob]:
 
 
 def tag(version: str) -> str:
-    """The tag of a version: a registry's tags have no plus."""
+    """The tag of a version. Tags of a registry cannot contain a plus sign."""
     return version.replace("+", "_")
 
 
-def _other_form(version: str) -> str:
+def _toggle_v(version: str) -> str:
     return version.removeprefix("v") if version.startswith("v") else f"v{version}"

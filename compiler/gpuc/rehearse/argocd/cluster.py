@@ -1,4 +1,4 @@
-"""One cluster of a run: its control plane, its kubelet, and what plays the absent controllers."""
+"""A cluster of a run: its control plane, its kubelet, and its simulated controllers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.manifest.manifest import Body
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.argocd.applications import namespaces_of_charts
+from gpuc.rehearse.argocd.background_loop import BackgroundLoop
 from gpuc.rehearse.argocd.kubelet import Kubelet
-from gpuc.rehearse.argocd.loop import Loop
-from gpuc.rehearse.argocd.players import PAUSE_SECONDS, Players
 from gpuc.rehearse.argocd.prerequisites import namespaces, system_nodes
 from gpuc.rehearse.argocd.profiles import PROFILES
+from gpuc.rehearse.argocd.simulated_controllers import PAUSE_SECONDS, SimulatedControllers
 from gpuc.rehearse.client import Client
 from gpuc.rehearse.crds import definitions
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
@@ -29,32 +29,32 @@ from gpuc.rehearse.started import Started
 from gpuc.rehearse.substitute import settings
 
 _RUNS = 64
-"""How many runs on one machine may have addresses of their own."""
+"""How many concurrent runs on a machine can have separate addresses."""
 
 
 def service_range(number: int) -> str:
-    """The addresses of Services of one cluster of this run.
+    """The address range of a cluster's Services.
 
-    They lie on loopback, so that the API server reaches a webhook where its chart says that the webhook is.
+    The range is on loopback, so that the API server reaches webhooks at the addresses of their Services.
     """
     return f"127.{64 + os.getpid() % _RUNS}.{number}.0/24"
 
 
 def require_service_addresses() -> None:
-    """Raises: UsageError where a program of this user cannot listen at the addresses of Services."""
+    """Raises: UsageError if this user's programs cannot listen on the addresses of Services."""
     address = service_range(0).removesuffix("0/24") + "1"
     try:
         with socket.create_server((address, 443)):
             return
     except PermissionError:
-        way = "run it as root, or `sysctl net.ipv4.ip_unprivileged_port_start=443`"
+        remedy = "run it as root, or `sysctl net.ipv4.ip_unprivileged_port_start=443`"
     except OSError as error:
-        way = f"this system says {error.strerror}; Linux has the whole of 127.0.0.0/8 on loopback"
-    raise UsageError(f"--argocd lets webhooks listen on {address}:443, as their Services do: {way}")
+        remedy = f"the system reports {error.strerror}; Linux has all of 127.0.0.0/8 on loopback"
+    raise UsageError(f"--argocd needs to listen on {address}:443 for webhooks: {remedy}")
 
 
 class ArgoCluster(Started):
-    """A control plane to which charts bring Kueue, Gatekeeper and Karpenter; a context manager."""
+    """A control plane whose Kueue, Gatekeeper and Karpenter come from charts; a context manager."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class ArgoCluster(Started):
         own: Sequence[bytes | Body],
         progress: Callable[[str], None],
     ) -> None:
-        """number is different for every cluster of a run; own are definitions that only this control plane has."""
+        """number is unique among the clusters of a run; own are additional CustomResourceDefinitions."""
         outside = definitions(programs, crds, spec.cluster.spec.kueue.frameworks, outside_charts=True)
         charts = {chart: place for chart, place in namespaces_of_charts(spec.synced).items() if chart in PROFILES}
         self._settings: Settings = replace(
@@ -82,25 +82,27 @@ class ArgoCluster(Started):
         """Starts everything.
 
         Raises:
-            ProgramError: when a program does not start.
+            ProgramError: if a program does not start.
         """
         stack.enter_context(self._plane)
         self.client: Client = self._plane.client
         self.kubelet = Kubelet(self._plane.site, self.client, self._settings, self._charts)
-        self._players = Loop("the players of absent controllers", Players(self.client).turn, PAUSE_SECONDS)
-        for ended, begun in ((self.kubelet.stop, self.kubelet.loop.start), (self._players.stop, self._players.start)):
-            stack.callback(ended)
-            begun()
+        controllers = SimulatedControllers(self.client)
+        self._controllers = BackgroundLoop("the simulated controllers", controllers.reconcile, PAUSE_SECONDS)
+        stack.callback(self.kubelet.stop)
+        self.kubelet.loop.start()
+        stack.callback(self._controllers.stop)
+        self._controllers.start()
 
     @property
     def plane(self) -> ControlPlane:
-        """Where it runs."""
+        """The control plane of the cluster."""
         return self._plane
 
     def prepare(self, spec: CompiledSpec, left_out: Collection[str]) -> None:
-        """Makes what an operator has before the first sync: nodes for controllers, namespaces of others.
+        """Creates the prerequisites of the first sync: nodes for controllers, and namespaces.
 
-        left_out are names of Applications that are not synced, and so make no namespace.
+        left_out are names of Applications that are not synced, and so create no namespace.
         """
         for node in system_nodes(spec.cluster):
             if self.client.find("v1", "Node", node["metadata"]["name"]) is None:
@@ -109,17 +111,22 @@ class ArgoCluster(Started):
         for document in namespaces(spec.cluster, synced):
             self.client.apply(document)
 
-    def offer(self, spec: CompiledSpec) -> None:
-        """Lets the simulated provider have what the pools of a changed spec ask for, beside what it has.
+    def update_instance_types(self, spec: CompiledSpec) -> None:
+        """Adds the instance types and node stages that a changed spec needs to the simulated provider.
 
-        Call it from the main thread: the programs end with the thread that started them.
+        Call it from the main thread: a program ends together with the thread that started it.
 
         Raises:
-            ProgramError: when kwok does not start again.
+            ProgramError: if kwok does not restart.
         """
-        given = settings(spec, definitions(self._plane.site.programs, None, (), outside_charts=True))
-        types = {str(offered["name"]): offered for offered in (*self._settings.instance_types, *given.instance_types)}
-        stages = {str(made["metadata"]["name"]): made for made in (*self._settings.node_stages, *given.node_stages)}
+        current = settings(spec, definitions(self._plane.site.programs, None, (), outside_charts=True))
+        types = {
+            str(instance_type["name"]): instance_type
+            for instance_type in (*self._settings.instance_types, *current.instance_types)
+        }
+        stages = {
+            str(stage["metadata"]["name"]): stage for stage in (*self._settings.node_stages, *current.node_stages)
+        }
         changed = replace(self._settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
         if changed.node_stages != self._settings.node_stages:
             site = self._plane.site
@@ -132,13 +139,13 @@ class ArgoCluster(Started):
         self._settings = changed
 
     def require_alive(self) -> None:
-        """Raises: ProgramError when something has ended."""
+        """Raises: ProgramError if a program has ended."""
         self._plane.require_alive()
         self.kubelet.require_alive()
-        self._players.require_alive()
+        self._controllers.require_alive()
 
     def memory_mib(self) -> dict[str, int]:
-        """Memory that each program holds now."""
+        """Current memory use of each program."""
         return self._plane.memory_mib() | self.kubelet.memory_mib()
 
     def logs(self) -> dict[str, Path]:

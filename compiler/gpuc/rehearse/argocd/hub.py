@@ -1,4 +1,4 @@
-"""Argo CD for one cluster that it runs in, or for several clusters beside its own."""
+"""Argo CD, either in the cluster that it syncs, or in a separate cluster that syncs several others."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.argocd.applications import ChartSource, Destination, applications, chart_of, destination
 from gpuc.rehearse.argocd.charts import Charts
 from gpuc.rehearse.argocd.cluster import ArgoCluster, require_service_addresses, service_range
-from gpuc.rehearse.argocd.hosts import Host, chart_hosts, git_host
+from gpuc.rehearse.argocd.http_handlers import Handler, chart_handlers, git_handler
 from gpuc.rehearse.argocd.prerequisites import argo_definitions, cluster_secret, install_argo_cd, merged_health
 from gpuc.rehearse.argocd.processes import start_controller, start_redis, start_repo_server
 from gpuc.rehearse.argocd.programs import ArgoPrograms
+from gpuc.rehearse.argocd.proxy import Proxy
 from gpuc.rehearse.argocd.repository import FleetRepository, documents, first_git_source, fleet_repository
-from gpuc.rehearse.argocd.server import Proxy
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
 from gpuc.rehearse.plane.settings import Settings
@@ -31,11 +31,11 @@ from gpuc.rehearse.started import Started
 APPLICATION = ("argoproj.io/v1alpha1", "Application")
 REFRESH = "argocd.argoproj.io/refresh"
 HUB = 99
-"""The number of Argo CD's own cluster, where it has one of its own."""
+"""The number of the cluster of Argo CD, if Argo CD has a separate one."""
 
 
 class ArgoCD(Started):
-    """Argo CD, its clusters, and the fleet that it follows; a context manager."""
+    """Argo CD, its clusters, and the repository of the fleet; a context manager."""
 
     def __init__(
         self,
@@ -47,54 +47,54 @@ class ArgoCD(Started):
         crds: Path | None = None,
         progress: Callable[[str], None] = lambda step: None,
     ) -> None:
-        """fleet is the folder that holds specs/; charts and crds are folders of the user's.
+        """fleet is the folder with specs/; charts and crds are folders of the user.
 
-        One spec whose Applications apply to Argo CD's own cluster is rehearsed in one control plane; in any other case
-        Argo CD has a control plane of its own.
+        If the destination of a spec is the cluster of Argo CD, both share a control plane. Otherwise Argo CD has a
+        separate control plane.
 
         Raises:
-            UsageError: when several specs mean Argo CD's own cluster, a server has a path, a .tgz file of charts is no
-                chart, or this user may not listen on port 443 of loopback.
+            UsageError: if several specs have the cluster of Argo CD as destination, a server has a path, a .tgz file is
+                not a chart, or this user may not listen on port 443 of loopback.
         """
         self._programs, self._argo, self._fleet, self._crds = programs, argo, fleet, crds
         self._specs = {spec.cluster.name: spec for spec in specs}
         self._progress = progress
         self.charts = Charts(filter(None, (argo.data("charts"), charts)))
-        """What can be rendered."""
+        """The charts that Argo CD can render."""
         self._destinations = {name: workload_destination(spec.synced) for name, spec in self._specs.items()}
         if len(specs) > 1 and any(found.is_own for found in self._destinations.values()):
-            raise UsageError("every cluster of one Argo CD needs a server or a name of its own: delivery.destination")
+            raise UsageError("every cluster of an Argo CD needs its own server or name in delivery.destination")
         for found in self._destinations.values():
             if urlsplit(found.server).path.strip("/"):
-                raise UsageError(f"--argocd reaches no API server below a path, such as {found.server}")
+                raise UsageError(f"--argocd does not support a server with a path: {found.server}")
         require_service_addresses()
         self._is_hub = not next(iter(self._destinations.values())).is_own
         self._members: dict[str, ArgoCluster] = {}
         self.clusters: dict[str, Client] = {}
-        """A client by name of the cluster."""
+        """Clients by name of the cluster."""
         self.seconds: dict[str, float] = {}
-        """How long each part of the start took."""
+        """Duration of each part of the start."""
 
     def start(self, stack: ExitStack) -> None:
-        """Starts everything; nothing is synced before `bootstrap`.
+        """Starts everything. The first sync starts with `bootstrap`.
 
         Raises:
-            ProgramError: when a program does not start.
-            RepositoryError: when the fleet's repository cannot be served.
-            ApiError: when an API server refuses what Argo CD needs.
+            ProgramError: if a program does not start.
+            RepositoryError: if the fleet's repository cannot be served.
+            ApiError: if an API server refuses an object that Argo CD needs.
         """
         started = time.monotonic()
         self._start_planes(stack)
         self.seconds["control planes"] = time.monotonic() - started
         started = time.monotonic()
         self.repository = self._new_repository()
-        self.repository.commit("The fleet as it is")
+        self.repository.commit("Initial state of the fleet")
         self._start_argo(stack)
         self.seconds["Argo CD"] = time.monotonic() - started
 
     @property
     def not_rendered(self) -> dict[str, str]:
-        """Reason by name of an Application of these clusters that is left out because its chart is missing."""
+        """Applications of these clusters that are left out because a chart is missing, with the reason."""
         left_out = self.repository.not_rendered
         return {entry.name: left_out[entry.name] for entry in self._entries() if entry.name in left_out}
 
@@ -109,10 +109,10 @@ class ArgoCD(Started):
         return {name: member.plane.kubeconfig for name, member in self._members.items()}
 
     def bootstrap(self, spec: CompiledSpec) -> None:
-        """Does what clusters/<name>/README.md asks for: prerequisites, health checks, AppProject, root Application.
+        """Follows clusters/<name>/README.md: prerequisites, health checks, AppProject, root Application.
 
         Raises:
-            ApiError: when the API server refuses one of them.
+            ApiError: if the API server refuses an object.
         """
         name = spec.cluster.name
         self._members[name].prepare(spec, self.not_rendered)
@@ -124,34 +124,34 @@ class ArgoCD(Started):
                 self.client.apply(document, manager="kubectl")
 
     def refresh(self, *names: str) -> None:
-        """Asks for a comparison with what Git has now, as the webhook of a push does."""
+        """Requests a comparison of Applications with Git, as the webhook of a push does."""
         for name in names:
             changes = {"metadata": {"annotations": {REFRESH: "normal"}}}
             self.client.patch(*APPLICATION, name, changes, self.namespace)
 
-    def offer(self, spec: CompiledSpec) -> None:
-        """Lets the simulated provider have what a changed spec's pools ask for; call it before its commit."""
-        self._members[spec.cluster.name].offer(spec)
+    def update_instance_types(self, spec: CompiledSpec) -> None:
+        """Adds the instance types of a changed spec to the simulated provider. Call it before the commit."""
+        self._members[spec.cluster.name].update_instance_types(spec)
 
     def repackage(self, chart: str, old: str, new: str) -> None:
-        """Offers a chart once more under another version, for a commit that moves the version.
+        """Publishes a chart again under another version.
 
         Raises:
-            ValueError: when there is no such chart.
+            ValueError: if the chart does not exist.
         """
         found = self.charts.find(chart, old)
         if found is None:
-            raise ValueError(f"there is no chart {chart} {old}")
+            raise ValueError(f"chart {chart} {old} does not exist")
         self.charts.repackage(self._argo.path("helm"), found, new, Path(tempfile.mkdtemp(dir=self._site.folder)))
 
     def require_alive(self) -> None:
-        """Raises: ProgramError when something has ended."""
+        """Raises: ProgramError if a program has ended."""
         self._own.require_alive()
         for member in self._members.values():
             member.require_alive()
 
     def memory_mib(self) -> dict[str, int]:
-        """Memory that each program holds now; on a hub the names of other clusters' programs begin with the cluster."""
+        """Memory use by program. If Argo CD has a separate cluster, the other names start with their cluster."""
         found = self._own.memory_mib() if self._is_hub else {}
         for name, member in self._members.items():
             prefix = f"{name}/" if self._is_hub else ""
@@ -173,7 +173,7 @@ class ArgoCD(Started):
             self._own = stack.enter_context(ControlPlane(self._programs, settings, self._progress))
         for number, (name, spec) in enumerate(self._specs.items()):
             extra: list[bytes | Body] = [] if self._is_hub else [*own]
-            member = ArgoCluster(self._programs, spec, number, self._crds, extra, self._said(name))
+            member = ArgoCluster(self._programs, spec, number, self._crds, extra, self._progress_of(name))
             self._members[name] = stack.enter_context(member)
             self.clusters[name] = member.client
         if not self._is_hub:
@@ -208,15 +208,15 @@ class ArgoCD(Started):
         server.wait_ready(READY_SECONDS)
         start_controller(site, self._argo, redis, address, self.namespace).wait_ready(READY_SECONDS)
 
-    def _hosts(self) -> dict[str, Host]:
+    def _hosts(self) -> dict[str, Handler]:
         entries = [entry.body["spec"] for entry in self._entries()]
         named = [chart for entry in entries if (chart := chart_of(entry))]
         git = first_git_source(entries)
         folder = self._site.folder / "fleet" / "git" / git.host
-        return {**chart_hosts(self.charts, named), git.host: git_host(self._argo.git, folder)}
+        return {**chart_handlers(self.charts, named), git.host: git_handler(self._argo.git, folder)}
 
     def _entries(self) -> list[Manifest]:
-        """All Applications of the clusters, but for the roots."""
+        """All Applications of the clusters, without the root Applications."""
         return [entry for spec in self._specs.values() for entry in applications(spec.synced)]
 
     def _cluster_secret(self, name: str, proxy: Proxy) -> Object:
@@ -226,7 +226,7 @@ class ArgoCD(Started):
         return cluster_secret(self.namespace, name, known, proxy.url, *(file.read_bytes() for file in files))
 
     def _server(self, name: str) -> str:
-        """The address under which Argo CD knows a cluster; an invented one where Applications have the name alone."""
+        """The server of a cluster in Argo CD. A generated one if the Applications have only a name."""
         return self._destinations[name].server or f"https://{name}.clusters.invalid"
 
     def _configure(self, data: dict[str, str]) -> None:
@@ -235,7 +235,7 @@ class ArgoCD(Started):
     def _has_chart(self, source: ChartSource) -> bool:
         return self.charts.find(source.name, source.version) is not None
 
-    def _said(self, name: str) -> Callable[[str], None]:
+    def _progress_of(self, name: str) -> Callable[[str], None]:
         return lambda step: self._progress(f"{name}: {step}")
 
     @property

@@ -1,4 +1,4 @@
-"""The kubelet of the namespaces whose programs are real: a Deployment becomes one process, a Job succeeds."""
+"""A simulated kubelet for the namespaces of charts: it runs a process for a Deployment, and lets Jobs succeed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gpuc.rehearse.argocd.loop import Loop
+from gpuc.rehearse.argocd.background_loop import BackgroundLoop
 from gpuc.rehearse.argocd.pods import (
     Mount,
     arguments,
@@ -33,18 +33,18 @@ from gpuc.rehearse.process import Process, ProgramError, stop
 PAUSE_SECONDS = 1.0
 RESTART_SECONDS = 1.0
 RESTARTS = 20
-"""A program that ends more often than this is broken: Gatekeeper ends once, when it has made its certificate."""
+"""A program that ends more often is broken. Gatekeeper ends once, after it has created its certificate."""
 POD_NETWORK = "10.251"
 
 
 @dataclass
-class Run:
-    """A Deployment that runs."""
+class RunningDeployment:
+    """The process of a Deployment."""
 
     template: str
-    """Hash of the pods' template."""
+    """Hash of the pod template."""
     pod: Object
-    """The pod that the process takes itself for."""
+    """The pod whose identity the process has."""
     process: Process
     mounted: list[tuple[Mount, Path]]
     restarts: int = 0
@@ -54,67 +54,67 @@ class Run:
 
 @dataclass
 class Kubelet:
-    """Runs the pods of some namespaces of one control plane."""
+    """Runs the pods of the charts' namespaces of a control plane."""
 
     site: Site
     client: Client
     settings: Settings
     charts: Mapping[str, str]
-    """Name of the chart by namespace."""
-    _runs: dict[tuple[str, str], Run] = field(default_factory=dict)
+    """Names of charts by namespace."""
+    _runs: dict[tuple[str, str], RunningDeployment] = field(default_factory=dict)
     _addresses: int = 0
     _versions: dict[str, str] = field(default_factory=dict)
     _served: dict[str, Callable[[], None]] = field(default_factory=dict)
-    """What ends the stand-in for Kueue's visibility server, by namespace."""
+    """Functions that stop the replacement of Kueue's visibility server, by namespace."""
 
     def __post_init__(self) -> None:
-        self.loop = Loop("the kubelet of Kueue, Gatekeeper and Karpenter", self._turn, PAUSE_SECONDS)
+        self.loop = BackgroundLoop("the kubelet of Kueue, Gatekeeper and Karpenter", self._sync, PAUSE_SECONDS)
 
     def stop(self) -> None:
-        """Ends the loop and every process."""
+        """Stops the loop and all processes."""
         self.loop.stop()
         stop(run.process for run in self._runs.values())
         for end in self._served.values():
             end()
 
     def restart(self, chart: str, settings: Settings) -> None:
-        """Lets a chart's programs start again with other settings."""
+        """Restarts the programs of a chart with new settings."""
         self.settings = settings
         for (namespace, _), run in list(self._runs.items()):
             if self.charts[namespace] == chart:
                 run.template = ""
 
     def require_alive(self) -> None:
-        """Raises: ProgramError when the kubelet has ended, or a program ends again and again."""
+        """Raises: ProgramError if the kubelet has ended, or a program ended too often."""
         self.loop.require_alive()
         for (namespace, name), run in list(self._runs.items()):
             if run.restarts > RESTARTS:
                 raise ProgramError(f"{namespace}/{name} ended {run.restarts} times:\n{run.process.tail()}")
 
     def memory_mib(self) -> dict[str, int]:
-        """Memory that each program holds now."""
+        """Current memory use of each program."""
         return {name: run.process.memory_mib() for (_, name), run in list(self._runs.items())}
 
     def logs(self) -> dict[str, Path]:
         """The log file of each program."""
         return {name: run.process.log for (_, name), run in list(self._runs.items())}
 
-    def _turn(self) -> None:
+    def _sync(self) -> None:
         for namespace in self.charts:
-            pods = [pod for pod in self.client.list_all("v1", "Pod", namespace) if _is_placed(pod)]
+            pods = [pod for pod in self.client.list_all("v1", "Pod", namespace) if _is_scheduled(pod)]
             groups: dict[str, list[Object]] = {}
             for pod in pods:
                 if is_of_job(pod):
-                    self._finish(pod)
+                    self._complete(pod)
                 elif name := deployment_of(pod)[0]:
                     groups.setdefault(name, []).append(pod)
             for name, group in groups.items():
-                self._keep(namespace, name, group)
+                self._sync_deployment(namespace, name, group)
             for key in [key for key in self._runs if key[0] == namespace and key[1] not in groups]:
                 stop([self._runs.pop(key).process])
 
-    def _keep(self, namespace: str, name: str, pods: list[Object]) -> None:
-        """Lets the process be that of the newest template, and the pods as ready as the process."""
+    def _sync_deployment(self, namespace: str, name: str, pods: list[Object]) -> None:
+        """Runs the newest template of a Deployment, and makes its pods ready when the process is ready."""
         key = namespace, name
         newest = max(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
         template = deployment_of(newest)[1]
@@ -127,50 +127,50 @@ class Kubelet:
             if run is not None:
                 stop([self._runs.pop(key).process])
             run = self._runs[key] = self._start(namespace, name, current[0], template)
-        run = self._runs[key] = self._revived(namespace, name, run)
-        self._fill(namespace, run.mounted)
+        run = self._runs[key] = self._restarted(namespace, name, run)
+        self._write_volumes(namespace, run.mounted)
         run.is_ready = run.is_ready or (run.ended is None and run.process.ready())
         if run.is_ready:
             for pod in current:
-                self._ready(pod)
-            self._serve(namespace, run.pod)
+                self._make_ready(pod)
+            self._serve_visibility(namespace, run.pod)
 
-    def _revived(self, namespace: str, name: str, run: Run) -> Run:
-        """The same run, or a new one a moment after its process has ended."""
+    def _restarted(self, namespace: str, name: str, run: RunningDeployment) -> RunningDeployment:
+        """The same process, or a new one shortly after the process has ended."""
         if run.process.child.poll() is None or run.restarts > RESTARTS:
             return run
         if run.ended is None:
             run.ended = time.monotonic()
         if time.monotonic() - run.ended < RESTART_SECONDS:
             return run
-        again = self._start(namespace, name, run.pod, run.template)
-        again.restarts = run.restarts + 1
-        return again
+        restarted = self._start(namespace, name, run.pod, run.template)
+        restarted.restarts = run.restarts + 1
+        return restarted
 
-    def _start(self, namespace: str, name: str, pod: Object, template: str) -> Run:
+    def _start(self, namespace: str, name: str, pod: Object, template: str) -> RunningDeployment:
         folder = self.site.subfolder("pods") / name
         folder.mkdir(exist_ok=True)
         container = pod["spec"]["containers"][0]
         mounted = [(mount, _place(folder, mount)) for mount in mounts(pod, container)]
-        self._fill(namespace, mounted, anew=True)
+        self._write_volumes(namespace, mounted, force=True)
         variables = environment(pod, container, lambda kind, name: self._data(kind, name, namespace))
-        words = arguments(container, variables)
+        command_line = arguments(container, variables)
         services = self.client.list_all("v1", "Service", namespace)
-        prepared = PodRun(self.site, self.settings, pod, words, variables, mounted, services, folder)
+        prepared = PodRun(self.site, self.settings, pod, command_line, variables, mounted, services, folder)
         launch = PROFILES[self.charts[namespace]](prepared)
         program = self.site.programs.path(launch.program)
         process = self.site.spawn(name, program, launch.arguments, launch.ready_url, launch.environment)
-        return Run(template, pod, process, mounted)
+        return RunningDeployment(template, pod, process, mounted)
 
-    def _fill(self, namespace: str, mounted: list[tuple[Mount, Path]], *, anew: bool = False) -> None:
-        """Writes ConfigMaps and Secrets to where they are mounted, whenever they have changed."""
+    def _write_volumes(self, namespace: str, mounted: list[tuple[Mount, Path]], *, force: bool = False) -> None:
+        """Writes changed ConfigMaps and Secrets to their mount paths."""
         for mount, place in mounted:
             if not mount.kind:
                 place.mkdir(parents=True, exist_ok=True)
                 continue
             found = self.client.find("v1", mount.kind, mount.name, namespace)
             version = found["metadata"]["resourceVersion"] if found else ""
-            if not anew and self._versions.get(str(place)) == version:
+            if not force and self._versions.get(str(place)) == version:
                 continue
             self._versions[str(place)] = version
             _write(place, mount, _contents(found or {}))
@@ -179,29 +179,29 @@ class Kubelet:
         found = self.client.find("v1", kind, name, namespace) or {}
         return {key: content.decode(errors="replace") for key, content in _contents(found).items()}
 
-    def _ready(self, pod: Object) -> None:
+    def _make_ready(self, pod: Object) -> None:
         if pod["status"].get("podIP"):
             return
         self._addresses += 1
         address = f"{POD_NETWORK}.{self._addresses // 250}.{self._addresses % 250 + 1}"
-        self._report(pod, running_status(pod, address, _now()))
+        self._patch_status(pod, running_status(pod, address, _now()))
 
-    def _finish(self, pod: Object) -> None:
-        """A Job's pod ends well; the only work of a Job that is done is labelling namespaces."""
+    def _complete(self, pod: Object) -> None:
+        """Completes the pod of a Job. The only action of Jobs that is executed is labelling namespaces."""
         if pod["status"].get("phase") == "Succeeded":
             return
         for container in pod["spec"]["containers"]:
             names, labels = namespace_labels(container)
             for name in names:
                 self.client.patch("v1", "Namespace", name, {"metadata": {"labels": labels}})
-        self._report(pod, succeeded_status(pod, _now()))
+        self._patch_status(pod, succeeded_status(pod, _now()))
 
-    def _report(self, pod: Object, status: Object) -> None:
+    def _patch_status(self, pod: Object, status: Object) -> None:
         metadata = pod["metadata"]
         self.client.patch("v1", "Pod", metadata["name"], {"status": status}, metadata["namespace"], "status")
 
-    def _serve(self, namespace: str, pod: Object) -> None:
-        """Kueue's visibility server is off: something has to answer for its APIs, or the API server counts as ill."""
+    def _serve_visibility(self, namespace: str, pod: Object) -> None:
+        """Serves Kueue's visibility APIs, whose server is off. Without them, the API server is not healthy."""
         if self.charts[namespace] != "kueue" or namespace in self._served:
             return
         address = service_of(self.client.list_all("v1", "Service", namespace), pod, "visibility")
@@ -225,7 +225,7 @@ def running_status(pod: Object, address: str, now: str) -> Object:
 
 
 def succeeded_status(pod: Object, now: str) -> Object:
-    """The status of a pod whose containers have ended well."""
+    """The status of a pod whose containers have succeeded."""
     ended = {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}
     return {
         "phase": "Succeeded",
@@ -249,7 +249,7 @@ def _statuses(pod: Object, state: Mapping[str, Any], *, ready: bool) -> list[Obj
     ]
 
 
-def _is_placed(pod: Object) -> bool:
+def _is_scheduled(pod: Object) -> bool:
     return bool(pod["spec"].get("nodeName")) and "deletionTimestamp" not in pod["metadata"]
 
 
@@ -258,7 +258,7 @@ def _place(folder: Path, mount: Mount) -> Path:
 
 
 def _contents(found: Mapping[str, Any]) -> dict[str, bytes]:
-    """Files of a ConfigMap or a Secret by name."""
+    """The files of a ConfigMap or a Secret by name."""
     if found.get("kind") == "Secret":
         return {name: base64.b64decode(content) for name, content in found.get("data", {}).items()}
     return {name: str(content).encode() for name, content in found.get("data", {}).items()}

@@ -1,4 +1,4 @@
-"""What a kubelet reads in a pod: arguments, environment and volumes of its container."""
+"""Arguments, environment and volumes of a pod's container, as a kubelet computes them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from gpuc.rehearse.client import Object
 HASH_LABEL = "pod-template-hash"
 _REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 Lookup = Callable[[str, str], Mapping[str, str]]
-"""Data of a ConfigMap or a Secret by kind and name; empty where there is none."""
+"""Returns the data of a ConfigMap or a Secret by kind and name; empty if the object does not exist."""
 
 
 @dataclass(frozen=True)
 class Mount:
-    """A volume where a container sees it."""
+    """A volume mount of a container."""
 
     path: str
     kind: str
-    """ConfigMap or Secret; empty for a folder of the pod's own."""
+    """ConfigMap or Secret; empty for any other volume."""
     name: str
     sub_path: str
 
 
 def deployment_of(pod: Object) -> tuple[str, str]:
-    """(Deployment, hash of its template) of a pod; empty names where no Deployment made the pod."""
+    """(Deployment, hash of the pod template) of a pod; empty if the pod does not belong to a Deployment."""
     template = pod["metadata"].get("labels", {}).get(HASH_LABEL, "")
     for owner in pod["metadata"].get("ownerReferences", ()):
         if owner["kind"] == "ReplicaSet" and template:
@@ -37,43 +37,43 @@ def deployment_of(pod: Object) -> tuple[str, str]:
 
 
 def is_of_job(pod: Object) -> bool:
-    """Whether a Job made the pod."""
+    """Whether the pod belongs to a Job."""
     return any(owner["kind"] == "Job" for owner in pod["metadata"].get("ownerReferences", ()))
 
 
 def environment(pod: Object, container: Mapping[str, Any], lookup: Lookup) -> dict[str, str]:
-    """The variables of a container; amounts of resources are left out, because a process here has no share."""
+    """The environment variables of a container, without resource limits, because the process has none."""
     found: dict[str, str] = {}
     for entry in container.get("env", ()):
-        value = entry["value"] if "value" in entry else _from(pod, entry.get("valueFrom", {}), lookup)
+        value = entry["value"] if "value" in entry else _referenced_value(pod, entry.get("valueFrom", {}), lookup)
         if value is not None:
             found[entry["name"]] = expanded(str(value), found)
     return found
 
 
 def arguments(container: Mapping[str, Any], variables: Mapping[str, str]) -> list[str]:
-    """What follows the program's name on the command line."""
+    """The arguments of the container's program."""
     words = [*container.get("command", ())[1:], *container.get("args", ())]
     return [expanded(str(word), variables) for word in words]
 
 
 def expanded(text: str, variables: Mapping[str, str]) -> str:
-    """A text in which $(NAME) is the variable's value; an unknown one stays as it is."""
+    """Replaces $(NAME) with the value of the variable. Unknown variables are unchanged."""
     return _REFERENCE.sub(lambda match: variables.get(match[1], match[0]), text)
 
 
 def mounts(pod: Object, container: Mapping[str, Any]) -> list[Mount]:
-    """The volumes of a container, those first that lie deepest."""
+    """The volume mounts of a container, the deepest paths first."""
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes", ())}
     found = []
     for entry in container.get("volumeMounts", ()):
-        kind, name = _content(volumes.get(entry["name"], {}))
+        kind, name = _source(volumes.get(entry["name"], {}))
         found.append(Mount(entry["mountPath"], kind, name, entry.get("subPath", "")))
     return sorted(found, key=lambda mount: (-mount.path.count("/"), mount.path))
 
 
 def relocated(word: str, mounted: Iterable[tuple[Mount, Path]]) -> str:
-    """An argument whose path leads to where a volume lies on this machine."""
+    """An argument in which the path of a volume is replaced by the folder on this machine."""
     flag, separator, value = word.partition("=")
     path = value if separator else flag
     for mount, place in mounted:
@@ -84,13 +84,13 @@ def relocated(word: str, mounted: Iterable[tuple[Mount, Path]]) -> str:
 
 
 def with_flags(words: Iterable[str], flags: Mapping[str, str]) -> list[str]:
-    """Arguments in which the flags have these values, whatever the pod says of the same flags."""
+    """Arguments with the given flags, which replace the same flags of the pod."""
     kept = [word for word in words if word.partition("=")[0].lstrip("-") not in flags]
     return [*kept, *(f"--{name}={value}" for name, value in flags.items())]
 
 
 def service_of(services: Iterable[Object], pod: Object, container_port: str) -> tuple[str, int] | None:
-    """Address and port of the Service that leads to a named port of a pod; None where no Service does."""
+    """Address and port of the Service for a named port of a pod, or None."""
     labels = pod["metadata"].get("labels", {})
     numbers = {
         port.get("name", ""): port["containerPort"]
@@ -118,7 +118,7 @@ def namespace_labels(container: Mapping[str, Any]) -> tuple[list[str], dict[str,
     return names, {key: value for key, _, value in pairs}
 
 
-def _content(volume: Mapping[str, Any]) -> tuple[str, str]:
+def _source(volume: Mapping[str, Any]) -> tuple[str, str]:
     if "configMap" in volume:
         return "ConfigMap", str(volume["configMap"]["name"])
     if "secret" in volume:
@@ -126,7 +126,7 @@ def _content(volume: Mapping[str, Any]) -> tuple[str, str]:
     return "", ""
 
 
-def _from(pod: Object, source: Mapping[str, Any], lookup: Lookup) -> str | None:
+def _referenced_value(pod: Object, source: Mapping[str, Any], lookup: Lookup) -> str | None:
     if "fieldRef" in source:
         return _field(pod, source["fieldRef"]["fieldPath"])
     for key, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):

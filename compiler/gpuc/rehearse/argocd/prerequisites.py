@@ -1,4 +1,4 @@
-"""What has to exist before the first sync: nodes for controllers, namespaces, and Argo CD's own configuration."""
+"""Prerequisites of the first sync: nodes for controllers, namespaces, and the configuration of Argo CD."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gpuc.rehearse.plane.kwok import FAKE_NODE
 SYSTEM_NODES = 3
 _CAPACITY = {"cpu": "64", "memory": "256Gi", "ephemeral-storage": "500Gi", "pods": "250"}
 _TLS_SERVER_NAME = "localhost"
-"""A name in the certificate of every API server of a rehearsal."""
+"""A host name in the certificate of every API server."""
 SECRET_TYPE = "argocd.argoproj.io/secret-type"
 
 
 def system_nodes(cluster: Cluster) -> Iterator[Object]:
-    """The managed node group: nodes that Karpenter did not make, for the controllers."""
+    """The nodes of the managed node group, which run the controllers."""
     key, _, value = FAKE_NODE.partition("=")
     zones = cluster.aws.zones
     for number in range(SYSTEM_NODES):
@@ -43,7 +43,7 @@ def system_nodes(cluster: Cluster) -> Iterator[Object]:
 
 
 def namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
-    """Namespaces that no Application makes: those of destinations, and those that tenants let in."""
+    """Namespaces that no Application creates: destinations, and the sources of tenants' ingress rules."""
     callers = {ingress.namespace for tenant in cluster.tenants for ingress in tenant.spec.network.ingress}
     names = {*missing_namespaces(synced), *callers}
     return [namespace(name) for name in sorted(names)]
@@ -55,12 +55,12 @@ def namespace(name: str) -> Object:
 
 
 def argo_definitions(folder: Path) -> list[bytes]:
-    """Argo CD's CustomResourceDefinitions, as files of its module."""
+    """The files with Argo CD's CustomResourceDefinitions."""
     return [file.read_bytes() for file in sorted(folder.glob("*-crd.yaml"))]
 
 
 def configuration(folder: Path, name: str) -> Iterator[Object]:
-    """The ConfigMaps and Secrets of Argo CD's installation, in a namespace."""
+    """The ConfigMaps and Secrets of an Argo CD installation in a namespace."""
     for file in sorted(folder.glob("argocd-*.yaml")):
         for document in documents(file):
             document["metadata"]["namespace"] = name
@@ -68,16 +68,22 @@ def configuration(folder: Path, name: str) -> Iterator[Object]:
 
 
 def merged_health(values: Body) -> dict[str, str]:
-    """What the values of Argo CD's own chart put into argocd-cm."""
+    """The entries for argocd-cm in values of Argo CD's chart."""
     return {key: str(value) for key, value in values["configs"]["cm"].items()}
 
 
 def cluster_secret(
-    place: str, name: str, destination: Destination, proxy: str, authority: bytes, certificate: bytes, key: bytes
+    namespace_name: str,
+    name: str,
+    destination: Destination,
+    proxy: str,
+    authority: bytes,
+    certificate: bytes,
+    key: bytes,
 ) -> Object:
-    """How Argo CD knows a cluster: under the server of the destinations, by a proxy that leads to loopback.
+    """The cluster Secret for Argo CD: the server of the destinations, reached through the proxy.
 
-    place is the namespace of Argo CD.
+    namespace_name is the namespace of Argo CD.
     """
     encoded = {"caData": authority, "certData": certificate, "keyData": key}
     tls: Mapping[str, str] = {field: base64.b64encode(content).decode() for field, content in encoded.items()}
@@ -85,7 +91,7 @@ def cluster_secret(
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": f"cluster-{name}", "namespace": place, "labels": {SECRET_TYPE: "cluster"}},
+        "metadata": {"name": f"cluster-{name}", "namespace": namespace_name, "labels": {SECRET_TYPE: "cluster"}},
         "type": "Opaque",
         "stringData": {
             "name": destination.name or name,
@@ -96,7 +102,7 @@ def cluster_secret(
 
 
 def install_argo_cd(client: Client, folder: Path, name: str) -> None:
-    """Applies namespace and configuration of Argo CD."""
+    """Applies the namespace and the configuration of Argo CD."""
     client.apply(namespace(name))
     for document in configuration(folder, name):
         client.apply(document)

@@ -1,4 +1,4 @@
-"""Argo CD's own processes: redis, the repo server, the application controller."""
+"""The processes of Argo CD: redis, the repo server, the application controller."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from gpuc.rehearse.ports import LOOPBACK
 from gpuc.rehearse.process import Process
 
 RESYNC_SECONDS = 20
-"""How often the controller compares. Its default is 120 s and up to 60 s more, which it waits after each chart that
-brings CustomResourceDefinitions: nothing else makes it look again when they are established."""
+"""How often the controller compares Applications with Git. With the default of 120 to 180 s, the first sync would wait
+that long after every chart with CustomResourceDefinitions, because the controller does not notice that they are
+established."""
 RENDER_SECONDS = 180
-"""How long the controller waits for the repo server, which renders charts slowly on two busy cores."""
+"""Timeout of requests to the repo server. It renders charts slowly on two busy cores."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Redis:
 
 
 def start_redis(site: Site, programs: ArgoPrograms) -> Redis:
-    """redis with a password, nothing of which goes to disk."""
+    """Starts redis with a password and without persistence."""
     port, password = site.port(), secrets.token_hex(16)
     configuration = site.subfolder("redis") / "redis.conf"
     configuration.touch(mode=0o600)
@@ -50,17 +51,20 @@ def start_redis(site: Site, programs: ArgoPrograms) -> Redis:
 def start_repo_server(
     site: Site, programs: ArgoPrograms, redis: Redis, proxy: str, hosts: Iterable[str]
 ) -> tuple[Process, str]:
-    """The repo server and its address; it reaches Git and charts through the proxy and trusts the run's authority."""
+    """Starts the repo server and returns (process, address).
+
+    It reaches Git and charts through the proxy, and trusts the certificate authority of the run.
+    """
     port, metrics = site.port(), site.port()
     folder = site.subfolder("repo-server")
     trusted = _trusted(site, folder, hosts)
     programs_folder = _wrapper(folder)
     environment = {
         **_environment(redis, "argocd-repo-server"),
-        **{name: str(_made(folder / path)) for name, path in _FOLDERS.items()},
+        **{name: str(_created(folder / path)) for name, path in _FOLDERS.items()},
         "PATH": f"{programs_folder}:{programs.folder / 'bin'}:{programs.git.parent}:/usr/bin:/bin",
-        "HOME": str(_made(folder / "home")),
-        "TMPDIR": str(_made(folder / "tmp")),
+        "HOME": str(_created(folder / "home")),
+        "TMPDIR": str(_created(folder / "tmp")),
         "ARGOCD_TLS_DATA_PATH": str(trusted),
         "ARGOCD_ASK_PASS_SOCK": str(folder / "ask-pass.sock"),
         "ARGOCD_GPG_ENABLED": "false",
@@ -86,7 +90,7 @@ def start_repo_server(
 
 
 def start_controller(site: Site, programs: ArgoPrograms, redis: Redis, repo_server: str, namespace: str) -> Process:
-    """The application controller of the control plane that it runs beside."""
+    """Starts the application controller for the control plane of `site`."""
     metrics = site.port()
     arguments = [
         f"--namespace={namespace}",
@@ -125,23 +129,23 @@ def _environment(redis: Redis, component: str) -> dict[str, str]:
 
 
 def _trusted(site: Site, folder: Path, hosts: Iterable[str]) -> Path:
-    """A certificate file per host, as the ConfigMap argocd-tls-certs-cm is mounted."""
-    trusted = _made(folder / "tls")
+    """A folder with a certificate file for each host, like the mounted ConfigMap argocd-tls-certs-cm."""
+    trusted = _created(folder / "tls")
     for host in hosts:
         (trusted / host).write_bytes(site.authority.file.read_bytes())
     return trusted
 
 
 def _wrapper(folder: Path) -> Path:
-    """A folder with the script that the repo server calls for each commit: no commit here is signed."""
-    programs = _made(folder / "bin")
+    """A folder with a signature check that accepts every commit, because the commits of a rehearsal are not signed."""
+    programs = _created(folder / "bin")
     script = programs / "git-verify-wrapper.sh"
     script.write_text("#!/bin/sh\nexit 0\n", encoding="ascii")
     script.chmod(0o755)
     return programs
 
 
-def _made(folder: Path) -> Path:
+def _created(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

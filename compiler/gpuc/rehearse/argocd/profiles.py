@@ -1,4 +1,4 @@
-"""How the programs of three charts are started from their pods: what a pod says, less what binds it to a pod."""
+"""Command lines and environments for the programs of three charts, derived from their pods."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.ports import LOOPBACK
 
 _WEBHOOK = "webhook-server"
-"""The name of the port of Kueue and of Gatekeeper on which their webhooks listen."""
+"""The port name of Kueue's and Gatekeeper's webhooks."""
 _CONFIG = "config"
 
 
 @dataclass(frozen=True)
 class PodRun:
-    """A pod that is about to become a process."""
+    """A pod that is going to run as a process."""
 
     site: Site
     settings: Settings
     pod: Object
-    words: list[str]
+    arguments: list[str]
     variables: dict[str, str]
     mounted: list[tuple[Mount, Path]]
     services: list[Object]
     folder: Path
 
-    def place(self, path: str) -> Path:
-        """Where a volume of the pod lies on this machine; a folder of its own where the pod has no such volume."""
+    def mounted_folder(self, path: str) -> Path:
+        """The folder of a volume on this machine, or the pod's own folder if the pod has no such volume."""
         return next((place for mount, place in self.mounted if mount.path == path), self.folder)
 
     def webhook(self) -> tuple[str, int]:
-        """Where the webhooks listen: at the address of their Service, so that nothing has to lead there."""
+        """Address and port of the webhooks. This is the address of the Service, because there is no kube-proxy."""
         return service_of(self.services, self.pod, _WEBHOOK) or (LOOPBACK, self.site.port())
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A process to start."""
+    """The command line and environment of a process."""
 
     program: str
-    """Its name among the rehearsal's programs."""
+    """The name of the program in the rehearsal's programs."""
     arguments: list[str]
     environment: dict[str, str]
     ready_url: str
@@ -58,10 +58,10 @@ def kueue(run: PodRun) -> Launch:
     from ruamel.yaml import YAML
 
     health = run.site.port()
-    words = [relocated(word, run.mounted) for word in run.words]
+    words = [relocated(word, run.mounted) for word in run.arguments]
     installed = next((word.partition("=")[2] for word in words if word.startswith(f"--{_CONFIG}=")), "")
     configuration = YAML(typ="safe").load(Path(installed).read_text(encoding="utf-8"))
-    certificates = run.place("/tmp/k8s-webhook-server/serving-certs")
+    certificates = run.mounted_folder("/tmp/k8s-webhook-server/serving-certs")
     host, port = run.webhook()
     file = run.folder / "kueue.json"
     file.write_text(json.dumps(local_configuration(configuration, host, port, health, certificates)), encoding="utf-8")
@@ -74,30 +74,30 @@ def kueue(run: PodRun) -> Launch:
 
 
 def gatekeeper(run: PodRun) -> Launch:
-    """Gatekeeper's webhook or its audit, with the duties that the pod gives it."""
+    """Gatekeeper's webhook or audit, with the operations of the pod."""
     health = run.site.port()
     cache = run.folder / "cache"
     cache.mkdir(exist_ok=True)
     flags = {
         "health-addr": f"{LOOPBACK}:{health}",
         "prometheus-port": str(run.site.port()),
-        "cert-dir": str(run.place("/certs")),
+        "cert-dir": str(run.mounted_folder("/certs")),
         "api-cache-dir": str(cache),
         "shutdown-delay": "0",
     }
-    if "--operation=webhook" in run.words:
+    if "--operation=webhook" in run.arguments:
         host, port = run.webhook()
         flags |= {"host": host, "port": str(port)}
     return Launch(
         "gatekeeper",
-        with_flags(run.words, flags),
+        with_flags(run.arguments, flags),
         run.variables | {"KUBECONFIG": str(run.site.kubeconfig)},
         f"http://{LOOPBACK}:{health}/readyz",
     )
 
 
 def karpenter(run: PodRun) -> Launch:
-    """Karpenter's own controllers over a simulated provider, with the gates of the pod."""
+    """Karpenter's controllers with a simulated provider and the feature gates of the pod."""
     health = run.site.port()
     types = run.folder / "instance-types.json"
     types.write_text(json.dumps(list(run.settings.instance_types), indent=1) + "\n", encoding="utf-8")
@@ -115,4 +115,4 @@ def karpenter(run: PodRun) -> Launch:
 
 
 PROFILES: Mapping[str, Callable[[PodRun], Launch]] = {"kueue": kueue, "gatekeeper": gatekeeper, "karpenter": karpenter}
-"""By name of the chart."""
+"""Functions by name of the chart."""

@@ -1,4 +1,4 @@
-"""Where Argo CD, Helm, redis and Git are."""
+"""Finds the programs Argo CD, Helm, redis and Git."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FROM_PATH = {"redis-server": "package redis-server of a Linux distribution, redi
 
 @dataclass(frozen=True)
 class ArgoPrograms:
-    """A folder of built programs, and two programs of PATH."""
+    """The folder with built programs, and two programs from PATH."""
 
     folder: Path
     redis: Path
@@ -27,15 +27,15 @@ class ArgoPrograms:
         return self.folder / "bin" / name
 
     def data(self, name: str) -> Path:
-        """A folder that belongs to Argo CD: its CRDs, its configuration, the charts of the control plane's programs."""
+        """A data folder of Argo CD: CRDs, configuration, or charts of the control plane's programs."""
         return self.folder / "data" / name
 
 
 def find_argo_programs() -> ArgoPrograms:
-    """The programs of GPUC_TOOLS/argocd, of the checkout's pins, or else those that were built last.
+    """The programs of GPUC_TOOLS/argocd, of the checkout's versions, or of the last build, in this order.
 
     Raises:
-        MissingProgramsError: when one is missing, with the way to get it.
+        MissingProgramsError: if a program is missing. The message explains how to install it.
     """
     folder = _folder()
     missing = [name for name in BUILT if not os.access(folder / "bin" / name, os.X_OK)]

@@ -1,4 +1,4 @@
-"""The report of a run of Argo CD: its Applications, the edits with their seconds, and what failed."""
+"""The report of a run of Argo CD: Applications, edits with their duration, and failures."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from typing import Any
 
 from gpuc.diagnostics.report.terminal import Paint, visible
 from gpuc.rehearse import layout
-from gpuc.rehearse.argocd.result import EditRun, Row, SyncResult
+from gpuc.rehearse.argocd.result import ApplicationRow, EditResult, SyncResult
 
 _HEADINGS = ("Application", "wave", "created s", "synced s", "good s", "note")
-_EDIT_HEADINGS = ("edit", "change", "object", "s", "waited meanwhile")
-_WORDS = 110
+_EDIT_HEADINGS = ("edit", "change", "object", "s", "waits and notes")
+_MAX_LENGTH = 110
 
 
 def render(form: str, results: Sequence[SyncResult], *, colour: bool = False) -> str:
     """The report in text, json or markdown, ending in a line break.
 
     Raises:
-        KeyError: for an unknown format.
+        KeyError: if the format is unknown.
     """
     return layout.rendered(form, results, Paint(colour), "argocd", _text, _markdown, _document)
 
 
-def closing(result: SyncResult) -> str:
-    """The result in one line."""
+def summary(result: SyncResult) -> str:
+    """One line that summarizes the result."""
     first = "never" if result.first_sync_s is None else f"after {result.first_sync_s:.0f} s"
     late = sum(edit.is_late for edit in result.edits)
-    skipped = len(result.edits) - len(result.played)
+    skipped = len(result.edits) - len(result.edits_run)
     parts = [
-        f"{result.good} of {len(result.rows)} Applications Synced and Healthy, all of them {first}",
+        f"{result.good} of {len(result.rows)} Applications were Synced and Healthy, all of them {first}",
         f"{len(result.not_rendered)} not rendered",
-        f"{len(result.played)} edits, {late} not in time, {skipped} skipped",
+        f"{len(result.edits_run)} edits, {late} late, {skipped} skipped",
         f"{len(result.failures)} failures",
         f"{sum(result.seconds.values()):.0f} s, {result.memory_mib} MiB",
     ]
@@ -42,62 +42,62 @@ def closing(result: SyncResult) -> str:
 def _text(result: SyncResult, paint: Paint) -> str:
     where = f", Argo CD in {result.hub}" if result.hub else ""
     lines = [paint("1", f"{result.cluster} ({result.file}{where})"), ""]
-    lines += layout.columns([_HEADINGS, *(_cells_of_row(row) for row in result.rows)])
+    lines += layout.columns([_HEADINGS, *(_application_cells(row) for row in result.rows)])
     if result.edits:
-        lines += ["", *layout.columns([_EDIT_HEADINGS, *(_cells_of_edit(edit) for edit in result.edits)])]
+        lines += ["", *layout.columns([_EDIT_HEADINGS, *(_edit_cells(edit) for edit in result.edits)])]
     for failure in result.failures:
         where = f"{failure.application}: {failure.object}" if failure.object else failure.application
         lines += ["", f"{paint('1;31', failure.kind)}  {visible(where)}  at {failure.at:.1f} s"]
-        lines.append(f"    {visible(failure.words)}")
+        lines.append(f"    {visible(failure.message)}")
     lines += layout.sections(_sections(result), "{}:", "  - ")
-    steps = ", ".join(f"{name} {taken:.1f} s" for name, taken in result.seconds.items())
+    durations = ", ".join(f"{name} {taken:.1f} s" for name, taken in result.seconds.items())
     good = paint("1;32", "good") if result.is_good else paint("1;31", "not good")
-    return "\n".join([*lines, "", steps, f"{closing(result)}: {good}", ""])
+    return "\n".join([*lines, "", durations, f"{summary(result)}: {good}", ""])
 
 
 def _markdown(result: SyncResult) -> str:
     where = f", Argo CD in {result.hub}" if result.hub else ""
-    lines = [f"## Argo CD applies {result.cluster}{where}", "", closing(result), ""]
-    lines += layout.table(_HEADINGS, (_cells_of_row(row) for row in result.rows))
+    lines = [f"## Argo CD applies {result.cluster}{where}", "", summary(result), ""]
+    lines += layout.table(_HEADINGS, (_application_cells(row) for row in result.rows))
     if result.edits:
-        lines += ["", *layout.table(_EDIT_HEADINGS, (_cells_of_edit(edit, shortened=False) for edit in result.edits))]
+        lines += ["", *layout.table(_EDIT_HEADINGS, (_edit_cells(edit, shortened=False) for edit in result.edits))]
     if result.failures:
-        rows = ((f.kind, f.application, f.object, f"{f.at:.1f}", f.words) for f in result.failures)
-        lines += ["", *layout.table(("failure", "Application or edit", "object", "at s", "words"), rows)]
+        rows = ((f.kind, f.application, f.object, f"{f.at:.1f}", f.message) for f in result.failures)
+        lines += ["", *layout.table(("failure", "Application or edit", "object", "at s", "message"), rows)]
     return "\n".join([*lines, *layout.sections(_sections(result), "### {}\n", "- "), ""])
 
 
 def _sections(result: SyncResult) -> layout.Sections:
-    missing = [f"{name}: {reason}" for name, reason in result.not_rendered.items()]
-    if missing:
-        yield "Not rendered", missing
-    if result.restless:
-        yield "Noted", [f"{result.restless} times an Application of an earlier wave was good no more as another began."]
-    yield "Substituted", result.substitutions
-    if result.unjudged:
-        yield "Could not be judged", result.unjudged
+    reasons = [f"{name}: {reason}" for name, reason in result.not_rendered.items()]
+    if reasons:
+        yield "Not rendered", reasons
+    if result.regressions:
+        yield "Notes", [f"{result.regressions} times an Application was no longer good when a later wave started."]
+    yield "Simulated or replaced", result.substitutions
+    if result.not_tested:
+        yield "Not tested", result.not_tested
 
 
-def _cells_of_row(row: Row) -> tuple[str, ...]:
+def _application_cells(row: ApplicationRow) -> tuple[str, ...]:
     wave = "root" if row.wave is None else str(row.wave)
     return row.name, wave, _seconds(row.created_s), _seconds(row.synced_s), _seconds(row.good_s), _short(row.note)
 
 
-def _cells_of_edit(edit: EditRun, *, shortened: bool = True) -> tuple[str, ...]:
-    cut = _short if shortened else str
+def _edit_cells(edit: EditResult, *, shortened: bool = True) -> tuple[str, ...]:
+    short = _short if shortened else str
     if edit.skipped:
-        return edit.name, "skipped", "", "", cut(edit.skipped)
+        return edit.name, "skipped", "", "", short(edit.skipped)
     seconds = "never" if edit.seconds is None else f"{edit.seconds:.1f}"
     rest = "; ".join([*edit.waited, edit.note] if edit.note else edit.waited)
-    return edit.name, cut(edit.change), cut(edit.object), seconds, cut(rest)
+    return edit.name, short(edit.change), short(edit.object), seconds, short(rest)
 
 
 def _seconds(taken: float | None) -> str:
     return "-" if taken is None else f"{taken:.1f}"
 
 
-def _short(words: str) -> str:
-    return layout.shortened(words, _WORDS)
+def _short(text: str) -> str:
+    return layout.shortened(text, _MAX_LENGTH)
 
 
 def _document(result: SyncResult) -> dict[str, Any]:
@@ -107,11 +107,11 @@ def _document(result: SyncResult) -> dict[str, Any]:
         "hub": result.hub,
         "good": result.is_good,
         "first_sync_s": _rounded(result.first_sync_s),
-        "restless": result.restless,
+        "regressions": result.regressions,
         "counts": {
             "applications": len(result.rows),
             "good": result.good,
-            "edits": len(result.played),
+            "edits": len(result.edits_run),
             "late": sum(edit.is_late for edit in result.edits),
             "failures": len(result.failures),
         },
@@ -122,7 +122,7 @@ def _document(result: SyncResult) -> dict[str, Any]:
         "failures": [_numbers(asdict(failure)) for failure in result.failures],
         "not_rendered": dict(result.not_rendered),
         "substitutions": list(result.substitutions),
-        "unjudged": list(result.unjudged),
+        "not_tested": list(result.not_tested),
     }
 
 

@@ -1,4 +1,4 @@
-"""The fleet in Git: a clone to work in, and the bare repository that Argo CD reads."""
+"""The fleet in Git: a clone with the working copy, and the bare repository that Argo CD reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from gpuc.manifest.manifest import Body
-from gpuc.rehearse.argocd.applications import GROUPS, ChartSource, GitSource, chart_of, git_sources
+from gpuc.rehearse.argocd.applications import CHART_GROUPS, ChartSource, GitSource, chart_of, git_sources
 from gpuc.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP
 
 _IDENTITY = {
@@ -30,31 +30,31 @@ _COPIED = ("specs", "out", "clusters", "policies")
 
 
 class RepositoryError(Exception):
-    """A fleet cannot be served; the text says why."""
+    """The fleet cannot be served. The message has the reason."""
 
 
 @dataclass
 class FleetRepository:
-    """The fleet's files, and what is pushed of them."""
+    """The files of the fleet, and the substituted files that are pushed."""
 
     git: Path
     clone: Path
-    """The top of the working clone."""
+    """The root folder of the clone."""
     root: Path
     """The fleet in the clone: specs/, out/, clusters/."""
     bare: Path
-    """What Argo CD reads."""
+    """The repository that Argo CD reads."""
     branch: str
     has_chart: Callable[[ChartSource], bool]
-    """Whether a chart can be served."""
+    """Whether a chart is available."""
     not_rendered: dict[str, str] = field(default_factory=dict)
-    """Reason by name of an Application that the last commit has and the served tree does not."""
+    """Applications of the last commit that are not in the served tree, with the reason."""
 
     def commit(self, message: str) -> str:
-        """Commits everything in the clone, pushes it as Argo CD gets it, and returns the commit that is served.
+        """Commits all changes, pushes the substituted tree, and returns the pushed commit.
 
         Raises:
-            RepositoryError: when nothing has changed.
+            RepositoryError: if nothing has changed.
         """
         self._run("add", "--all")
         if not self._run("status", "--porcelain"):
@@ -63,7 +63,7 @@ class FleetRepository:
         return self._serve(message)
 
     def _serve(self, message: str) -> str:
-        """A commit beside the clone's own: the same tree, substituted in an index of its own."""
+        """Creates and pushes a separate commit of the tree with substitutions, which a separate index contains."""
         index = {"GIT_INDEX_FILE": str(self.clone.with_name(f"{self.clone.name}.index"))}
         self._run("read-tree", "HEAD", environment=index)
         self._substitute(index)
@@ -79,39 +79,39 @@ class FleetRepository:
         self.not_rendered.clear()
         for folder in sorted((self.root / "out").glob("*/apps")):
             for file, reason in self._left_out(folder).items():
-                self._run("rm", "--cached", "--quiet", self._name(file), environment=index)
+                self._run("rm", "--cached", "--quiet", self._path_in_clone(file), environment=index)
                 self.not_rendered[application_name(file)] = reason
         for file in sorted((self.root / "out").glob("*/karpenter/**/*.yaml")):
             text = file.read_text(encoding="utf-8")
             if (changed := simulated(text)) != text:
                 blob = self._run("hash-object", "-w", "--stdin", content=changed)
-                entry = f"100644,{blob},{self._name(file)}"
+                entry = f"100644,{blob},{self._path_in_clone(file)}"
                 self._run("update-index", "--cacheinfo", entry, environment=index)
 
     def _left_out(self, folder: Path) -> dict[Path, str]:
-        """Reason by file of the Applications of a cluster that cannot be synced: the root would wait for them."""
+        """Files of Applications that cannot be synced, with the reason. The root Application would wait for them."""
         found: dict[Path, str] = {}
         lost: dict[str, str] = {}
         entries = {file: spec for file in sorted(folder.glob("*.yaml")) if (spec := application_spec(file))}
         for file, spec in entries.items():
             chart = chart_of(spec)
             if chart and not self.has_chart(chart):
-                where = f"chart {chart.name} {chart.version} of {chart.repository}"
-                found[file] = f"{where} is missing: --charts DIR brings it"
-                lost |= dict.fromkeys(GROUPS.get(chart.name, ()), chart.name)
+                missing = f"chart {chart.name} {chart.version} of {chart.repository}"
+                found[file] = f"{missing} is missing; add its folder with --charts DIR"
+                lost |= dict.fromkeys(CHART_GROUPS.get(chart.name, ()), chart.name)
         for file, spec in entries.items():
             for group in sorted(self._groups(spec) & lost.keys()):
                 found.setdefault(file, f"its objects of {group} need chart {lost[group]}, which is missing")
         return found
 
     def _groups(self, spec: Body) -> set[str]:
-        """The API groups of the objects in the folders of an Application."""
+        """The API groups of the objects in the Git folders of an Application."""
         files = (
             file for source in git_sources(spec) if source.path for file in (self.clone / source.path).rglob("*.yaml")
         )
         return {group for file in files for group in _GROUP.findall(file.read_text(encoding="utf-8"))}
 
-    def _name(self, file: Path) -> str:
+    def _path_in_clone(self, file: Path) -> str:
         return file.relative_to(self.clone).as_posix()
 
     def _run(self, *arguments: str, environment: dict[str, str] | None = None, content: str | None = None) -> str:
@@ -121,15 +121,15 @@ class FleetRepository:
 def fleet_repository(
     git: Path, folder: Path, fleet: Path, source: GitSource, tree: str, has_chart: Callable[[ChartSource], bool]
 ) -> FleetRepository:
-    """Copies a fleet into a new clone below a folder; nothing is committed.
+    """Copies a fleet into a new clone in a folder. Nothing is committed.
 
-    The source is any one of the fleet's Git sources, and tree is where out/ lies in the repository.
+    source is any of the fleet's Git sources; tree is the path of out/ in the repository.
 
     Raises:
-        RepositoryError: when the repository's address is not one that the proxy can serve.
+        RepositoryError: if the proxy cannot serve the address of the repository.
     """
     if not source.url.startswith("https://"):
-        raise RepositoryError(f"--argocd serves Git by https only, and delivery.repo is {source.url}")
+        raise RepositoryError(f"--argocd serves Git over https only, but delivery.repo is {source.url}")
     clone, bare = folder / "clone", folder / "git" / source.host / source.repository
     root = clone / PurePosixPath(tree).parent
     for name in _COPIED:
@@ -148,17 +148,17 @@ def run_git(
     environment: dict[str, str] | None = None,
     content: str | None = None,
 ) -> str:
-    """What a Git command prints, without the last line's end.
+    """Runs a Git command and returns its output without the final line break.
 
     Raises:
-        RepositoryError: when the command fails.
+        RepositoryError: if the command fails.
     """
     command = [str(git), *arguments]
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     done = subprocess.run(
         command,
         cwd=folder,
-        env=outside | _IDENTITY | (environment or {}),
+        env=inherited | _IDENTITY | (environment or {}),
         input=content,
         capture_output=True,
         text=True,
@@ -170,7 +170,7 @@ def run_git(
 
 
 def simulated(text: str) -> str:
-    """A file of node pools whose nodes are of the simulated class; everything else in the file stays as it is."""
+    """The text of a file in which NodePools use the simulated node class."""
     return _NODE_CLASS.sub(rf"\g<1>{SIMULATED_GROUP}\g<2>{SIMULATED_CLASS}\n", text)
 
 
@@ -182,7 +182,7 @@ def documents(file: Path) -> list[Body]:
 
 
 def application_spec(file: Path) -> Body:
-    """The spec of the Application in a file; empty where the file has none."""
+    """The spec of the Application in a file, or an empty map."""
     return next((found["spec"] for found in documents(file) if found["kind"] == "Application"), {})
 
 
@@ -192,10 +192,10 @@ def application_name(file: Path) -> str:
 
 
 def first_git_source(specs: Iterable[Body]) -> GitSource:
-    """The first Git source with a path among the specs of Applications.
+    """The first Git source with a path in the specs of Applications.
 
     Raises:
-        RepositoryError: when there is none.
+        RepositoryError: if no Application has one.
     """
     for spec in specs:
         for source in git_sources(spec):

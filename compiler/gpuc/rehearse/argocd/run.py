@@ -1,4 +1,4 @@
-"""A run of Argo CD over clusters: the first sync, the edits, and the judgement of all of it."""
+"""A run of Argo CD: the first sync of the clusters, the edits, and the checks."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpuc.rehearse.argocd.desk import Desk
-from gpuc.rehearse.argocd.edits import Edits
-from gpuc.rehearse.argocd.judge import (
-    Excuse,
+from gpuc.rehearse.argocd.checks import (
+    ExpectedRefusal,
     Failure,
+    blocked_operations,
     early_waves,
     out_of_sync,
     refusals,
-    restless,
-    standstills,
+    regressions,
     unfinished,
 )
-from gpuc.rehearse.argocd.result import EditRun, SyncResult, late, rows
+from gpuc.rehearse.argocd.edit_runner import EditRunner
+from gpuc.rehearse.argocd.edit_schedule import EditSchedule
+from gpuc.rehearse.argocd.result import EditResult, SyncResult, application_rows, late_edits
 from gpuc.rehearse.argocd.substitutions import HUB_SUBSTITUTION, SUBSTITUTIONS
 from gpuc.rehearse.argocd.timeline import Timeline
 from gpuc.rehearse.argocd.watch import Watch
@@ -29,151 +29,155 @@ if TYPE_CHECKING:
     from gpuc.rehearse.argocd.hub import ArgoCD
 
 FIRST_SYNC_SECONDS = 1800
-"""For each cluster of the run; on two cores that six others shared, the slowest took 704 s."""
+"""The limit for one cluster. On two cores shared with six other processes, the slowest sync took 704 s."""
 STATIC_NODES_SECONDS = 300
 REFRESH_SECONDS = 30
-"""An Application whose operation is over and that is still Progressing after this time gets a refresh, as the README
-advises: Argo CD does not notice that a CRD is established."""
+"""A synced Application that is Progressing for longer is refreshed, as the cluster's README advises: Argo CD does not
+notice that a CRD is established."""
 
-UNJUDGED = (
-    "Argo CD's API server, its rights and its sign-on; private repositories; more than one replica or shard.",
-    "Upgrades from one release set to another: a chart that moves here has the same content under another version.",
-    "Nodes, agents and AWS: what they do to objects in a real cluster shows in no diff here.",
+NOT_TESTED = (
+    "Argo CD's API server, its RBAC and single sign-on; private repositories; more than one replica or shard.",
+    "Upgrades of charts to other content: the new chart version of a run has the same content.",
+    "Changes of objects by nodes, agents and AWS, which cause diffs in a real cluster.",
 )
-"""What this run cannot say."""
+"""The gaps of a run. Every report prints them."""
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass
-class Lane:
-    """One cluster of a run, as far as it has come."""
+class ClusterRun:
+    """The intermediate results of a cluster."""
 
     name: str
     file: str
     hub: str
-    """Where Argo CD runs, in words; empty where it runs in the cluster itself."""
+    """Where Argo CD runs, or "" if it runs in the cluster itself."""
     applications: frozenset[str]
-    """Names of the Applications that the spec compiles to, without the root."""
+    """Names of the compiled Applications, without the root Application."""
     began: float
-    """Second of the watch at which its root was applied."""
+    """The time when the root Application was applied, in seconds of the watch."""
     synced_s: float | None = None
-    edits: list[EditRun] = field(default_factory=list)
+    edits: list[EditResult] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
-    excuses: list[Excuse] = field(default_factory=list)
+    expected_refusals: list[ExpectedRefusal] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-def run(argocd: ArgoCD, specs: Sequence[tuple[str, str]], say: Say) -> list[SyncResult]:
-    """Syncs all clusters, then plays edits: all of them on one cluster alone, one on each of several.
+def rehearse(argocd: ArgoCD, specs: Sequence[tuple[str, str]], progress: Progress) -> list[SyncResult]:
+    """Syncs all clusters and runs edits: all edits on a single cluster, or one edit on each of several clusters.
 
     Args:
-        argocd: running, with a working copy that holds the specs.
+        argocd: the running Argo CD, whose working copy has the specs.
         specs: name and spec file of each cluster, the file relative to the root of the working copy.
-        say: takes a line of progress.
+        progress: called with a line of progress.
     """
     with Watch(argocd.client) as watch:
-        lanes = [_bootstrapped(argocd, name, file, watch, say) for name, file in specs]
-        _sync(argocd, lanes, watch, say)
-        for lane in lanes:
-            if lane.synced_s is not None:
-                _edit(argocd, lane, watch, say, alone=len(lanes) == 1)
-        return [_result(argocd, lane, watch) for lane in lanes]
+        cluster_runs = [_bootstrap(argocd, name, file, watch, progress) for name, file in specs]
+        _sync(argocd, cluster_runs, watch, progress)
+        for cluster_run in cluster_runs:
+            if cluster_run.synced_s is not None:
+                _edit(argocd, cluster_run, watch, progress, all_edits=len(cluster_runs) == 1)
+        return [_result(argocd, cluster_run, watch) for cluster_run in cluster_runs]
 
 
-def _bootstrapped(argocd: ArgoCD, name: str, file: str, watch: Watch, say: Say) -> Lane:
+def _bootstrap(argocd: ArgoCD, name: str, file: str, watch: Watch, progress: Progress) -> ClusterRun:
     from gpuc.pipeline.stages import compiled_spec
 
-    say(f"{name}: the README's first sync")
+    progress(f"{name}: first sync as in the README")
     began = watch.now
     spec = compiled_spec(argocd.repository.root, file)
     argocd.bootstrap(spec)
     applications = frozenset(found.name for found in spec.synced if found.kind == "Application")
     hub = "" if argocd.clusters[name] is argocd.client else "a cluster of its own"
-    return Lane(name, file, hub, applications, began, seconds={"bootstrap": watch.now - began})
+    return ClusterRun(name, file, hub, applications, began, seconds={"bootstrap": watch.now - began})
 
 
-def _sync(argocd: ArgoCD, lanes: list[Lane], watch: Watch, say: Say) -> None:
-    """Waits until every Application is good, and refreshes those that stay Progressing for no reason."""
+def _sync(argocd: ArgoCD, cluster_runs: list[ClusterRun], watch: Watch, progress: Progress) -> None:
+    """Waits until all Applications are good. Refreshes Applications that stay Progressing."""
     started = watch.now
     refreshed: dict[str, float] = {}
 
     def synced() -> bool:
         argocd.require_alive()
         _refresh_progressing(argocd, watch, refreshed)
-        for lane in lanes:
-            if lane.synced_s is None and _is_synced(argocd, lane, watch.timeline):
-                lane.synced_s = watch.now - lane.began
-        good = sum(seen.is_good for seen in watch.timeline.last.values())
-        say(f"first sync: {good} of {len(watch.timeline.last)} Applications are good after {watch.now - started:.0f} s")
-        return all(lane.synced_s is not None for lane in lanes)
+        for cluster_run in cluster_runs:
+            if cluster_run.synced_s is None and _is_synced(argocd, cluster_run, watch.timeline):
+                cluster_run.synced_s = watch.now - cluster_run.began
+        states = watch.timeline.last.values()
+        good = sum(state.is_good for state in states)
+        progress(f"first sync: {good} of {len(states)} Applications are good after {watch.now - started:.0f} s")
+        return all(cluster_run.synced_s is not None for cluster_run in cluster_runs)
 
-    watch.until(synced, FIRST_SYNC_SECONDS * len(lanes))
-    for lane in lanes:
-        lane.seconds["first sync"] = watch.now - lane.began
+    watch.until(synced, FIRST_SYNC_SECONDS * len(cluster_runs))
+    for cluster_run in cluster_runs:
+        cluster_run.seconds["first sync"] = watch.now - cluster_run.began
         moment = watch.now
-        others = [name for name, seen in watch.timeline.last.items() if seen.cluster != lane.name]
-        if lane.synced_s is None:
-            lane.failures += unfinished(watch.timeline, moment, others)
-        lane.failures += out_of_sync(watch.timeline, moment, others)
+        others = [name for name, state in watch.timeline.last.items() if state.cluster != cluster_run.name]
+        if cluster_run.synced_s is None:
+            cluster_run.failures += unfinished(watch.timeline, moment, others)
+        cluster_run.failures += out_of_sync(watch.timeline, moment, others)
 
 
-def _is_synced(argocd: ArgoCD, lane: Lane, timeline: Timeline) -> bool:
-    """Whether every Application of the compiled tree exists and is good, and the root too."""
+def _is_synced(argocd: ArgoCD, cluster_run: ClusterRun, timeline: Timeline) -> bool:
+    """Whether the root and every rendered Application of the compiled tree exist and are good."""
     last = timeline.last
-    own = [seen for seen in last.values() if seen.cluster == lane.name]
-    has_root = any(seen.wave is None for seen in own)
-    return has_root and lane.applications - argocd.not_rendered.keys() <= last.keys() and all(s.is_good for s in own)
+    own = [state for state in last.values() if state.cluster == cluster_run.name]
+    has_root = any(state.wave is None for state in own)
+    expected = cluster_run.applications - argocd.not_rendered.keys()
+    return has_root and expected <= last.keys() and all(state.is_good for state in own)
 
 
 def _refresh_progressing(argocd: ArgoCD, watch: Watch, refreshed: dict[str, float]) -> None:
-    for name, seen in watch.timeline.last.items():
-        waits = (seen.sync, seen.health, seen.phase) == ("Synced", "Progressing", "Succeeded")
-        if waits and watch.now - max(seen.at, refreshed.get(name, 0.0)) > REFRESH_SECONDS:
+    for name, state in watch.timeline.last.items():
+        is_stuck = (state.sync, state.health, state.phase) == ("Synced", "Progressing", "Succeeded")
+        if is_stuck and watch.now - max(state.at, refreshed.get(name, 0.0)) > REFRESH_SECONDS:
             refreshed[name] = watch.now
             argocd.refresh(name)
 
 
-def _edit(argocd: ArgoCD, lane: Lane, watch: Watch, say: Say, *, alone: bool) -> None:
+def _edit(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch, progress: Progress, *, all_edits: bool) -> None:
     started = time.monotonic()
-    desk = Desk(argocd, lane.name, lane.file, watch, lambda step: say(f"{lane.name}: {step}"))
-    lacking = place_static_nodes(desk.client, desk.spec.cluster, STATIC_NODES_SECONDS)
-    lane.failures += [
-        Failure("unfinished", "", f"NodePool {pool}", words, watch.now) for pool, words in lacking.items()
+    runner = EditRunner(
+        argocd, cluster_run.name, cluster_run.file, watch, lambda step: progress(f"{cluster_run.name}: {step}")
+    )
+    missing_nodes = place_static_nodes(runner.client, runner.spec.cluster, STATIC_NODES_SECONDS)
+    cluster_run.failures += [
+        Failure("unfinished", "", f"NodePool {pool}", message, watch.now) for pool, message in missing_nodes.items()
     ]
-    edits = Edits(desk)
-    for edit in edits.play() if alone else edits.first():
-        lane.edits.append(edit)
-    lane.failures += desk.failures
-    lane.excuses += edits.excuses
-    lane.seconds["edits"] = time.monotonic() - started
+    edits = EditSchedule(runner)
+    for edit in edits.run_all() if all_edits else edits.run_one():
+        cluster_run.edits.append(edit)
+    cluster_run.failures += runner.failures
+    cluster_run.expected_refusals += edits.expected_refusals
+    cluster_run.seconds["edits"] = time.monotonic() - started
 
 
-def _result(argocd: ArgoCD, lane: Lane, watch: Watch) -> SyncResult:
+def _result(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> SyncResult:
     moment = watch.now
-    own = Timeline(seen for seen in watch.timeline if _is_of(watch.timeline, seen.name, lane.name))
-    without = {name: reason for name, reason in argocd.not_rendered.items() if name in lane.applications}
-    failures = [*lane.failures, *early_waves(own), *refusals(own, lane.excuses), *standstills(own, moment)]
-    failures += late(lane.edits, moment)
-    if lane.synced_s is not None:
+    own = Timeline(state for state in watch.timeline if _has_cluster(watch.timeline, state.name, cluster_run.name))
+    not_rendered = {name: reason for name, reason in argocd.not_rendered.items() if name in cluster_run.applications}
+    failures = [*cluster_run.failures, *early_waves(own), *refusals(own, cluster_run.expected_refusals)]
+    failures += [*blocked_operations(own, moment), *late_edits(cluster_run.edits, moment)]
+    if cluster_run.synced_s is not None:
         failures += [*unfinished(own, moment), *out_of_sync(own, moment)]
     return SyncResult(
-        cluster=lane.name,
-        file=lane.file,
-        hub=lane.hub,
-        rows=rows(own, lane.name, lane.began),
-        first_sync_s=lane.synced_s,
-        restless=restless(own),
-        edits=tuple(lane.edits),
+        cluster=cluster_run.name,
+        file=cluster_run.file,
+        hub=cluster_run.hub,
+        rows=application_rows(own, cluster_run.name, cluster_run.began),
+        first_sync_s=cluster_run.synced_s,
+        regressions=regressions(own),
+        edits=tuple(cluster_run.edits),
         failures=tuple(sorted(dict.fromkeys(failures), key=lambda failure: failure.at)),
-        not_rendered=without,
-        substitutions=(*SUBSTITUTIONS, HUB_SUBSTITUTION) if lane.hub else SUBSTITUTIONS,
-        unjudged=UNJUDGED,
-        seconds=lane.seconds,
+        not_rendered=not_rendered,
+        substitutions=(*SUBSTITUTIONS, HUB_SUBSTITUTION) if cluster_run.hub else SUBSTITUTIONS,
+        not_tested=NOT_TESTED,
+        seconds=cluster_run.seconds,
         memory_mib=sum(argocd.memory_mib().values()),
         kubeconfig=argocd.kubeconfig,
     )
 
 
-def _is_of(timeline: Timeline, name: str, cluster: str) -> bool:
-    return any(seen.cluster == cluster for seen in timeline.of(name))
+def _has_cluster(timeline: Timeline, name: str, cluster: str) -> bool:
+    return any(state.cluster == cluster for state in timeline.of(name))

@@ -1,4 +1,4 @@
-"""Changes of a spec as a person makes them: of the cluster's own file, with its comments and its order."""
+"""Edits a cluster's spec file and keeps its comments and the order of its keys."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gpuc.diagnostics.finding import Path
 from gpuc.source import read
 
 WIDTH = 4096
-"""Longer than any line of a spec: no line is folded."""
+"""Longer than any line of a spec, so that no line is folded."""
 
 
 class _Representer(RoundTripRepresenter):
-    """Writes a null as a word: a key with nothing behind it is a finding of the spec language."""
+    """Writes None as `null`, because the spec language does not allow a key without a value."""
 
 
 _Representer.add_representer(
@@ -28,7 +28,7 @@ _Representer.add_representer(
 
 
 class SpecFile:
-    """A cluster's spec file in a working copy; a change is written into this file, never into a layer."""
+    """A cluster's spec file in a working copy. Changes are written to this file, never to a layer."""
 
     def __init__(self, root: pathlib.Path, file: str) -> None:
         """file is relative to the root, the folder that holds specs/."""
@@ -46,10 +46,10 @@ class SpecFile:
         return self.root / self.file
 
     def merged(self) -> dict[str, Any]:
-        """The tree of the file over its layers, without what is not saved.
+        """The saved content of the file, merged with its layers.
 
         Raises:
-            Stop: when the text of the file or of a layer is wrong.
+            StageError: if the text of the file or of a layer is invalid.
         """
         return read(self.root, self.file).tree
 
@@ -60,7 +60,7 @@ class SpecFile:
         self.path.write_text(stream.getvalue(), encoding="utf-8")
 
     def set(self, path: Path, value: object) -> None:
-        """Writes a value and saves; maps above it that only a layer has are made."""
+        """Sets a value and saves the file. Creates parent maps that only a layer has."""
         found: Any = self._tree
         for step in path[:-1]:
             if not isinstance(found.get(step), Mapping):
@@ -70,10 +70,10 @@ class SpecFile:
         self.save()
 
     def remove(self, path: Path) -> None:
-        """Takes a key out and saves: the entry of this file, and by a null what a layer has beneath it.
+        """Removes a key and saves the file. A null overrides the key if a layer has it.
 
         Raises:
-            Stop: when the text of the file is wrong without the key.
+            StageError: if the text of the file is invalid without the key.
         """
         above = _value(self._tree, path[:-1])
         if isinstance(above, CommentedMap) and path[-1] in above:
@@ -83,21 +83,21 @@ class SpecFile:
             self.set(path, None)
 
     def rename(self, path: Path, name: str) -> None:
-        """Gives a key of this file another name in the same place, and saves.
+        """Renames a key of this file at the same position and saves the file.
 
         Raises:
-            KeyError: where this file does not have the key.
+            KeyError: if this file does not have the key.
         """
         above = _value(self._tree, path[:-1])
         if not isinstance(above, CommentedMap) or path[-1] not in above:
             raise KeyError(path)
-        place = list(above).index(path[-1])
-        above.insert(place, name, above.pop(path[-1]))
+        position = list(above).index(path[-1])
+        above.insert(position, name, above.pop(path[-1]))
         self.save()
 
 
 def _value(tree: Mapping[str, Any], path: Path) -> Any:
-    """The value at a path; None where there is none."""
+    """The value at a path, or None."""
     found: Any = tree
     for step in path:
         if not isinstance(found, Mapping) or step not in found:

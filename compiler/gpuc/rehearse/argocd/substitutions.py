@@ -1,4 +1,4 @@
-"""What is real beside Argo CD, and what a rehearsal puts in the place of something else."""
+"""The list of parts that a run of Argo CD simulates or replaces."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from gpuc.rehearse.argocd.processes import RESYNC_SECONDS
 from gpuc.rehearse.substitute import SIMULATED_CLASS
 
 SUBSTITUTIONS = (
-    "Argo CD is redis, repo server and application controller, with their defaults but for two: the controller "
-    f"compares every {RESYNC_SECONDS} s instead of 120 to 180 s (timeout.reconciliation), and waits longer for the "
-    "repo server. There is no API server, no UI, no single sign-on and no controller of ApplicationSets.",
-    "Git and the repositories of charts are served on loopback under the addresses that the Applications name; "
-    "certificates are the rehearsal's. A refresh of the Application takes the place of the webhook of a push.",
-    "Charts of Kueue, Gatekeeper and Karpenter are packaged from the modules that the programs are built from.",
-    f"nodeClassRef of every NodePool names a {SIMULATED_CLASS} in what is served; the rest of the compiled tree is "
-    "served as it is.",
+    "Argo CD consists of redis, repo server and application controller. Two settings differ from the defaults: the "
+    f"controller compares every {RESYNC_SECONDS} s instead of 120 to 180 s (timeout.reconciliation), and waits longer "
+    "for the repo server. API server, UI, single sign-on and the ApplicationSet controller do not run.",
+    "Git and chart repositories are served on loopback under the addresses in the Applications, with certificates of "
+    "the rehearsal. A refresh of the Applications replaces the webhook of a push.",
+    "The charts of Kueue, Gatekeeper and Karpenter are packaged from the source modules of the programs.",
+    f"nodeClassRef of every NodePool refers to a {SIMULATED_CLASS} in the served repository. The rest of the output is "
+    "unchanged.",
     "A Deployment of Kueue, Gatekeeper or Karpenter runs as one process with the arguments, variables, ConfigMaps and "
-    "Secrets of its pod, as an administrator; its other replicas only look as if they ran.",
-    "Hook Jobs of these charts succeed at once; the Job that labels Gatekeeper's namespace does label the namespace.",
-    "Kueue's visibility server is off and a stand-in without resources answers for its APIs. Kueue gives no work "
-    "another node for a lost one.",
-    "Karpenter runs with its simulated provider: instance types, prices and zones are those of gpuc's catalog, its "
-    "gate ReservedCapacity is off, and nodes run nothing.",
-    "EC2NodeClass and ClusterPolicy are made ready at once; an EC2NodeClass stays until its last NodeClaim is gone. "
+    "Secrets of its pod, and with administrator rights. Its other replicas only have the status of running pods.",
+    "Hook Jobs of these charts succeed immediately. Of their effects, only Gatekeeper's namespace labels are applied.",
+    "Kueue's visibility server is off; a replacement serves its APIs without resources. Kueue does not replace failed "
+    "nodes of workloads.",
+    "Karpenter runs with its simulated provider: instance types, prices and zones are from gpuc's catalog, the feature "
+    "gate ReservedCapacity is off, and nodes run no containers.",
+    "EC2NodeClass and ClusterPolicy are ready immediately. An EC2NodeClass is kept until its last NodeClaim is gone. "
     "Pods of the GPU Operator and of the EFA device plugin are simulated.",
-    f"The managed node group is {SYSTEM_NODES} simulated nodes; addresses of Services lie on loopback.",
-    "CustomResourceDefinitions of Prometheus, JobSet and Trainer are made from gpuc's own tables: --crds DIR installs "
-    "upstream's own.",
+    f"The managed node group has {SYSTEM_NODES} simulated nodes. Addresses of Services are on loopback.",
+    "CustomResourceDefinitions of Prometheus, JobSet and Trainer are generated from gpuc's tables; --crds DIR installs "
+    "the upstream ones.",
 )
-"""Sentences for the report."""
+"""The sentences for the report."""
 
 HUB_SUBSTITUTION = (
-    "Every cluster has a control plane of its own on this machine. Argo CD knows it by a cluster Secret under the "
-    "server or name of the spec, reaches it by a proxy, and is an administrator there."
+    "Every cluster has a separate control plane on this machine. Argo CD has a cluster Secret with the server or name "
+    "of the spec, connects through a proxy, and has administrator rights."
 )
-"""One more, where Argo CD has a cluster of its own."""
+"""An additional sentence for runs in which Argo CD has a separate cluster."""

@@ -1,4 +1,4 @@
-"""What Argo CD shows of its Applications over time, as data: the judge reads it, and tests write it by hand."""
+"""The states of Applications over time. Checks read the timeline; tests construct it."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from itertools import pairwise
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.rehearse.client import Object
 
-Finding = tuple[str, str]
-"""An object as "Kind namespace/name", empty where the message names none, and the message."""
+ObjectMessage = tuple[str, str]
+"""("Kind namespace/name" of an object or the type of a condition, message)."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One Application at one moment."""
+    """The state of an Application at a moment."""
 
     at: float
     """Seconds since the watch began."""
     name: str
     cluster: str = ""
-    """Its AppProject, which has the name of the cluster."""
+    """The AppProject, which has the name of the cluster."""
     wave: int | None = None
-    """None for the root, which no wave orders."""
+    """The sync wave, or None for the root Application."""
     sync: str = ""
-    """Synced, OutOfSync or Unknown; empty until Argo CD has compared it."""
+    """Synced, OutOfSync or Unknown. Empty until Argo CD has compared the Application."""
     health: str = ""
     phase: str = ""
-    """Of the last operation: Running, Succeeded, Failed, Error, Terminating; empty where there was none."""
+    """Phase of the last operation: Running, Succeeded, Failed, Error or Terminating. Empty before the first one."""
     message: str = ""
-    """Of the last operation."""
+    """Message of the last operation."""
     revision: str = ""
-    """The commit, or the version of the chart, that was compared last."""
-    conditions: tuple[Finding, ...] = ()
-    """Type and message."""
-    refused: tuple[Finding, ...] = ()
-    """What the last operation could not apply."""
+    """The commit or chart version of the last comparison."""
+    conditions: tuple[ObjectMessage, ...] = ()
+    """(type, message) of the conditions."""
+    refused: tuple[ObjectMessage, ...] = ()
+    """Objects that the last operation could not apply, with the message."""
     differing: tuple[str, ...] = ()
-    """Objects that are not as Git has them and are not to be pruned."""
+    """Objects that differ from Git and do not require pruning."""
     left: tuple[str, ...] = ()
-    """Objects that Git does not have any more: requiresPruning."""
+    """Objects that require pruning because they are not in Git any more."""
     exists: bool = True
 
     @property
     def is_good(self) -> bool:
-        """Whether all that Git has is applied, healthy, and the operation is over."""
+        """Whether the Application is Synced and Healthy, and its last operation Succeeded."""
         return self.exists and (self.sync, self.health, self.phase) == ("Synced", "Healthy", "Succeeded")
 
     def __str__(self) -> str:
@@ -55,8 +55,8 @@ class State:
         return f"{words}: {self.message}" if self.message and self.phase != "Succeeded" else words
 
 
-def state(application: Object, at: float) -> State:
-    """The state that an Application object shows; at is in seconds.
+def state_of(application: Object, at: float) -> State:
+    """The state of an Application object; at is in seconds.
 
     Source: the fields of Application v1alpha1, Argo CD's documentation of its status.
     """
@@ -96,7 +96,7 @@ def _object(row: Mapping[str, str]) -> str:
 
 
 class Timeline:
-    """States in the order in which the API server had them; equal states that follow one another are one."""
+    """States in the order in which the API server stored them, without consecutive duplicates."""
 
     def __init__(self, states: Iterable[State] = ()) -> None:
         self._states: list[State] = []
@@ -104,13 +104,13 @@ class Timeline:
         for known in states:
             self.add(known)
 
-    def add(self, seen: State) -> bool:
-        """Appends a state; False where it is the state that the Application has already."""
-        known = self._last.get(seen.name)
-        if known is not None and replace(seen, at=known.at) == known:
+    def add(self, state: State) -> bool:
+        """Appends a state. Returns False if the Application already has this state."""
+        known = self._last.get(state.name)
+        if known is not None and replace(state, at=known.at) == known:
             return False
-        self._states.append(seen)
-        self._last[seen.name] = seen
+        self._states.append(state)
+        self._last[state.name] = state
         return True
 
     def __iter__(self) -> Iterator[State]:
@@ -118,26 +118,26 @@ class Timeline:
 
     @property
     def last(self) -> dict[str, State]:
-        """The last state of each Application that exists, by name."""
-        return {name: seen for name, seen in sorted(self._last.items()) if seen.exists}
+        """The last states of the existing Applications, by name."""
+        return {name: state for name, state in sorted(self._last.items()) if state.exists}
 
     def of(self, name: str) -> tuple[State, ...]:
-        """The states of one Application."""
-        return tuple(seen for seen in self if seen.name == name)
+        """The states of an Application."""
+        return tuple(state for state in self if state.name == name)
 
     def at(self, moment: float) -> dict[str, State]:
-        """The state of each Application that existed at a moment, by name; moment is in seconds."""
-        found = {seen.name: seen for seen in self if seen.at <= moment}
-        return {name: seen for name, seen in found.items() if seen.exists}
+        """The states of the Applications that existed at a moment, by name; moment is in seconds."""
+        found = {state.name: state for state in self if state.at <= moment}
+        return {name: state for name, state in found.items() if state.exists}
 
     def first_good(self, name: str) -> float | None:
         """Seconds until the Application was Synced, Healthy and Succeeded for the first time."""
-        return next((seen.at for seen in self.of(name) if seen.is_good), None)
+        return next((state.at for state in self.of(name) if state.is_good), None)
 
     def spans(self, name: str, end: float) -> Iterator[tuple[State, float]]:
-        """Each state of an Application with the second at which it ended; the last one ends at `end`."""
+        """(state, end of the state in seconds) of an Application. The last state ends at `end`."""
         states = self.of(name)
-        for seen, following in pairwise(states):
-            yield seen, following.at
+        for state, following in pairwise(states):
+            yield state, following.at
         if states:
             yield states[-1], max(end, states[-1].at)

@@ -1,4 +1,4 @@
-"""A stand-in for Kueue's visibility server: it answers that its APIs are there and have no resources."""
+"""Replaces Kueue's visibility server. It serves the discovery of the APIs, without any resources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GROUP = "visibility.kueue.x-k8s.io"
 
 
 def serve_visibility(authority: Authority, address: str, port: int) -> Callable[[], None]:
-    """Serves at the address of the Service from a thread of its own; the answer ends the service."""
+    """Starts a thread that serves at the address of the Service. Returns a function that stops it."""
     certificate, key = authority.issue("visibility", GROUP, hosts=(address,))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
@@ -31,7 +31,7 @@ def serve_visibility(authority: Authority, address: str, port: int) -> Callable[
 
 
 def discovery(path: str) -> tuple[int, bytes]:
-    """Status and content of what is answered for a path."""
+    """(status code, content) of the response for a path."""
     steps = path.partition("?")[0].strip("/").split("/")
     if steps[:2] != ["apis", GROUP] or len(steps) != 3:
         return 404, b"{}"
@@ -51,4 +51,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Nothing: the API server's log has what it asks."""
+        """Logs nothing, because the API server logs its requests."""

@@ -1,4 +1,4 @@
-"""Follows all Applications of a control plane as they change, into a timeline."""
+"""Watches all Applications of a control plane and records their states in a timeline."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-from gpuc.rehearse.argocd.timeline import State, Timeline, state
+from gpuc.rehearse.argocd.timeline import State, Timeline, state_of
 from gpuc.rehearse.client import ApiError, Client, Object
 
 APPLICATION = ("argoproj.io/v1alpha1", "Application")
 NAMESPACE = "argocd"
 _WATCH_SECONDS = 5
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 _GONE = 410
 
 
 class Watch:
-    """A watch of all Applications; as a context manager it follows them until the block ends.
+    """A watch of all Applications: a context manager that records their states until the block ends.
 
-    The API server sends changes in the order in which it stored them: what the timeline shows of two Applications at
-    one moment is what the server had.
+    The API server sends changes in the order in which it stored them. So the timeline has the states of different
+    Applications in the right order.
     """
 
     def __init__(self, client: Client, timeline: Timeline | None = None) -> None:
@@ -47,14 +47,11 @@ class Watch:
         """Seconds since the watch began."""
         return time.monotonic() - self._began
 
-    def until(
-        self, holds: Callable[[], bool], limit_s: float, alive: Callable[[], None] = lambda: None
-    ) -> float | None:
-        """Seconds that passed until something held; None where it did not within limit_s.
+    def until(self, holds: Callable[[], bool], limit_s: float) -> float | None:
+        """Seconds until a condition holds, or None if it does not hold within limit_s.
 
         Raises:
-            ApiError: when the Applications could not be followed.
-            Exception: what `alive` raises where a program has ended.
+            ApiError: if the watch failed.
         """
         started = self.now
         while True:
@@ -64,7 +61,7 @@ class Watch:
                 return self.now - started
             if self.now - started > limit_s:
                 return None
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
 
     def _run(self) -> None:
         try:
@@ -75,7 +72,7 @@ class Watch:
                 self._error = error
 
     def _follow(self) -> None:
-        """One list and the watches after it, until the server forgets the resource version."""
+        """Lists the Applications and watches them until the resource version expires."""
         found, version = self._client.list_at(*APPLICATION, NAMESPACE)
         known = {application["metadata"]["name"] for application in found}
         for name in self.timeline.last.keys() - known:
@@ -96,7 +93,7 @@ class Watch:
                 raise
 
     def _add(self, application: Object) -> None:
-        self.timeline.add(state(application, self.now))
+        self.timeline.add(state_of(application, self.now))
 
     def _gone(self, name: str) -> None:
         self.timeline.add(State(at=self.now, name=name, exists=False))

@@ -1,4 +1,4 @@
-"""The proxy on loopback by which Argo CD reaches the outside world: it ends TLS itself, or leads to a control plane."""
+"""A proxy on loopback for Argo CD. It serves known hosts itself, or tunnels the connection to a control plane."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import IO
 
-from gpuc.rehearse.argocd.hosts import Answer, Host, Request
+from gpuc.rehearse.argocd.http_handlers import Handler, Request, Response
 from gpuc.rehearse.ports import LOOPBACK
 
 CHUNK = 1 << 16
@@ -20,10 +20,10 @@ PASSED = ("Content-Type", "Content-Encoding", "Git-Protocol", "Accept", "Range")
 
 
 class Proxy:
-    """A proxy for CONNECT that knows some hosts and refuses all others."""
+    """A CONNECT proxy that accepts only known hosts."""
 
-    def __init__(self, port: int, hosts: Mapping[str, Host], tunnels: Mapping[str, int]) -> None:
-        """tunnels gives the port on loopback by host name; those connections pass through as they are."""
+    def __init__(self, port: int, hosts: Mapping[str, Handler], tunnels: Mapping[str, int]) -> None:
+        """tunnels maps host names to ports on loopback. The proxy forwards their bytes unchanged."""
         self._hosts = dict(hosts)
         self._tunnels = dict(tunnels)
         self._port = port
@@ -33,13 +33,13 @@ class Proxy:
         return f"http://{LOOPBACK}:{self._port}"
 
     def start(self, certificate: Path, key: Path) -> Callable[[], None]:
-        """Serves from a thread of its own with one certificate for all hosts; the answer ends the service."""
+        """Starts a thread that serves all hosts with one certificate. Returns a function that stops it."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         hosts, tunnels = self._hosts, self._tunnels
 
-        class Handler(_Connect):
-            def led(self, host: str) -> bool:
+        class ConnectHandler(_Connect):
+            def forward(self, host: str) -> bool:
                 if host in tunnels:
                     self._accept()
                     _tunnel(self.connection, tunnels[host])
@@ -48,7 +48,7 @@ class Proxy:
                     _serve(context, self.connection, hosts[host])
                 return host in tunnels or host in hosts
 
-        server = ThreadingHTTPServer((LOOPBACK, self._port), Handler)
+        server = ThreadingHTTPServer((LOOPBACK, self._port), ConnectHandler)
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, name="proxy", daemon=True).start()
 
@@ -60,34 +60,34 @@ class Proxy:
 
 
 class _Connect(BaseHTTPRequestHandler):
-    """Takes CONNECT and nothing else."""
+    """Handles CONNECT requests."""
 
     protocol_version = "HTTP/1.1"
 
-    def led(self, host: str) -> bool:
-        """Handles the connection where the host is known."""
+    def forward(self, host: str) -> bool:
+        """Serves the connection. Returns False for an unknown host."""
         raise NotImplementedError
 
     def do_CONNECT(self) -> None:
         self.close_connection = True
         host = self.path.rpartition(":")[0]
         with suppress(ConnectionError, ssl.SSLError, TimeoutError):
-            if not self.led(host):
-                self.send_error(502, f"the rehearsal has no {host}")
+            if not self.forward(host):
+                self.send_error(502, f"the rehearsal does not serve {host}")
 
     def _accept(self) -> None:
         self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Nothing: the programs' own logs have their requests."""
+        """Logs nothing, because the programs log their own requests."""
 
 
-class _Inner(BaseHTTPRequestHandler):
-    """Requests inside of one TLS connection, all to the same host."""
+class _TlsRequests(BaseHTTPRequestHandler):
+    """Handles the requests of one TLS connection to a host."""
 
     protocol_version = "HTTP/1.1"
-    host: Host
+    host: Handler
 
     def do_GET(self) -> None:
         headers = {name: self.headers[name] for name in PASSED if name in self.headers}
@@ -97,14 +97,14 @@ class _Inner(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815
     do_POST = do_GET  # noqa: N815
 
-    def _send(self, answer: Answer) -> None:
-        self.send_response(answer.code)
-        for name, value in answer.headers.items():
+    def _send(self, response: Response) -> None:
+        self.send_response(response.code)
+        for name, value in response.headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(answer.content)))
+        self.send_header("Content-Length", str(len(response.content)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(answer.content)
+            self.wfile.write(response.content)
 
     def _body(self) -> bytes:
         if "chunked" in self.headers.get("Transfer-Encoding", ""):
@@ -112,11 +112,11 @@ class _Inner(BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers.get("Content-Length", 0)))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Nothing: the programs' own logs have their requests."""
+        """Logs nothing, because the programs log their own requests."""
 
 
 def read_chunked(stream: IO[bytes] | BufferedIOBase) -> bytes:
-    """A body that comes in pieces, each after its size in hexadecimal."""
+    """Reads a body with chunked transfer encoding."""
     parts = []
     while size := int(stream.readline().split(b";")[0], 16):
         parts.append(stream.read(size))
@@ -126,9 +126,9 @@ def read_chunked(stream: IO[bytes] | BufferedIOBase) -> bytes:
     return b"".join(parts)
 
 
-def _serve(context: ssl.SSLContext, connection: socket.socket, host: Host) -> None:
+def _serve(context: ssl.SSLContext, connection: socket.socket, host: Handler) -> None:
     with context.wrap_socket(connection, server_side=True) as inside:
-        handler = type("_HostHandler", (_Inner,), {"host": staticmethod(host)})
+        handler = type("_HostHandler", (_TlsRequests,), {"host": staticmethod(host)})
         handler(inside, (LOOPBACK, 0), None)
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from gpuc.rehearse.argocd.applications import IN_CLUSTER, Destination
-from gpuc.rehearse.argocd.hosts import Answer, Request, cgi_answer
+from gpuc.rehearse.argocd.http_handlers import Request, Response, cgi_response
 from gpuc.rehearse.argocd.prerequisites import cluster_secret
-from gpuc.rehearse.argocd.server import Proxy, read_chunked
+from gpuc.rehearse.argocd.proxy import Proxy, read_chunked
 from gpuc.rehearse.argocd.visibility import GROUP, discovery
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.ports import LOOPBACK, free_ports
@@ -24,9 +24,9 @@ from gpuc.rehearse.ports import LOOPBACK, free_ports
 HOST = "git.example.com"
 
 
-def echo(request: Request) -> Answer:
+def echo(request: Request) -> Response:
     headers = {"Content-Type": "text/plain"}
-    return Answer(200, f"{request.method} {request.target} {request.body.decode()}".encode(), headers)
+    return Response(200, f"{request.method} {request.target} {request.body.decode()}".encode(), headers)
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ def test_a_body_without_a_length_arrives(proxy: tuple[int, Path]) -> None:
 def test_head_has_no_content(proxy: tuple[int, Path]) -> None:
     connection = connected(*proxy, HOST)
     connection.request("HEAD", "/")
-    answer = connection.getresponse()
-    assert (answer.headers["Content-Length"], answer.read()) == ("6", b"")
+    response = connection.getresponse()
+    assert (response.headers["Content-Length"], response.read()) == ("6", b"")
 
 
 def test_an_unknown_host_is_refused(proxy: tuple[int, Path]) -> None:
@@ -101,9 +101,13 @@ def test_pieces_of_a_body_are_joined() -> None:
     assert read_chunked(io.BytesIO(b"3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n")) == b"abc0123456789"
 
 
-def test_a_cgi_program_says_its_own_status() -> None:
-    answer = cgi_answer(b"Status: 404 Not Found\r\nContent-Type: text/plain\r\n\r\nno\r\n\r\nsuch")
-    assert (answer.code, answer.headers, answer.content) == (404, {"Content-Type": "text/plain"}, b"no\r\n\r\nsuch")
+def test_a_cgi_program_sets_the_status() -> None:
+    response = cgi_response(b"Status: 404 Not Found\r\nContent-Type: text/plain\r\n\r\nno\r\n\r\nsuch")
+    assert (response.code, response.headers, response.content) == (
+        404,
+        {"Content-Type": "text/plain"},
+        b"no\r\n\r\nsuch",
+    )
 
 
 def test_a_cluster_keeps_the_address_of_its_spec_and_is_reached_by_the_proxy() -> None:

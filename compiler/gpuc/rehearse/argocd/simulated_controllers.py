@@ -1,4 +1,4 @@
-"""What controllers that are not here would do: the AWS provider of Karpenter, and the GPU Operator."""
+"""Simulates controllers that do not run in a rehearsal: the AWS provider of Karpenter, and the GPU Operator."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ PAUSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class Players:
-    """All of them, on one control plane."""
+class SimulatedControllers:
+    """The simulated controllers of one control plane."""
 
     client: Client
 
-    def turn(self) -> None:
-        """Looks once at everything that waits for a controller."""
-        self._play(EC2_NODE_CLASS, self._node_classes)
-        self._play(CLUSTER_POLICY, self._cluster_policies)
+    def reconcile(self) -> None:
+        """Reconciles all objects of the simulated controllers once."""
+        self._reconcile(EC2_NODE_CLASS, self._node_classes)
+        self._reconcile(CLUSTER_POLICY, self._cluster_policies)
 
-    def _play(self, kind: tuple[str, str], play: Callable[[list[Object]], None]) -> None:
+    def _reconcile(self, kind: tuple[str, str], function: Callable[[list[Object]], None]) -> None:
         if self.client.serves(*kind):
-            play(self.client.list_all(*kind))
+            function(self.client.list_all(*kind))
 
     def _node_classes(self, classes: list[Object]) -> None:
-        """A node class is ready at once, and stays as long as a node of it does."""
+        """Makes node classes ready. Keeps a deleted node class until its last NodeClaim is gone."""
         used = self._used_classes()
-        for found in classes:
-            metadata = found["metadata"]
+        for node_class in classes:
+            metadata = node_class["metadata"]
             if "deletionTimestamp" in metadata:
                 if metadata["name"] not in used:
-                    self.client.remove_finalizers(found)
+                    self.client.remove_finalizers(node_class)
                     self.client.delete(*SIMULATED, metadata["name"])
                 continue
             if FINALIZER not in metadata.get("finalizers", ()):
@@ -48,7 +48,7 @@ class Players:
                 self.client.apply(
                     {"apiVersion": SIMULATED[0], "kind": SIMULATED[1], "metadata": {"name": metadata["name"]}}
                 )
-            if condition(found, "Ready").get("status") != "True":
+            if condition(node_class, "Ready").get("status") != "True":
                 self._patch(EC2_NODE_CLASS, metadata["name"], {"status": {"conditions": [_ready()]}}, "status")
 
     def _used_classes(self) -> set[str]:
@@ -57,11 +57,11 @@ class Players:
         return {str(claim["spec"]["nodeClassRef"]["name"]) for claim in self.client.list_all(*NODE_CLAIM)}
 
     def _cluster_policies(self, policies: Iterable[Object]) -> None:
-        """Every operand of the GPU Operator runs."""
-        for found in policies:
-            if found.get("status", {}).get("state") != "ready":
+        """Reports all operands of the GPU Operator as ready."""
+        for policy in policies:
+            if policy.get("status", {}).get("state") != "ready":
                 status = {"state": "ready", "namespace": "gpu-operator"}
-                self._patch(CLUSTER_POLICY, found["metadata"]["name"], {"status": status}, "status")
+                self._patch(CLUSTER_POLICY, policy["metadata"]["name"], {"status": status}, "status")
 
     def _patch(self, kind: tuple[str, str], name: str, changes: Object, subresource: str = "") -> None:
         try:

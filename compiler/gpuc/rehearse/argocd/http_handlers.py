@@ -1,4 +1,4 @@
-"""Answers in place of remote hosts: a Git server, Helm repositories, OCI registries."""
+"""HTTP handlers for the external hosts of Argo CD: a Git server, Helm repositories, OCI registries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JSON = "application/json"
 
 @dataclass(frozen=True)
 class Request:
-    """A request as the server read it."""
+    """An HTTP request."""
 
     method: str
     target: str
@@ -36,22 +36,22 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What goes back."""
+class Response:
+    """An HTTP response."""
 
     code: int = 200
     content: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Host = Callable[[Request], Answer]
-MISSING = Answer(404, b"not found\n", {"Content-Type": TEXT})
+Handler = Callable[[Request], Response]
+NOT_FOUND = Response(404, b"not found\n", {"Content-Type": TEXT})
 
 
-def git_host(git: Path, folder: Path) -> Host:
-    """Serves the bare repositories below a folder for reading."""
+def git_handler(git: Path, folder: Path) -> Handler:
+    """Serves the bare repositories of a folder, read-only, with git http-backend."""
 
-    def answer(request: Request) -> Answer:
+    def handle(request: Request) -> Response:
         environment = {
             "PATH": os.environ.get("PATH", ""),
             "GIT_PROJECT_ROOT": str(folder),
@@ -72,83 +72,83 @@ def git_host(git: Path, folder: Path) -> Host:
         command = [str(git), "http-backend"]
         with Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment) as process:
             output, _ = process.communicate(request.body)
-        return cgi_answer(output)
+        return cgi_response(output)
 
-    return answer
+    return handle
 
 
-def cgi_answer(output: bytes) -> Answer:
-    """The answer that a CGI program printed: headers, an empty line, the content."""
+def cgi_response(output: bytes) -> Response:
+    """Parses the output of a CGI program: headers, an empty line, the content."""
     head, _, content = output.replace(b"\r\n\r\n", b"\n\n", 1).partition(b"\n\n")
     headers = {}
     for line in head.decode("latin-1").splitlines():
         name, _, value = line.partition(":")
         headers[name.strip()] = value.strip()
     code = int(headers.pop("Status", "200").split()[0])
-    return Answer(code, content, headers)
+    return Response(code, content, headers)
 
 
-def chart_hosts(charts: Charts, sources: Iterable[ChartSource]) -> dict[str, Host]:
-    """A Host by host name for every repository of charts that Applications name."""
+def chart_handlers(charts: Charts, sources: Iterable[ChartSource]) -> dict[str, Handler]:
+    """Handlers by host name for the chart repositories of Applications."""
     by_host: dict[str, list[ChartSource]] = {}
     for source in sources:
         by_host.setdefault(source.host, []).append(source)
     return {
-        host: (_registry if named[0].is_oci else _helm_repository)(charts, tuple(named))
-        for host, named in by_host.items()
+        host: (_registry if chart_sources[0].is_oci else _helm_repository)(charts, tuple(chart_sources))
+        for host, chart_sources in by_host.items()
     }
 
 
-def _helm_repository(charts: Charts, sources: tuple[ChartSource, ...]) -> Host:
-    def answer(request: Request) -> Answer:
+def _helm_repository(charts: Charts, sources: tuple[ChartSource, ...]) -> Handler:
+    def handle(request: Request) -> Response:
         folder, _, file = request.path.strip("/").rpartition("/")
         names = {source.name for source in sources if source.path == folder}
-        held = [chart for name in sorted(names) for chart in charts.named(name)]
+        available = [chart for name in sorted(names) for chart in charts.named(name)]
         if names and file == "index.yaml":
-            return Answer(200, index(held), {"Content-Type": "application/yaml"})
-        for chart in held:
+            return Response(200, index(available), {"Content-Type": "application/yaml"})
+        for chart in available:
             if chart.file.name == file:
-                return Answer(200, chart.file.read_bytes(), {"Content-Type": "application/gzip"})
-        return MISSING
+                return Response(200, chart.file.read_bytes(), {"Content-Type": "application/gzip"})
+        return NOT_FOUND
 
-    return answer
+    return handle
 
 
-def _registry(charts: Charts, sources: tuple[ChartSource, ...]) -> Host:
-    """The part of the distribution API that reading a chart needs.
+def _registry(charts: Charts, sources: tuple[ChartSource, ...]) -> Handler:
+    """Serves the part of the distribution API that is needed to pull a chart.
 
     Source: github.com/opencontainers/distribution-spec v1.1, "Pull" and "Content discovery"
     """
     names = {"/".join(filter(None, (source.path, source.name))): source.name for source in sources}
 
-    def answer(request: Request) -> Answer:
+    def handle(request: Request) -> Response:
         path = request.path.strip("/")
         if path == "v2":
-            return Answer(200, b"{}", {"Content-Type": JSON})
+            return Response(200, b"{}", {"Content-Type": JSON})
         for repository, name in names.items():
             if path.startswith(f"v2/{repository}/"):
-                return _of_repository(repository, charts.named(name), path.removeprefix(f"v2/{repository}/"))
-        return MISSING
+                return _repository_response(repository, charts.named(name), path.removeprefix(f"v2/{repository}/"))
+        return NOT_FOUND
 
-    return answer
+    return handle
 
 
-def _of_repository(repository: str, held: list[Chart], rest: str) -> Answer:
+def _repository_response(repository: str, available: list[Chart], rest: str) -> Response:
     import json
 
     section, _, reference = rest.partition("/")
     if section == "tags" and reference == "list":
-        listed = {"name": repository, "tags": [tag(chart.version) for chart in held]}
-        return Answer(200, json.dumps(listed).encode(), {"Content-Type": JSON})
-    for chart in held:
+        listed = {"name": repository, "tags": [tag(chart.version) for chart in available]}
+        return Response(200, json.dumps(listed).encode(), {"Content-Type": JSON})
+    for chart in available:
         manifest, *others = registry_blobs(chart)
         if section == "manifests" and reference in (tag(chart.version), manifest.digest):
             return _blob(manifest)
         for blob in others:
             if section == "blobs" and reference == blob.digest:
                 return _blob(blob)
-    return MISSING
+    return NOT_FOUND
 
 
-def _blob(blob: Blob) -> Answer:
-    return Answer(200, blob.content, {"Content-Type": blob.media_type, "Docker-Content-Digest": blob.digest})
+def _blob(blob: Blob) -> Response:
+    return Response(200, blob.content, {"Content-Type": blob.media_type, "Docker-Content-Digest": blob.digest})

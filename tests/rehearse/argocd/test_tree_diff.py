@@ -1,4 +1,4 @@
-"""From one compiled tree to the next: what has to change in the cluster, and what Argo CD deletes by itself."""
+"""The differences between two compiled trees: changed objects, pruned objects, unpruned objects."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.rehearse.argocd.arrival import Key, delta, has_arrived, key_of
 from gpuc.rehearse.argocd.spec_edit import SpecFile
+from gpuc.rehearse.argocd.tree_diff import ObjectKey, diff_trees, is_applied, key_of
 from gpuc.rehearse.substitute import simulated_document
 from tests.conftest import ROOT
 
 PROD = "specs/prod-use1.yaml"
-POOL = Key("karpenter.sh/v1", "NodePool", "", "general")
+POOL = ObjectKey("karpenter.sh/v1", "NodePool", "", "general")
 
 
 class Server:
-    """An API server that has some objects."""
+    """An API server with the given objects."""
 
     def __init__(self, *stored: dict[str, Any]) -> None:
         self._stored = stored
@@ -28,52 +28,52 @@ class Server:
         return None
 
 
-def manifest(name: str, spec: dict[str, Any], **notes: str) -> Manifest:
-    return Manifest("f", (), "v1", "Thing", name, {"spec": spec}, annotations=notes)
+def manifest(name: str, spec: dict[str, Any], **annotations: str) -> Manifest:
+    return Manifest("f", (), "v1", "Thing", name, {"spec": spec}, annotations=annotations)
 
 
-def test_a_bigger_pool_changes_its_node_pool_and_says_which_fields(fleet: Any) -> None:
+def test_a_larger_pool_changes_the_limits_of_its_node_pool(fleet: Any) -> None:
     before = compiled_spec(ROOT, PROD)
     SpecFile(fleet, PROD).set(("spec", "pools", "general", "nodes", "max"), 11)
-    change = delta(before.synced, compiled_spec(fleet, PROD).synced)
+    change = diff_trees(before.synced, compiled_spec(fleet, PROD).synced)
     assert change.removed == ()
     assert "spec.limits.nodes 10 -> 11" in change.fields[POOL]
-    assert "NodePool general: spec.limits" in change.text(POOL)
+    assert "NodePool general: spec.limits" in change.summary(POOL)
     assert all(not found.api.startswith("argoproj.io/") for found in change.written)
 
 
-def test_an_object_has_arrived_when_the_server_has_it_as_the_rehearsal_writes_it() -> None:
+def test_an_object_is_applied_if_the_server_has_its_fields_after_substitution() -> None:
     pool = next(found for found in compiled_spec(ROOT, PROD).synced if key_of(found) == POOL)
     live = simulated_document(pool)
     live["metadata"]["uid"] = "1"
     live["status"] = {"conditions": []}
-    assert has_arrived(Server(live), pool)  # type: ignore[arg-type]
+    assert is_applied(Server(live), pool)  # type: ignore[arg-type]
     live["spec"]["limits"]["nodes"] = "9"
-    assert not has_arrived(Server(live), pool)  # type: ignore[arg-type]
-    assert not has_arrived(Server(), pool)  # type: ignore[arg-type]
+    assert not is_applied(Server(live), pool)  # type: ignore[arg-type]
+    assert not is_applied(Server(), pool)  # type: ignore[arg-type]
 
 
-def test_an_object_that_is_being_deleted_has_not_arrived() -> None:
+def test_an_object_that_is_being_deleted_is_not_applied() -> None:
     thing = manifest("a", {"x": 1})
     live = {**thing.document(), "metadata": {"name": "a", "deletionTimestamp": "now"}}
-    assert not has_arrived(Server(live), thing)  # type: ignore[arg-type]
+    assert not is_applied(Server(live), thing)  # type: ignore[arg-type]
 
 
-def test_what_is_removed_goes_by_itself_or_stays_for_people() -> None:
+def test_removed_objects_are_pruned_unless_their_annotation_forbids_it() -> None:
     options = {"argocd.argoproj.io/sync-options": "Delete=confirm,Prune=false"}
     kept = Manifest("f", (), "v1", "Namespace", "lab", {}, annotations=options)
     gone, same = manifest("gone", {}), manifest("same", {"x": [1]})
-    change = delta([kept, gone, same], [same])
+    change = diff_trees([kept, gone, same], [same])
     assert [str(key) for key in change.pruned] == ["Thing gone"]
-    assert [str(key) for key in change.kept] == ["Namespace lab"]
-    assert change.text() == "Namespace lab: removed, and 1 more objects"
-    assert change.text(key_of(gone)).startswith("Thing gone: removed")
+    assert [str(key) for key in change.unpruned] == ["Namespace lab"]
+    assert change.summary() == "Namespace lab: removed, and 1 more objects"
+    assert change.summary(key_of(gone)).startswith("Thing gone: removed")
 
 
-def test_several_changes_are_one_line() -> None:
+def test_the_summary_of_several_changes_is_one_line() -> None:
     before = [manifest("a", {"x": 1}), manifest("b", {"y": {"z": 1}}), manifest("c", {"l": [1]})]
     after = [manifest("a", {"x": 2}), manifest("b", {"y": {}}), manifest("c", {"l": [2]}), manifest("d", {})]
-    change = delta(before, after)
+    change = diff_trees(before, after)
     assert change.fields[key_of(after[1])] == ("spec.y.z 1 -> none",)
-    assert change.text(key_of(after[0])) == "Thing a: spec.x 1 -> 2, and 3 more objects"
-    assert change.text(key_of(after[3])).startswith("Thing d: new")
+    assert change.summary(key_of(after[0])) == "Thing a: spec.x 1 -> 2, and 3 more objects"
+    assert change.summary(key_of(after[3])).startswith("Thing d: new")

@@ -1,4 +1,4 @@
-"""Edits on a cluster that takes commits at once, never, or with a mistake: what is measured, and what fails."""
+"""Edits with a simulated Argo CD that applies commits immediately, never, or incorrectly."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.argocd import departures, plan
-from gpuc.rehearse.argocd.by_hand import hand_edits, play
-from gpuc.rehearse.argocd.desk import Desk
-from gpuc.rehearse.argocd.edits import Edits
+from gpuc.rehearse.argocd import removals, sample_edits
+from gpuc.rehearse.argocd.edit_runner import EditRunner
+from gpuc.rehearse.argocd.edit_schedule import EditSchedule
+from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
 from gpuc.rehearse.argocd.spec_edit import SpecFile
 from gpuc.rehearse.argocd.timeline import State
 from gpuc.rehearse.argocd.watch import Watch
@@ -62,7 +62,7 @@ class Server:
 
 
 class Argo:
-    """Argo CD that applies what a commit compiles to, keeps what says so, and lists it as left over."""
+    """An Argo CD that applies the output of a commit, and keeps and lists objects with Prune=false."""
 
     def __init__(self, root: Path, server: Server) -> None:
         self.repository = SimpleNamespace(root=root, commit=self.commit)
@@ -109,13 +109,13 @@ class Argo:
         if self.applies:
             self.sync()
 
-    def offer(self, spec: CompiledSpec) -> None: ...
+    def update_instance_types(self, spec: CompiledSpec) -> None: ...
 
     def require_alive(self) -> None: ...
 
 
-class PatientWatch(Watch):
-    """A watch whose seconds pass only while it waits: how fast this machine is makes no difference."""
+class FakeWatch(Watch):
+    """A watch whose clock runs only while it waits, so the speed of the machine does not matter."""
 
     _seconds = 0.0
 
@@ -123,9 +123,7 @@ class PatientWatch(Watch):
     def now(self) -> float:
         return self._seconds
 
-    def until(
-        self, holds: Callable[[], bool], limit_s: float, alive: Callable[[], None] = lambda: None
-    ) -> float | None:
+    def until(self, holds: Callable[[], bool], limit_s: float) -> float | None:
         started = self.now
         while not holds():
             if self.now - started > limit_s:
@@ -153,104 +151,113 @@ def argo(fleet: Path) -> Argo:
 
 
 @pytest.fixture
-def desk(argo: Argo) -> Desk:
-    watch = PatientWatch(argo.client)  # type: ignore[arg-type]
+def runner(argo: Argo) -> EditRunner:
+    watch = FakeWatch(argo.client)  # type: ignore[arg-type]
     watch.timeline.add(State(0, "prod-use1-pools", "prod-use1", 20, "Synced", "Healthy", "Succeeded"))
-    return Desk(argo, "prod-use1", PROD, watch, lambda step: None)  # type: ignore[arg-type]
+    return EditRunner(argo, "prod-use1", PROD, watch, lambda step: None)  # type: ignore[arg-type]
 
 
-def test_a_commit_is_timed_until_the_server_has_what_it_compiles_to(desk: Desk, argo: Argo) -> None:
-    edit = desk.play("a pool grows", plan.growths(desk.spec.cluster))
+def test_a_commit_is_timed_until_the_server_has_what_it_compiles_to(runner: EditRunner, argo: Argo) -> None:
+    edit = runner.run_first("a pool grows", sample_edits.larger_pools(runner.spec.cluster))
     assert edit.change == "pools.general.nodes.max: 10 -> 11"
     assert "spec.limits.nodes 10 -> 11" in edit.object
     assert edit.seconds == 0
     assert argo.messages == ["a pool grows: pools.general.nodes.max: 10 -> 11"]
 
 
-def test_a_commit_that_does_not_arrive_is_late_and_names_the_object(desk: Desk, argo: Argo) -> None:
+def test_a_commit_that_is_not_applied_is_late_and_names_the_object(runner: EditRunner, argo: Argo) -> None:
     argo.applies = False
-    edit = desk.play("a pool grows", plan.growths(desk.spec.cluster))
+    edit = runner.run_first("a pool grows", sample_edits.larger_pools(runner.spec.cluster))
     assert edit.is_late
-    assert edit.note == "not in time: NodePool general"
+    assert edit.note == "not changed in time: NodePool general"
 
 
-def test_an_edit_that_no_candidate_allows_is_skipped_with_the_compiler_s_words(desk: Desk, argo: Argo) -> None:
-    before = desk.text
-    bad = plan.Candidate(
+def test_an_edit_that_does_not_compile_is_skipped_with_the_compilers_message(runner: EditRunner, argo: Argo) -> None:
+    before = runner.spec_text
+    bad = sample_edits.SampleEdit(
         "pools.general.nodes.max: 10 -> -1", lambda spec: spec.set(("spec", "pools", "general", "nodes", "max"), -1)
     )
-    edit = desk.play("a pool grows", [bad])
+    edit = runner.run_first("a pool grows", [bad])
     assert edit.skipped.startswith("pools.general.nodes.max: 10 -> -1: ")
-    assert desk.text == before
+    assert runner.spec_text == before
     assert argo.messages == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["prod-use1", "infer-euw1", "train-usw2"])
-def test_every_edit_of_a_spec_finds_a_candidate_in_the_example_clusters(name: str, fleet: Path) -> None:
+def test_every_edit_of_a_spec_is_possible_in_the_example_clusters(name: str, fleet: Path) -> None:
     server = Server()
     argo = Argo(fleet, server)
     argo.clusters[name] = server
-    desk = Desk(argo, name, f"specs/{name}.yaml", PatientWatch(server), print)  # type: ignore[arg-type]
-    for candidates in (plan.growths, plan.other_instances, plan.stricter_policies, plan.renamed_tenants):
-        before = desk.text
-        assert any(not desk.errors(found.apply) for found in candidates(desk.spec.cluster)), candidates.__name__
-        (fleet / desk.file).write_text(before, encoding="utf-8")
+    runner = EditRunner(argo, name, f"specs/{name}.yaml", FakeWatch(server), print)  # type: ignore[arg-type]
+    for generate in (
+        sample_edits.larger_pools,
+        sample_edits.instance_type_changes,
+        sample_edits.stricter_policies,
+        sample_edits.renamed_tenants,
+    ):
+        before = runner.spec_text
+        assert any(not runner.try_change(sample.apply) for sample in generate(runner.spec.cluster)), generate.__name__
+        (fleet / runner.file).write_text(before, encoding="utf-8")
 
 
-def test_edits_by_hand_are_healed_or_late(desk: Desk, argo: Argo) -> None:
-    edits = list(hand_edits(desk))
+def test_manual_edits_are_reverted_or_late(runner: EditRunner, argo: Argo) -> None:
+    edits = list(sample_manual_edits(runner))
     assert len(edits) == 5
     argo.clusters["prod-use1"].heals = argo.sync
-    assert [play(desk, edit).note for edit in edits] == ["healed"] * 5
+    assert [run_manual_edit(runner, edit).note for edit in edits] == ["healed"] * 5
     argo.clusters["prod-use1"].heals = lambda: None
-    assert all(play(desk, edit).is_late for edit in edits)
+    assert all(run_manual_edit(runner, edit).is_late for edit in edits)
 
 
-def test_an_edit_by_hand_that_a_policy_refuses_is_no_failure(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_manual_edit_that_a_policy_refuses_is_not_a_failure(
+    runner: EditRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*arguments: Any, **options: Any) -> None:
         raise ApiError(403, "ValidatingAdmissionPolicy refuses")
 
     monkeypatch.setattr(Server, "patch", refuse)
-    edit = play(desk, next(hand_edits(desk)))
+    edit = run_manual_edit(runner, next(sample_manual_edits(runner)))
     assert edit.note == "refused: ValidatingAdmissionPolicy refuses"
     assert not edit.is_late
 
 
 @pytest.mark.parametrize("kind", [pytest.param("pool", marks=pytest.mark.slow), "tenant"])
-def test_an_element_leaves_in_two_commits_is_cleared_and_comes_back(
-    kind: str, desk: Desk, argo: Argo, monkeypatch: pytest.MonkeyPatch
+def test_an_element_is_removed_in_two_commits_and_added_again(
+    kind: str, runner: EditRunner, argo: Argo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(departures, "hold", lambda *arguments: "nothing runs here")
+    monkeypatch.setattr(removals, "start_job", lambda *arguments: "no Job runs")
     argo.clusters["prod-use1"].heals = argo.sync
-    leavers = {"pool": plan.leaving_pools, "tenant": plan.leaving_tenants}[kind]
-    before = SpecFile(desk.argocd.repository.root, PROD).merged()
-    played = list(departures.depart(desk, kind, leavers(desk.spec.cluster)))
-    assert [edit.name for edit in played if edit.is_late or edit.skipped] == []
-    assert desk.failures == []
-    assert any("is taken out" in edit.name for edit in played)
-    cleared = next(edit for edit in played if "left is deleted" in edit.name)
+    removals_of = {"pool": sample_edits.removable_pools, "tenant": sample_edits.removable_tenants}[kind]
+    before = SpecFile(runner.argocd.repository.root, PROD).merged()
+    executed = list(removals.run_removal(runner, kind, removals_of(runner.spec.cluster)))
+    assert [edit.name for edit in executed if edit.is_late or edit.skipped] == []
+    assert runner.failures == []
+    assert any("is removed" in edit.name for edit in executed)
+    cleared = next(edit for edit in executed if "are deleted" in edit.name)
     assert cleared.object
-    assert list(departures.left_over(desk)) == []
-    after = SpecFile(desk.argocd.repository.root, PROD).merged()["spec"]
+    assert list(removals.unpruned_objects(runner)) == []
+    after = SpecFile(runner.argocd.repository.root, PROD).merged()["spec"]
     assert {**after, "pools": None} == {**before["spec"], "pools": None}  # another pool grew meanwhile
     assert after["pools"].keys() == before["spec"]["pools"].keys()
 
 
-def test_what_holds_work_and_is_pruned_is_a_failure(desk: Desk, argo: Argo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(departures, "hold", lambda *arguments: "nothing runs here")
+def test_a_pruned_object_with_workloads_is_a_failure(
+    runner: EditRunner, argo: Argo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removals, "start_job", lambda *arguments: "no Job runs")
     argo.clusters["prod-use1"].heals = argo.sync
     argo.prunes_all = True
-    list(departures.depart(desk, "queue", plan.leaving_queues(desk.spec.cluster)))
-    kinds = {(failure.kind, failure.object) for failure in desk.failures}
+    list(removals.run_removal(runner, "queue", sample_edits.removable_queues(runner.spec.cluster)))
+    kinds = {(failure.kind, failure.object) for failure in runner.failures}
     assert ("deleted", "ClusterQueue research") in kinds
-    assert ("left", "ClusterQueue research") in kinds
+    assert ("leftover", "ClusterQueue research") in kinds
 
 
-def test_a_bad_commit_is_put_right_in_the_same_file(desk: Desk) -> None:
-    pool = desk.argocd.repository.root / "out/prod-use1/karpenter/pools/general.yaml"
-    desk.errors(lambda spec: None)
-    refused, mended = Edits(desk)._bad_commit()
-    assert refused.is_late  # this Argo CD refuses nothing
-    assert mended.seconds is not None
+def test_an_invalid_commit_is_fixed_in_the_same_file(runner: EditRunner) -> None:
+    pool = runner.argocd.repository.root / "out/prod-use1/karpenter/pools/general.yaml"
+    runner.try_change(lambda spec: None)
+    refused, fixed = EditSchedule(runner)._invalid_commit()
+    assert refused.is_late  # the simulated Argo CD refuses nothing
+    assert fixed.seconds is not None
     assert "Sometimes" not in pool.read_text(encoding="utf-8")

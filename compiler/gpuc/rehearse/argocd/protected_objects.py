@@ -1,4 +1,4 @@
-"""Objects that work depends on, as they are at one moment: what an edit must not delete."""
+"""Objects that running workloads depend on. An edit must not delete them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
-from gpuc.rehearse.argocd.judge import Holder
+from gpuc.rehearse.argocd.checks import ProtectedObject
 from gpuc.rehearse.client import Client, Object, condition
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 _RUNNING = "Running"
 
 
-def holders(client: Client, cluster: Cluster) -> dict[str, Holder]:
-    """NodePools, ClusterQueues and tenants' Namespaces by "Kind name", each with the work that it holds."""
-    work = dict(_work(client, cluster))
+def protected_objects(client: Client, cluster: Cluster) -> dict[str, ProtectedObject]:
+    """NodePools, ClusterQueues and tenant Namespaces by "Kind name", with a workload that uses the object."""
+    workloads = dict(_workloads(client, cluster))
     namespaces = {name for tenant in cluster.tenants for name in (space.name for space in tenant.namespaces)}
     found = {}
     for api, kind in (("karpenter.sh/v1", "NodePool"), (KUEUE, "ClusterQueue"), ("v1", "Namespace")):
@@ -23,19 +23,19 @@ def holders(client: Client, cluster: Cluster) -> dict[str, Holder]:
             metadata = stored["metadata"]
             if kind != "Namespace" or metadata["name"] in namespaces:
                 key = f"{kind} {metadata['name']}"
-                found[key] = Holder(metadata["uid"], "deletionTimestamp" in metadata, work.get(key, ""))
+                found[key] = ProtectedObject(metadata["uid"], "deletionTimestamp" in metadata, workloads.get(key, ""))
     return found
 
 
-def _work(client: Client, cluster: Cluster) -> Iterator[tuple[str, str]]:
-    """("Kind name" of an object, work that it holds), from running pods and admitted Workloads."""
+def _workloads(client: Client, cluster: Cluster) -> Iterator[tuple[str, str]]:
+    """("Kind name" of an object, a workload that uses it), from running pods and admitted Workloads."""
     pools = {node["metadata"]["name"]: node["metadata"]["labels"].get(POOL_LABEL) for node in _nodes(client)}
     for namespace in cluster.tenant_namespaces:
         for pod in client.list_all("v1", "Pod", namespace):
             if pod.get("status", {}).get("phase") == _RUNNING:
-                words = f"pod {namespace}/{pod['metadata']['name']}"
-                yield f"Namespace {namespace}", words
-                yield f"NodePool {pools.get(pod['spec'].get('nodeName', ''))}", words
+                pod_name = f"pod {namespace}/{pod['metadata']['name']}"
+                yield f"Namespace {namespace}", pod_name
+                yield f"NodePool {pools.get(pod['spec'].get('nodeName', ''))}", pod_name
     for workload in client.list_all(KUEUE, "Workload") if client.serves(KUEUE, "Workload") else ():
         queue = workload.get("status", {}).get("admission", {}).get("clusterQueue")
         if queue and condition(workload, "Finished").get("status") != "True":

@@ -1,0 +1,238 @@
+"""Checks of a run of Argo CD: pure functions over the timeline, and over objects before and after an edit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from gpuc.rehearse.argocd.timeline import State, Timeline
+
+Kind = Literal["unfinished", "project", "refused", "out of sync", "wave", "blocked", "deleted", "late", "leftover"]
+
+BLOCKED_SECONDS = 20
+"""An operation that waits longer than this for a deletion or a confirmation blocks all later syncs."""
+NEXT_WAVE_SECONDS = 5
+"""Argo CD waits two seconds between waves, so the health on which a wave starts can be a few seconds old."""
+_PROJECT = re.compile(r"not permitted in project|not permitted in AppProject|is not permitted", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"is invalid|failed to apply|failed to create typed patch|denied the request|\.spec\S* is not valid"
+)
+_BLOCKING = re.compile(r"waiting for (pruning confirmation|deletion)")
+_ATTEMPT = re.compile(r"\s*(Retrying attempt #\d+.*|\(retried \d+ times\)\.?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A reason why the run fails."""
+
+    kind: Kind
+    application: str
+    object: str
+    """"Kind namespace/name"; empty if the failure is about the Application itself."""
+    message: str
+    at: float
+    """Seconds since the watch began."""
+
+    def __str__(self) -> str:
+        where = f"{self.application}: {self.object}" if self.object else self.application
+        return f"{self.kind}: {where} at {self.at:.1f} s: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedRefusal:
+    """A period in which refusals of an Application are the purpose of an edit."""
+
+    application: str
+    start: float
+    end: float
+
+    def covers(self, state: State) -> bool:
+        return self.application == state.name and self.start <= state.at <= self.end
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedObject:
+    """An object that workloads depend on: a NodePool, a Namespace or a ClusterQueue."""
+
+    uid: str
+    is_terminating: bool
+    """Whether the object has a deletionTimestamp."""
+    used_by: str = ""
+    """A workload that uses the object, or ""."""
+
+
+def unfinished(timeline: Timeline, moment: float, ignored: Iterable[str] = ()) -> list[Failure]:
+    """Applications that are not Synced, Healthy and Succeeded at a moment, except the ignored names."""
+    skipped = set(ignored)
+    return [
+        Failure("unfinished", name, ", ".join(state.differing[:3]), _description(state), moment)
+        for name, state in sorted(timeline.at(moment).items())
+        if not state.is_good and name not in skipped
+    ]
+
+
+def out_of_sync(timeline: Timeline, moment: float, ignored: Iterable[str] = ()) -> list[Failure]:
+    """Objects that are OutOfSync although the sync of their Application is over."""
+    skipped = set(ignored)
+    return [
+        Failure("out of sync", name, differing, "differs from Git after the sync", moment)
+        for name, state in sorted(timeline.at(moment).items())
+        for differing in state.differing
+        if name not in skipped and state.phase != "Running"
+    ]
+
+
+def refusals(timeline: Timeline, expected_refusals: Iterable[ExpectedRefusal] = ()) -> list[Failure]:
+    """Refusals by the AppProject or the API server, without repetitions of an object and message."""
+    allowed = tuple(expected_refusals)
+    found: dict[tuple[str, str, str], Failure] = {}
+    for state in timeline:
+        if any(expected.covers(state) for expected in allowed):
+            continue
+        for name, message in _messages(state):
+            kind: Kind | None = (
+                "project" if _PROJECT.search(message) else "refused" if _REFUSED.search(message) else None
+            )
+            if kind:
+                key = state.name, name, message
+                found.setdefault(key, Failure(kind, state.name, name, message, state.at))
+    named = {failure.application for failure in found.values() if failure.object}
+    # The message of the operation repeats the messages of its objects.
+    return [failure for failure in found.values() if failure.object or failure.application not in named]
+
+
+def early_waves(timeline: Timeline) -> list[Failure]:
+    """Applications that were created before the Applications of earlier waves were good.
+
+    The previous wave must be good shortly before the creation: Argo CD waits some seconds between waves. Waves before
+    the previous one must have been good at any earlier time.
+    """
+    return [
+        Failure("wave", later.name, f"Application {name}", f"wave {later.wave} began before wave {wave}: {text}", at)
+        for later, name, wave, text, at in _early_pairs(timeline)
+    ]
+
+
+def regressions(timeline: Timeline) -> int:
+    """How many Applications of earlier waves had been good and were not good any more when a later one was created."""
+    early = {(failure.application, failure.object) for failure in early_waves(timeline)}
+    count = 0
+    for later in _created(timeline):
+        for name, state in timeline.at(later.at).items():
+            if _is_before(state, later) and not state.is_good and (later.name, f"Application {name}") not in early:
+                count += 1
+    return count
+
+
+def blocked_operations(timeline: Timeline, end: float, limit_s: float = BLOCKED_SECONDS) -> list[Failure]:
+    """Operations that wait too long for a confirmation or a deletion, and so block all changes of the Application."""
+    found = []
+    for name in sorted({state.name for state in timeline}):
+        running = ((state, until) for state, until in timeline.spans(name, end) if state.phase == "Running")
+        for message, group in groupby(running, lambda pair: pair[0].message):
+            spans = list(group)
+            start, stop = spans[0][0].at, spans[-1][1]
+            if _BLOCKING.search(message) and stop - start > limit_s:
+                found.append(Failure("blocked", name, "", f"{message}, for {stop - start:.0f} s", start))
+    return found
+
+
+def unexpected_deletions(
+    before: Mapping[str, ProtectedObject],
+    after: Mapping[str, ProtectedObject],
+    allowed: Iterable[str],
+    application: str,
+    at: float,
+) -> list[Failure]:
+    """Protected objects that an edit deleted although no commit removes them.
+
+    Args:
+        before, after: protected objects by "Kind name".
+        allowed: objects that a commit removes.
+        application: the edit or the Application that caused the deletion.
+    """
+    removed, found = set(allowed), []
+    for name, known in before.items():
+        now = after.get(name)
+        if name in removed or known.is_terminating or _is_unchanged(known, now):
+            continue
+        became = "is gone" if now is None else "was deleted and created again" if now.uid != known.uid else "is deleted"
+        workload = f" while {known.used_by} runs" if known.used_by else ""
+        found.append(Failure("deleted", application, name, f"{became}{workload}, but no commit removes it", at))
+    return found
+
+
+def _is_unchanged(known: ProtectedObject, now: ProtectedObject | None) -> bool:
+    return now is not None and now.uid == known.uid and not now.is_terminating
+
+
+def wait_times(timeline: Timeline, start: float, end: float, least_s: float = 0.5) -> list[str]:
+    """How long Applications waited between two times, as "application: message (n s)", longest first."""
+    spent: dict[tuple[str, str], float] = {}
+    for name in sorted({state.name for state in timeline}):
+        for state, until in timeline.spans(name, end):
+            overlap = min(until, end) - max(state.at, start)
+            if overlap > 0 and (message := _waiting(state)):
+                spent[name, message] = spent.get((name, message), 0.0) + overlap
+    longest = sorted(spent.items(), key=lambda entry: -entry[1])
+    return [f"{name}: {message} ({seconds:.1f} s)" for (name, message), seconds in longest if seconds >= least_s]
+
+
+def _waiting(state: State) -> str:
+    if state.phase != "Running":
+        return ""
+    return _ATTEMPT.sub(" (retrying)", state.message).strip() if state.message else "operation runs"
+
+
+def _messages(state: State) -> Iterator[tuple[str, str]]:
+    for name, message in state.refused:
+        yield name, _plain(message)
+    if state.phase != "Succeeded":
+        yield "", _plain(state.message)
+    for kind, message in state.conditions:
+        if kind.endswith("Error"):
+            yield "", _plain(message)
+
+
+def _plain(message: str) -> str:
+    """The message without the number of the attempt. Equal refusals of several attempts are then equal."""
+    return " ".join(_ATTEMPT.sub("", message).split())
+
+
+def _description(state: State) -> str:
+    problems = "; ".join(f"{kind}: {message}" for kind, message in state.conditions)
+    return f"{state}; {problems}" if problems else str(state)
+
+
+def _created(timeline: Timeline) -> Iterator[State]:
+    """The first states of the Applications that have a wave, in the order of creation."""
+    known: set[str] = set()
+    for state in timeline:
+        if state.name not in known:
+            known.add(state.name)
+            if state.wave is not None:
+                yield state
+
+
+def _is_before(state: State, later: State) -> bool:
+    return (
+        state.wave is not None and later.wave is not None and state.cluster == later.cluster and state.wave < later.wave
+    )
+
+
+def _early_pairs(timeline: Timeline) -> Iterator[tuple[State, str, int, str, float]]:
+    """(created Application, name, wave and state of an earlier one that was not good, time)."""
+    for later in _created(timeline):
+        earlier = [state for state in timeline.at(later.at).values() if _is_before(state, later)]
+        previous = max((state.wave or 0 for state in earlier), default=0)
+        for state in sorted(earlier, key=lambda found: (found.wave or 0, found.name)):
+            since = later.at - NEXT_WAVE_SECONDS if state.wave == previous else 0.0
+            if not _was_good(timeline, state.name, since, later.at):
+                yield later, state.name, state.wave or 0, str(state), later.at
+
+
+def _was_good(timeline: Timeline, name: str, start: float, end: float) -> bool:
+    return any(state.is_good and until >= start and state.at <= end for state, until in timeline.spans(name, end))

@@ -1,0 +1,168 @@
+"""The edits of a cluster after its first sync, in their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster
+from gpuc.rehearse.argocd import sample_edits
+from gpuc.rehearse.argocd.applications import ChartSource, applications, chart_of
+from gpuc.rehearse.argocd.checks import ExpectedRefusal, Failure, refusals, wait_times
+from gpuc.rehearse.argocd.edit_runner import APPLIED_SECONDS, EditRunner
+from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
+from gpuc.rehearse.argocd.removals import run_removal
+from gpuc.rehearse.argocd.result import EditResult
+from gpuc.rehearse.argocd.tree_diff import key_of
+from gpuc.rehearse.client import ApiError, WaitError
+
+REFUSED_SECONDS = 60
+"""From the commit until the API server refuses the object."""
+FIXED_SECONDS = 150
+"""From the commit that fixes the object until the API server has the fix. Argo CD retries within a minute."""
+CHART_SECONDS = 240
+"""From the commit of a chart's new version until its Application is Synced and Healthy."""
+REMOVALS = {
+    "pool": sample_edits.removable_pools,
+    "queue": sample_edits.removable_queues,
+    "tenant": sample_edits.removable_tenants,
+}
+"""Removals of elements by kind of element, in the order of the schedule."""
+_POLICY = re.compile(r"(consolidationPolicy: )\w+")
+_INVALID_POLICY = "Sometimes"
+_PATCH_VERSION = re.compile(r"^(v?\d+\.\d+\.)(\d+)$")
+
+
+class EditSchedule:
+    """All edits of a cluster. The schedule records the refusals that an edit provokes."""
+
+    def __init__(self, runner: EditRunner) -> None:
+        self.runner = runner
+        self.expected_refusals: list[ExpectedRefusal] = []
+
+    def run_all(self) -> Iterator[EditResult]:
+        """Runs all edits. The next edit starts when all Applications are Synced and Healthy again."""
+        for name, step in self._steps():
+            try:
+                yield from step()
+            except (ApiError, WaitError) as error:
+                yield EditResult(name, "", "", None, APPLIED_SECONDS, note=f"stopped by an error: {error}")
+            self.runner.wait_until_synced(name)
+
+    def run_one(self) -> Iterator[EditResult]:
+        """Runs one edit. A run of several clusters runs it on every cluster."""
+        yield self._grow()
+        self.runner.wait_until_synced("a pool grows")
+
+    def _steps(self) -> Iterator[tuple[str, Callable[[], Iterator[EditResult]]]]:
+        """(name, function) of every edit. The functions read the current spec, which earlier edits have changed."""
+        yield "a pool grows", partial(_one, self._grow)
+        yield "a pool's instance types change", partial(_one, self._change_instance_types)
+        yield "a policy changes from warn to deny", partial(_one, self._enforce_policy)
+        yield "manual edits", self._edit_manually
+        yield "a chart's version changes", partial(_one, self._move_chart)
+        yield "a commit that the API server refuses", self._invalid_commit
+        for kind, removals_of in REMOVALS.items():
+            yield f"a {kind} is removed", partial(self._remove, kind, removals_of)
+        yield "a tenant is renamed", partial(_one, self._rename_tenant)
+
+    def _remove(
+        self, kind: str, removals_of: Callable[[Cluster], Iterator[sample_edits.Removal]]
+    ) -> Iterator[EditResult]:
+        yield from run_removal(self.runner, kind, removals_of(self.runner.spec.cluster))
+
+    def _grow(self) -> EditResult:
+        return self.runner.run_first("a pool grows", sample_edits.larger_pools(self.runner.spec.cluster))
+
+    def _change_instance_types(self) -> EditResult:
+        return self.runner.run_first(
+            "a pool's instance types change", sample_edits.instance_type_changes(self.runner.spec.cluster)
+        )
+
+    def _enforce_policy(self) -> EditResult:
+        return self.runner.run_first(
+            "a policy changes from warn to deny", sample_edits.stricter_policies(self.runner.spec.cluster)
+        )
+
+    def _rename_tenant(self) -> EditResult:
+        with self.runner.nothing_deleted("a tenant is renamed"):
+            return self.runner.run_first("a tenant is renamed", sample_edits.renamed_tenants(self.runner.spec.cluster))
+
+    def _edit_manually(self) -> Iterator[EditResult]:
+        edits = [run_manual_edit(self.runner, edit) for edit in sample_manual_edits(self.runner)]
+        yield from edits or [EditResult("manual edits", "", "", None, 0, skipped="the cluster has no object to edit")]
+
+    def _move_chart(self) -> EditResult:
+        """Publishes a chart again under the next patch version and moves its Application to this version."""
+        name, runner = "a chart's version changes", self.runner
+        for application, chart in _charts(runner):
+            matched = _PATCH_VERSION.match(chart.version)
+            if matched is not None:
+                after = f"{matched[1]}{int(matched[2]) + 1}"
+                runner.argocd.repackage(chart.name, chart.version, after)
+                return self._move_application(name, application, chart.version, after)
+        return EditResult(name, "", "", None, CHART_SECONDS, skipped="no Application's chart can be packaged again")
+
+    def _move_application(self, name: str, application: Manifest, before: str, after: str) -> EditResult:
+        """Edits the compiled Application, because the release set does not have the new version."""
+        runner, application_name = self.runner, application.name
+        path = runner.argocd.repository.root / application.file
+        valid = path.read_text(encoding="utf-8")
+        path.write_text(valid.replace(f"targetRevision: {before}", f"targetRevision: {after}"), encoding="utf-8")
+        started = runner.commit(f"{name}: {application_name} {before} -> {after}")
+
+        def moved() -> bool:
+            state = runner.watch.timeline.last.get(application_name)
+            return state is not None and after in state.revision and state.is_good
+
+        seconds = runner.watch.until(moved, CHART_SECONDS)
+        waited = tuple(wait_times(runner.watch.timeline, started, runner.watch.now))
+        path.write_text(valid, encoding="utf-8")
+        runner.commit(f"{name}: {application_name} {after} -> {before}")
+        note = "Synced and Healthy, then reset" if seconds is not None else ""
+        return EditResult(
+            name, f"{before} -> {after}", f"Application {application_name}", seconds, CHART_SECONDS, waited, note
+        )
+
+    def _invalid_commit(self) -> Iterator[EditResult]:
+        """Commits a NodePool that the API server refuses, and then a valid one."""
+        name, runner = "a commit that the API server refuses", self.runner
+        candidate = next(sample_edits.larger_pools(runner.spec.cluster), None)
+        pool = next((m for m in runner.spec.synced if candidate and (m.kind, m.name) == candidate.subject), None)
+        if candidate is None or pool is None:
+            yield EditResult(name, "", "", None, REFUSED_SECONDS, skipped="the cluster has no NodePool")
+            return
+        path = runner.argocd.repository.root / pool.file
+        valid = path.read_text(encoding="utf-8")
+        path.write_text(_POLICY.sub(rf"\g<1>{_INVALID_POLICY}", valid), encoding="utf-8")
+        started = runner.commit(f"{name}: {pool}")
+        seconds = runner.watch.until(lambda: bool(self._refused(started)), REFUSED_SECONDS)
+        found = self._refused(started)
+        message = found[0].message if found else "no Application reports a refusal"
+        yield EditResult(
+            name, f"consolidationPolicy: {_INVALID_POLICY}", str(key_of(pool)), seconds, REFUSED_SECONDS, (), message
+        )
+        path.write_text(valid, encoding="utf-8")
+        fixed = runner.run_first("the commit that fixes the object", [candidate], FIXED_SECONDS)
+        self.expected_refusals += [ExpectedRefusal(failure.application, started, runner.watch.now) for failure in found]
+        yield fixed
+
+    def _refused(self, since: float) -> list[Failure]:
+        return [failure for failure in refusals(self.runner.watch.timeline) if failure.at >= since]
+
+
+def _one(edit: Callable[[], EditResult]) -> Iterator[EditResult]:
+    yield edit()
+
+
+def _charts(runner: EditRunner) -> list[tuple[Manifest, ChartSource]]:
+    """Applications whose chart can be rendered, the smallest chart first. Large charts restart slow programs."""
+    found = []
+    for application in applications(runner.spec.synced):
+        chart = chart_of(application.body["spec"])
+        package = chart and runner.argocd.charts.find(chart.name, chart.version)
+        if chart and package and application.name not in runner.argocd.not_rendered:
+            found.append((package.file.stat().st_size, application, chart))
+    return [(application, chart) for _, application, chart in sorted(found, key=lambda entry: entry[0])]

@@ -1,0 +1,185 @@
+"""Removes a pool, a queue or a tenant in two commits while a Job uses it, and adds it again.
+
+The first commit sets `leaving: true`. The second commit removes the element from the spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from gpuc.rehearse.argocd.checks import Failure
+from gpuc.rehearse.argocd.edit_runner import APPLIED_SECONDS, EditRunner
+from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
+from gpuc.rehearse.argocd.result import EditResult
+from gpuc.rehearse.argocd.running_job import TIMEOUTS, RunningJob, start_job
+from gpuc.rehearse.argocd.sample_edits import Removal, Step, larger_pools
+from gpuc.rehearse.argocd.tree_diff import ObjectKey, is_deleted
+from gpuc.rehearse.argocd.watch import APPLICATION, NAMESPACE
+from gpuc.rehearse.context import RehearsalContext
+
+DRAINED_SECONDS = 120
+"""From the deletion of the last Job to the deletion of the pool's last node."""
+CLEARED_SECONDS = 60
+"""From the first deletion of an unpruned object until all of them are deleted."""
+DELETION_ORDER = ("NodePool", "NodeOverlay", "EC2NodeClass", "ClusterQueue", "ResourceFlavor", "Topology", "Namespace")
+"""Kinds that the cluster's README deletes with a command, in its order. Namespaced objects go with their namespace."""
+_NODE_CLAIM = ("karpenter.sh/v1", "NodeClaim")
+
+
+def run_removal(runner: EditRunner, kind: str, candidates: Iterable[Removal]) -> Iterator[EditResult]:
+    """Removes the first element whose two commits both compile, and adds it again."""
+    before = runner.spec_text
+    chosen, reason = _first(runner, candidates, before)
+    if chosen is None:
+        yield EditResult(
+            f"a {kind} is removed",
+            "",
+            "",
+            None,
+            APPLIED_SECONDS,
+            skipped=reason or f"the cluster has no removable {kind}",
+        )
+        return
+    runner.restore(before)
+    job = start_job(runner.client, RehearsalContext(runner.spec, runner.client, TIMEOUTS), kind, chosen.name)
+    try:
+        yield from _remove(runner, chosen, job)
+    finally:
+        if isinstance(job, RunningJob):
+            job.delete()
+
+
+def _first(runner: EditRunner, candidates: Iterable[Removal], before: str) -> tuple[Removal | None, str]:
+    """(The first removal whose two commits compile or None, the reason why the first candidate does not compile)."""
+    reason = ""
+    for candidate in candidates:
+        errors = runner.try_change(candidate.mark) or runner.try_change(candidate.remove)
+        runner.restore(before)
+        if not errors:
+            return candidate, ""
+        reason = reason or f"{candidate}: {errors[0]}"
+    return None, reason
+
+
+def _remove(runner: EditRunner, removal: Removal, job: RunningJob | str) -> Iterator[EditResult]:
+    name = f"{removal.kind} {removal.name}"
+    running = str(job) if isinstance(job, RunningJob) else f"no Job runs: {job}"
+    with runner.nothing_deleted(f"{name} is marked as leaving"):
+        marked = _step(runner, removal, f"{name} is marked as leaving", removal.mark)
+        yield replace(marked, change=f"{marked.change}; {running}")
+        yield from _other_edits(runner, removal, "marked as leaving")
+        if removal.kind == "pool":
+            yield _step(runner, removal, f"{name} is unmarked", removal.restore)
+            yield _step(runner, removal, f"{name} is marked again", removal.mark)
+    _check_running(runner, f"{name} is marked as leaving", job)
+    before = runner.spec_text
+    allowed = [f"{kind} {object_name}" for kind, object_name in removal.protected] if removal.kind == "pool" else []
+    unpruned: list[ObjectKey] = []
+    with runner.nothing_deleted(f"{name} is removed", allowed):
+        if errors := runner.try_change(removal.remove):
+            yield EditResult(f"{name} is removed", "", "", None, APPLIED_SECONDS, note=errors[0])
+            return
+        change = runner.reload_spec()
+        unpruned += change.unpruned
+        subject = _subject(removal, change.pruned) or next(iter(change.pruned), None)
+        summary = f"pruned: {len(change.pruned)} objects, not pruned: {len(change.unpruned)}"
+        yield runner.commit_and_wait(f"{name} is removed", summary, change, subject, deleted=change.pruned)
+        yield from _other_edits(runner, removal, "removed")
+    _check_running(runner, f"{name} is removed", job)
+    runner.wait_until_synced(f"{name} is removed")
+    yield _delete_unpruned(runner, removal, unpruned, job)
+    runner.restore(before)
+    yield _step(runner, removal, f"{name} is added again", removal.restore)
+    runner.wait_until_synced(f"{name} is added again")
+
+
+def _step(runner: EditRunner, removal: Removal, name: str, step: Step) -> EditResult:
+    """Commits one step. If the spec does not compile, the result counts as late and has the compiler's message."""
+    if errors := runner.try_change(step):
+        return EditResult(name, "", "", None, APPLIED_SECONDS, note=f"the spec does not compile: {errors[0]}")
+    change = runner.reload_spec()
+    summary = f"{len(change.written)} changed objects"
+    return runner.commit_and_wait(name, summary, change, _subject(removal, change.fields), deleted=change.pruned)
+
+
+def _subject(removal: Removal, keys: Iterable[ObjectKey]) -> ObjectKey | None:
+    """The first key of a protected object of the element, or None."""
+    return next((key for key in keys if (key.kind, key.name) in removal.protected), None)
+
+
+def _other_edits(runner: EditRunner, removal: Removal, when: str) -> Iterator[EditResult]:
+    """During the removal, another pool grows and Argo CD reverts a manual edit of another object."""
+    except_pool = removal.name if removal.kind == "pool" else ""
+    yield runner.run_first(f"... {when}: another pool grows", larger_pools(runner.spec.cluster, except_pool))
+    edit = next(sample_manual_edits(runner, except_pool), None)
+    if edit is not None:
+        yield run_manual_edit(runner, edit, f"... {when}: manual edit")
+
+
+def _check_running(runner: EditRunner, name: str, job: RunningJob | str) -> None:
+    if isinstance(job, RunningJob) and (problem := job.problem):
+        runner.failures.append(Failure("deleted", name, str(job), problem, runner.watch.now))
+
+
+def _delete_unpruned(
+    runner: EditRunner, removal: Removal, unpruned: list[ObjectKey], job: RunningJob | str
+) -> EditResult:
+    """Deletes the Job, waits for the nodes, lists the objects that Argo CD did not prune, and deletes them.
+
+    The list and the order are those of the cluster's README.
+    """
+    name = f"unpruned objects of {removal.kind} {removal.name} are deleted"
+    notes = []
+    if isinstance(job, RunningJob):
+        notes.append(f"{job}: {job.problem or 'its pod ran until the end'}")
+        job.delete()
+    if removal.kind == "pool":
+        drained = runner.watch.until(lambda: not _node_claims(runner, removal.name), DRAINED_SECONDS)
+        after = f"not after {DRAINED_SECONDS} s" if drained is None else f"after {drained:.0f} s"
+        notes.append(f"its last node was deleted {after}")
+    runner.argocd.refresh(*runner.applications)
+    listed = list(unpruned_objects(runner))
+    unlisted = [str(key) for key in unpruned if (key.kind, key.namespace, key.name) not in {_short(k) for k in listed}]
+    if unlisted:
+        message = "Argo CD does not list the object as requiring pruning"
+        runner.failures += [Failure("leftover", runner.name, missed, message, runner.watch.now) for missed in unlisted]
+    started = runner.watch.now
+    objects = sorted(dict.fromkeys([*listed, *unpruned]), key=_deletion_rank)
+    for key in objects:
+        if key.kind in DELETION_ORDER:
+            runner.client.delete(*key.address, now=False)
+
+    def cleared() -> bool:
+        return all(is_deleted(runner.client, key) for key in objects) and not any(unpruned_objects(runner))
+
+    seconds = runner.watch.until(cleared, CLEARED_SECONDS)
+    if seconds is None:
+        remaining = [key for key in objects if not is_deleted(runner.client, key)]
+        message = f"still exists {runner.watch.now - started:.0f} s after its deletion"
+        runner.failures += [Failure("leftover", runner.name, str(key), message, runner.watch.now) for key in remaining]
+    subjects = ", ".join(str(key) for key in listed)
+    return EditResult(name, f"{len(listed)} objects", subjects, seconds, CLEARED_SECONDS, note="; ".join(notes))
+
+
+def unpruned_objects(runner: EditRunner) -> Iterator[ObjectKey]:
+    """Live objects that are not in Git any more: the resources with requiresPruning in the Applications' status."""
+    for application in runner.argocd.client.list_all(*APPLICATION, NAMESPACE):
+        if application["spec"].get("project") != runner.name:
+            continue
+        for row in application.get("status", {}).get("resources") or ():
+            if row.get("requiresPruning"):
+                group = f"{row['group']}/" if row.get("group") else ""
+                yield ObjectKey(f"{group}{row['version']}", row["kind"], row.get("namespace", ""), row["name"])
+
+
+def _deletion_rank(key: ObjectKey) -> int:
+    return DELETION_ORDER.index(key.kind) if key.kind in DELETION_ORDER else len(DELETION_ORDER)
+
+
+def _short(key: ObjectKey) -> tuple[str, str, str]:
+    return key.kind, key.namespace, key.name
+
+
+def _node_claims(runner: EditRunner, pool: str) -> list[object]:
+    return list(runner.client.list_all(*_NODE_CLAIM, labels=f"karpenter.sh/nodepool={pool}"))

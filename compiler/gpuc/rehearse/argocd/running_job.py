@@ -1,0 +1,96 @@
+"""A Job that runs while its pool, its queue or its tenant is removed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuc.model import Cluster, ClusterQueue, Pool
+from gpuc.rehearse.client import Client, Object, WaitError
+from gpuc.rehearse.context import RehearsalContext, Timeouts
+from gpuc.rehearse.expectation import expect
+from gpuc.rehearse.outcome import Outcome, Request
+from gpuc.rehearse.suites.jobs import Work, job
+from gpuc.rehearse.suites.observe import kueue_decision, placed
+
+DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
+"""Annotations of long-running pods: Karpenter does not end their node before the grace period is over."""
+TIMEOUTS = Timeouts(admission_s=40, node_s=120, completion_s=60, removal_s=120)
+"""Longer than the defaults, because Argo CD and the charts' programs share the machine with the control plane."""
+
+
+@dataclass(frozen=True)
+class RunningJob:
+    """A Job whose pod runs until it is deleted."""
+
+    context: RehearsalContext
+    job: Object
+    pod: Object
+
+    def __str__(self) -> str:
+        metadata = self.job["metadata"]
+        return f"Job {metadata['namespace']}/{metadata['name']}"
+
+    @property
+    def problem(self) -> str:
+        """Why the Job does not run any more, or "" if the same pod still runs."""
+        metadata = self.pod["metadata"]
+        current = self.context.client.find("v1", "Pod", metadata["name"], metadata["namespace"])
+        if current is None or current["metadata"]["uid"] != metadata["uid"]:
+            return "its pod is gone"
+        if "deletionTimestamp" in current["metadata"]:
+            return "its pod is being deleted"
+        phase = current.get("status", {}).get("phase", "")
+        return "" if phase == "Running" else f"its pod is {phase}"
+
+    def delete(self) -> None:
+        """Deletes the Job and its pod."""
+        metadata = self.job["metadata"]
+        self.context.client.delete("batch/v1", "Job", metadata["name"], metadata["namespace"])
+
+
+def start_job(client: Client, context: RehearsalContext, kind: str, name: str) -> RunningJob | str:
+    """The Job that runs on a pool, through a queue or for a tenant, or the reason why no Job can run."""
+    for pool, queue in _pools_and_queues(context.cluster, kind, name):
+        request = Request(next(iter(pool.portions.values())), 1, pool.name)
+        if expect(context.cluster, queue, request).verdict != "admitted":
+            continue
+        work = Work(f"hold {kind} {name}", queue, request, keeps_running=True)
+        document = job(context.cluster, work)
+        document["spec"]["template"]["metadata"]["annotations"] |= DO_NOT_DISRUPT
+        document["metadata"]["name"] += "-held"
+        made = client.create(document)
+        return _wait_until_running(context, made, work)
+    return f"no queue admits one pod to {kind} {name}"
+
+
+def _wait_until_running(context: RehearsalContext, made: Object, work: Work) -> RunningJob | str:
+    try:
+        decided = kueue_decision(context, made)
+        outcome = placed(context, made, work, decided) if decided.verdict == "admitted" else decided
+        if outcome.verdict == "bound":
+            context.until("the pod runs", lambda: _running_pod(context, made) is not None, context.timeouts.node_s)
+    except WaitError as error:
+        outcome = Outcome("unanswered", message=str(error))
+    pod = _running_pod(context, made)
+    if pod is None:
+        metadata = made["metadata"]
+        context.client.delete("batch/v1", "Job", metadata["name"], metadata["namespace"])
+        return f"the Job is {outcome.verdict}: {outcome.message}"
+    return RunningJob(context, made, pod)
+
+
+def _running_pod(context: RehearsalContext, made: Object) -> Object | None:
+    pods = context.pods_of(made)
+    return next((pod for pod in pods if pod.get("status", {}).get("phase") == "Running"), None)
+
+
+def _pools_and_queues(cluster: Cluster, kind: str, name: str) -> list[tuple[Pool, ClusterQueue]]:
+    """Pools and ClusterQueues that a Job of the element can use, pools without GPUs first."""
+    found = [
+        (pool, part)
+        for queue in cluster.queues
+        for part in queue.cluster_queues
+        for pool in part.pools
+        if name in {"pool": (pool.name,), "queue": (queue.name,), "tenant": queue.tenant_names}[kind]
+    ]
+    return sorted(found, key=lambda pair: pair[0].is_gpu)

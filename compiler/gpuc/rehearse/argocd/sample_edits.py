@@ -1,0 +1,213 @@
+"""Sample edits of a spec file, generated from the cluster. The preferred edits of a kind come first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from gpuc.diagnostics.finding import Path
+from gpuc.model import Cluster, Pool, Queue, Tenant
+from gpuc.rehearse.argocd.spec_edit import SpecFile
+
+ADDED_NODES = 1
+RENAME_REASON = "renamed in the rehearsal"
+_SHARING_MODES = ("timeSlicing", "mps", "mig")
+_TRIED_TYPES = 6
+
+Step = Callable[[SpecFile], None]
+"""Changes a spec file and saves it."""
+
+
+@dataclass(frozen=True)
+class SampleEdit:
+    """A change of the spec in one commit."""
+
+    change: str
+    """One line that describes the change of the spec."""
+    apply: Step
+    subject: tuple[str, str] = ("", "")
+    """Kind and name of the object that must change. Empty if any object may change."""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """The removal of an element from the spec in two commits."""
+
+    kind: str
+    """pool, tenant or queue."""
+    name: str
+    mark: Step
+    """Sets `leaving: true` on the element, and on elements that only it uses."""
+    restore: Step
+    """Removes `leaving`."""
+    remove: Step
+    """Removes the element and every reference to it."""
+    protected: tuple[tuple[str, str], ...]
+    """Kind and name of the element's objects that workloads depend on."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+def larger_pools(cluster: Cluster, except_pool: str = "") -> Iterator[SampleEdit]:
+    """Pools get one more node: pools without GPUs first, static pools last because their nodes start at once."""
+    for pool in sorted(cluster.pools, key=lambda pool: (pool.is_static, pool.is_gpu)):
+        if pool.name == except_pool or pool.spec.leaving:
+            continue
+        field, old = ("static", pool.spec.nodes.static) if pool.is_static else ("max", pool.spec.nodes.max)
+        path, new = ("spec", "pools", pool.name, "nodes", field), (old or 0) + ADDED_NODES
+        change = f"pools.{pool.name}.nodes.{field}: {old} -> {new}"
+        yield SampleEdit(change, _set(path, new), ("NodePool", pool.name))
+
+
+def instance_type_changes(cluster: Cluster) -> Iterator[SampleEdit]:
+    """Pools get another instance type with the same GPU, GPU pools first, or lose one of several instance types."""
+    for pool in sorted(cluster.pools, key=lambda pool: (pool.is_static, not pool.is_gpu)):
+        types = [instance.type for instance in pool.instances]
+        more = [[*types, name] for name in _similar_types(cluster, pool)]
+        fewer = [types[1:]] if len(types) > 1 else []
+        for chosen in (*more[:_TRIED_TYPES], *fewer):
+            change = f"pools.{pool.name}.instances: {', '.join(types)} -> {', '.join(chosen)}"
+            path = ("spec", "pools", pool.name, "instances")
+            yield SampleEdit(change, _set(path, chosen), ("NodePool", pool.name))
+
+
+def stricter_policies(cluster: Cluster) -> Iterator[SampleEdit]:
+    """Policies change from warn to deny."""
+    for name in cluster.policies:
+        if cluster.policy_stage(name) != "warn":
+            continue
+        settings = cluster.policy_settings(name)
+        value = {"stage": "deny", **settings} if settings else "deny"
+        yield SampleEdit(f"policies.{name}: warn -> deny", _set(("spec", "policies", name), value))
+
+
+def removable_pools(cluster: Cluster) -> Iterator[Removal]:
+    """Pools that can be removed: pools with GPU sharing first, because of their configuration; static pools last."""
+    for pool in sorted(cluster.pools, key=_pool_rank):
+        queues = cluster.queues_of(pool)
+        if not queues or any({known.name for known in queue.pools} == {pool.name} for queue in queues):
+            continue  # a queue needs a pool
+        path, protected = ("pools", pool.name), (("NodePool", pool.name),)
+        yield Removal("pool", pool.name, _mark(path), _unmark(path), _remove_pool(pool, queues), protected)
+
+
+def removable_queues(cluster: Cluster) -> Iterator[Removal]:
+    """Queues that can be removed: first the queues whose tenants have another queue."""
+    for queue in sorted(cluster.queues, key=lambda queue: _is_only_queue(cluster, queue)):
+        protected = tuple(("ClusterQueue", part.name) for part in queue.cluster_queues)
+        path = ("queues", queue.name)
+        yield Removal("queue", queue.name, _mark(path), _unmark(path), _remove_queues(cluster, [queue]), protected)
+
+
+def removable_tenants(cluster: Cluster) -> Iterator[Removal]:
+    """Tenants that can be removed with the queues that only they use, the tenant with the fewest pools first."""
+    for tenant in sorted(cluster.tenants, key=lambda tenant: len(tenant.pools)):
+        own = [queue for queue in tenant.queues if queue.tenant_names == (tenant.name,)]
+        shared = [queue for queue in tenant.queues if queue not in own]
+        protected = [("Namespace", namespace.name) for namespace in tenant.namespaces]
+        protected += [("ClusterQueue", part.name) for queue in own for part in queue.cluster_queues]
+        paths = (("tenants", tenant.name), *(("queues", queue.name) for queue in own))
+        remove = _remove_tenant(cluster, tenant, own, shared)
+        yield Removal("tenant", tenant.name, _mark(*paths), _unmark(*paths), remove, tuple(protected))
+
+
+def renamed_tenants(cluster: Cluster) -> Iterator[SampleEdit]:
+    """Tenants get another name and keep their namespaces: a removal and an addition in one commit."""
+    for tenant in sorted(cluster.tenants, key=lambda tenant: -len(tenant.namespaces)):
+        name = f"{tenant.name}-2"
+        yield SampleEdit(
+            f"tenants.{tenant.name} -> tenants.{name}",
+            _rename_tenant(tenant, name),
+            ("Namespace", tenant.namespaces[0].name),
+        )
+
+
+def _similar_types(cluster: Cluster, pool: Pool) -> list[str]:
+    """Other instance types of the same family with the same GPU, in the order of the catalog."""
+    known, own = cluster.catalog.instances.values(), pool.instances[0]
+    named = [instance.type for instance in pool.instances]
+    return [
+        found.type for found in known if found.type not in named and (found.gpu, found.family) == (own.gpu, own.family)
+    ]
+
+
+def _set(path: Path, value: object) -> Step:
+    return lambda spec: spec.set(path, value)
+
+
+def _pool_rank(pool: Pool) -> tuple[bool, bool, int]:
+    kind = pool.sharing.kind if pool.sharing else ""
+    return (
+        pool.is_static,
+        bool(pool.dedicated_to),
+        _SHARING_MODES.index(kind) if kind in _SHARING_MODES else len(_SHARING_MODES),
+    )
+
+
+def _is_only_queue(cluster: Cluster, queue: Queue) -> bool:
+    return any(len(tenant.queues) == 1 for tenant in cluster.tenants if queue in tenant.queues)
+
+
+def _mark(*paths: Path) -> Step:
+    def apply(spec: SpecFile) -> None:
+        for path in paths:
+            spec.set(("spec", *path, "leaving"), True)
+
+    return apply
+
+
+def _unmark(*paths: Path) -> Step:
+    def apply(spec: SpecFile) -> None:
+        for path in paths:
+            spec.remove(("spec", *path, "leaving"))
+
+    return apply
+
+
+def _remove_queues(cluster: Cluster, removed: list[Queue]) -> Step:
+    """Removes queues, and the borrowing limits for pools that no other queue of the cohort has any more."""
+
+    def apply(spec: SpecFile) -> None:
+        for queue in removed:
+            spec.remove(("spec", "queues", queue.name))
+        remaining = [queue for queue in cluster.queues if queue not in removed and queue.spec.cohort]
+        for queue in remaining:
+            others = [other for other in remaining if other is not queue and other.spec.cohort == queue.spec.cohort]
+            lendable = {pool.name for other in others for pool in other.pools}
+            for pool, quota in queue.spec.quota.items():
+                if quota.borrow is not None and pool not in lendable:
+                    spec.remove(("spec", "queues", queue.name, "quota", pool, "borrow"))
+
+    return apply
+
+
+def _remove_pool(pool: Pool, queues: tuple[Queue, ...]) -> Step:
+    def apply(spec: SpecFile) -> None:
+        for queue in queues:
+            spec.remove(("spec", "queues", queue.name, "quota", pool.name))
+        spec.remove(("spec", "pools", pool.name))
+
+    return apply
+
+
+def _remove_tenant(cluster: Cluster, tenant: Tenant, own: list[Queue], shared: list[Queue]) -> Step:
+    def apply(spec: SpecFile) -> None:
+        _remove_queues(cluster, own)(spec)
+        for queue in shared:
+            left = [name for name in queue.tenant_names if name != tenant.name]
+            spec.set(("spec", "queues", queue.name, "tenants"), left)
+        spec.remove(("spec", "tenants", tenant.name))
+
+    return apply
+
+
+def _rename_tenant(tenant: Tenant, name: str) -> Step:
+    def apply(spec: SpecFile) -> None:
+        spec.rename(("spec", "tenants", tenant.name), name)
+        for queue in tenant.queues:
+            names = [name if known == tenant.name else known for known in queue.tenant_names]
+            spec.set(("spec", "queues", queue.name, "tenants"), names)
+        spec.set(("spec", "removed", "tenants", tenant.name), RENAME_REASON)
+
+    return apply
