@@ -23,14 +23,14 @@ COMMAND = (sys.executable, "-m", "gpuc.cli.main", "rehearse", "prod-use1", "--ca
 
 
 def interruptions() -> Iterator[CheckResult]:
-    """Sends every signal after every delay. Every rehearsal has an own cache folder."""
-    for interrupting in SIGNALS:
+    """Sends every signal after every delay. Every rehearsal has its own cache folder."""
+    for sent_signal in SIGNALS:
         for delay in DELAYS_SECONDS:
             with tempfile.TemporaryDirectory() as cache:
-                yield _interrupted(interrupting, delay, Path(cache))
+                yield _interrupted(sent_signal, delay, Path(cache))
 
 
-def _interrupted(interrupting: signal.Signals, delay: float, cache: Path) -> CheckResult:
+def _interrupted(sent_signal: signal.Signals, delay: float, cache: Path) -> CheckResult:
     # GPUC_TOOLS names the built programs, so the cache holds only the folders of runs.
     environment = {**os.environ, "GPUC_TOOLS": str(_programs()), "XDG_CACHE_HOME": str(cache)}
     process = subprocess.Popen(
@@ -49,19 +49,19 @@ def _interrupted(interrupting: signal.Signals, delay: float, cache: Path) -> Che
     time.sleep(delay)
     (folder,) = runs.iterdir()
     pids = [int(line.split()[0]) for line in (folder / "pids").read_text(encoding="ascii").splitlines()]
-    process.send_signal(interrupting)
+    process.send_signal(sent_signal)
     process.wait(EXIT_SECONDS)
     deadline = time.monotonic() + EXIT_SECONDS
     while (alive := [pid for pid in pids if _is_alive(pid)]) and time.monotonic() < deadline:
         time.sleep(0.1)
-    if interrupting is signal.SIGKILL:
+    if sent_signal is signal.SIGKILL:
         # A killed rehearsal cannot remove its folder; the next run removes it.
         with run_folder(folder.parent):
             pass
     left = [run.name for run in folder.parent.iterdir()]
     problems = [f"processes {alive} are still running"] * bool(alive)
     problems += [f"folders {left} still exist"] * bool(left)
-    name = f"a rehearsal that gets {interrupting.name} after {delay} s leaves no process and no folder"
+    name = f"a rehearsal that gets {sent_signal.name} after {delay} s leaves no process and no folder"
     return CheckResult(name, "; ".join(problems), f"{len(pids)} processes were running")
 
 
