@@ -13,7 +13,7 @@ from gpuc.rehearse.outcome import Request
 MAX_PODS = 400
 """Maximal number of pods in a gang."""
 PAGE = 2 * MIB
-SIZES = ("tiny", "tiny", "eighth", "half", "whole", "beyond", "any")
+SIZES = ("tiny", "tiny", "eighth", "half", "full", "beyond", "any")
 """The part of a node that a pod requests. "tiny" is listed twice, so that GPUs limit the gangs more often."""
 
 
@@ -39,7 +39,7 @@ def _machine_resources(draw: st.DrawFn, pool: Pool) -> Amounts:
 
 def _size(draw: st.DrawFn, node: int) -> int:
     size = draw(st.sampled_from(SIZES))
-    sizes = {"tiny": 1, "eighth": node // 8, "half": node // 2, "whole": node, "beyond": node + 1}
+    sizes = {"tiny": 1, "eighth": node // 8, "half": node // 2, "full": node, "beyond": node + 1}
     return sizes[size] if size in sizes else draw(st.integers(1, node * 5 // 4))
 
 
