@@ -1,1 +1,1 @@
-"""What gpuc costs beside its peers over the same objects: `python -m benchmarks`."""
+"""Compares the run time and memory of gpuc and other tools for the same objects: `python -m benchmarks`."""

@@ -1,4 +1,4 @@
-"""Measures gpuc against its peers in one alternating loop, and writes the report."""
+"""Measures gpuc and comparable tools in alternating rounds, and writes the report."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ REPOSITORY = Path(__file__).parent.parent
 
 
 def main() -> int:
-    """0 when everything was measured, whatever the figures are; 1 when something could not be."""
+    """Returns 1 if a measurement failed; missed targets do not change the exit code."""
     options = _options()
     if options.report and not options.date:
-        _say("a report that is kept needs --date")
+        _print("--report needs --date")
         return 2
     quiet = Quiet(options.load)
     with tempfile.TemporaryDirectory(prefix="gpuc-benchmarks-") as folder:
@@ -30,10 +30,10 @@ def main() -> int:
         environment = _environment(work)
         try:
             field = gather(REPOSITORY, options.cluster, work)
-            _rehearse(field, environment)
-            table = measure(field.contestants, environment, 3 if options.quick else options.rounds, quiet, _say)
+            _warm_up(field, environment)
+            table = measure(field.contestants, environment, 3 if options.quick else options.rounds, quiet, _print)
         except (RunFailed, BusyError) as error:
-            _say(str(error))
+            _print(str(error))
             return 1
     text = render(field, table, described(quiet), options.date)
     if options.report:
@@ -45,23 +45,23 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15, metavar="N", help="rounds to time (default: 15)")
-    parser.add_argument("--quick", action="store_true", help="three rounds")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write the report there (default: print it)")
-    parser.add_argument("--date", default="", help="the day that the report names")
-    parser.add_argument("--cluster", default="prod-use1", metavar="NAME", help="the spec to measure")
+    parser.add_argument("--rounds", type=int, default=15, metavar="N", help="number of timed rounds (default: 15)")
+    parser.add_argument("--quick", action="store_true", help="time three rounds only")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write the report to FILE (default: print it)")
+    parser.add_argument("--date", default="", help="date in the title of the report")
+    parser.add_argument("--cluster", default="prod-use1", metavar="NAME", help="name of the measured spec")
     parser.add_argument(
         "--load",
         type=float,
         default=1.25 * (os.cpu_count() or 1),
         metavar="BOUND",
-        help="start no round at a load above it (default: %(default)s)",
+        help="wait while the load average is above BOUND (default: %(default)s)",
     )
     return parser.parse_args()
 
 
 def _environment(work: Path) -> dict[str, str]:
-    """One environment for all: no proxies, certificates or switches of the user, and caches that start empty."""
+    """The environment of all contestants: without the user's proxies, certificates and flags, and with empty caches."""
     home, temporary = work / "home", work / "tmp"
     home.mkdir()
     temporary.mkdir()
@@ -74,28 +74,28 @@ def _environment(work: Path) -> dict[str, str]:
     }
 
 
-def _rehearse(field: Field, environment: dict[str, str]) -> None:
-    """Runs everybody once, which fills the caches, and holds what they print against what gpuc emitted.
+def _warm_up(field: Field, environment: dict[str, str]) -> None:
+    """Runs every contestant once, which fills the caches, and compares the printed objects with those that gpuc emits.
 
     Raises:
-        RunFailed: when somebody fails, or prints other objects.
+        RunFailed: when a contestant fails or prints other objects.
     """
     for contestant in field.contestants:
-        _say(f"rehearsing {contestant.name}")
+        _print(f"warm-up of {contestant.name}")
         timed(contestant, environment)
         if contestant.name not in field.printed:
             continue
-        seen = [
+        actual = [
             document
             for path in field.printed[contestant.name]
             for file in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])
             for document in read_documents(file.read_text(encoding="utf-8"))
         ]
-        if found := differences(field.objects.all, seen):
-            raise RunFailed(f"{contestant.name} prints other objects: {', '.join(found[:5])}")
+        if differing := differences(field.objects.all, actual):
+            raise RunFailed(f"{contestant.name} prints other objects: {', '.join(differing[:5])}")
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 

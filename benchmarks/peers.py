@@ -1,4 +1,4 @@
-"""Other programs over the same objects, where they are installed: each prints, and kubeconform validates."""
+"""Other tools that print the same objects, followed by a validation with kubeconform."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ KUSTOMIZE = "kustomize build + kubeconform"
 
 
 def program(name: str) -> str | None:
-    """The path of an installed program: in the folder GPUC_TOOLS, else on PATH."""
+    """The path of a program in the folder GPUC_TOOLS or on PATH; None if it is not installed."""
     return shutil.which(name, path=os.environ.get("GPUC_TOOLS")) or shutil.which(name)
 
 
 def peers(objects: Objects, folder: Path) -> tuple[list[Contestant], list[str]]:
-    """The peers whose programs are installed, and a line for each that is left out."""
+    """The contestants whose tools are installed, and a line for every tool that is missing."""
     found, skipped = [], []
     kubeconform = program("kubeconform")
-    for name, tool, command in (
+    for title, tool, command in (
         (HELM, "helm", _helm),
         (KUSTOMIZE, "kustomize", _kustomize),
     ):
         path = program(tool)
-        missing = [each for each, at in ((tool, path), ("kubeconform", kubeconform)) if at is None]
+        missing = [name for name, location in ((tool, path), ("kubeconform", kubeconform)) if location is None]
         if path is None or kubeconform is None:
-            skipped.append(f"{name}: {' and '.join(missing)} not found in GPUC_TOOLS or on PATH")
+            skipped.append(f"{title}: {' and '.join(missing)} not found in GPUC_TOOLS or on PATH")
             continue
-        found.append(_piped(name, command(path, objects, folder), validation(kubeconform, objects, folder), folder))
+        found.append(_piped(title, command(path, objects, folder), validation(kubeconform, objects, folder), folder))
     return found, skipped
 
 
 def _piped(name: str, printing: str, validation: str, folder: Path) -> Contestant:
-    """Prints into a file, as gpuc does, and validates the file."""
+    """A contestant that prints to a file, as gpuc does, and validates the file."""
     own = folder / name.split(maxsplit=1)[0]
     own.mkdir()
     script = f"{printing} > {_OUTPUT} && {validation} {_OUTPUT}"
@@ -51,7 +51,7 @@ def _piped(name: str, printing: str, validation: str, folder: Path) -> Contestan
 
 
 def printed_by(peer: Contestant) -> Path:
-    """Where a peer prints to."""
+    """The file to which a contestant prints."""
     return peer.folder / _OUTPUT
 
 
@@ -73,7 +73,7 @@ def _kustomize(path: str, objects: Objects, folder: Path) -> str:
 
 
 def validation(path: str, objects: Objects, folder: Path) -> str:
-    """The command of kubeconform that validates what is named behind it, with gpuc's own tables for schemas."""
+    """The kubeconform command without the validated file. It uses gpuc's own schemas."""
     schemas = folder / "schemas"
     for document in objects.all:
         api, kind = document["apiVersion"], document["kind"]
@@ -84,7 +84,7 @@ def validation(path: str, objects: Objects, folder: Path) -> str:
 
 
 def _schema(api: str, kind: str, kubernetes: str) -> dict[str, Any]:
-    """gpuc's own table of a kind, for whole objects."""
+    """gpuc's own schema of a kind, for complete objects."""
     known = table(api, kind, kubernetes)
     assert known is not None
     outside = {"apiVersion": {"const": api}, "kind": {"const": kind}, "metadata": {"type": "object"}}

@@ -1,4 +1,4 @@
-"""One whole process: how long it takes, and how much memory it and its children hold."""
+"""Measures the run time of a complete process, and the memory of the process and its children."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _MIB = 1 << 20
 
 
 def nothing() -> None:
-    """What is done before a process that needs nothing."""
+    """Does nothing: the preparation of a contestant that needs none."""
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """One command that is measured."""
+    """A measured command."""
 
     name: str
     does: str
-    """In a few words, for the report."""
+    """A short description for the report."""
     command: tuple[str, ...]
     folder: Path
     before: Callable[[], None] = nothing
-    """Puts everything back to where the command has its work to do; not measured."""
+    """Restores the initial state before a run; not measured."""
     exit_code: int = 0
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one process and all children that it waited for took."""
+    """The measured times of a process and its children."""
 
     wall_ms: float
     user_ms: float
@@ -43,14 +43,14 @@ class Run:
 
 
 class RunFailed(Exception):
-    """A contestant ended otherwise than it has to; the text has its output."""
+    """A contestant had an unexpected exit code; the message contains its output."""
 
 
 def timed(contestant: Contestant, environment: dict[str, str]) -> Run:
-    """Runs a contestant to its end.
+    """Runs a contestant and measures its times.
 
     Raises:
-        RunFailed: when it exits with another code than it should.
+        RunFailed: when the exit code is not the expected one.
     """
     contestant.before()
     with tempfile.TemporaryFile() as output:
@@ -67,9 +67,9 @@ def timed(contestant: Contestant, environment: dict[str, str]) -> Run:
 
 
 def peak_mib(contestant: Contestant, environment: dict[str, str]) -> float | None:
-    """The highest sum of resident memory over the process tree, sampled; None where /proc cannot tell.
+    """The highest sampled sum of resident memory over the process tree; None without /proc.
 
-    A run of its own: looking costs time on a machine of few cores. Pages that processes share count in each.
+    This is a separate run, because sampling slows down the process. Shared pages are counted for every process.
     """
     if not (_PROC / "self" / "statm").exists():
         return None
@@ -83,8 +83,8 @@ def peak_mib(contestant: Contestant, environment: dict[str, str]) -> float | Non
 
 
 def tree_mib(pid: int) -> float:
-    """Resident memory of a process and all of its descendants now, pages that they share counted in each."""
-    return sum(_resident_bytes(each) for each in _tree(pid)) / _MIB
+    """Current resident memory of a process and its descendants; shared pages are counted for every process."""
+    return sum(_resident_bytes(process) for process in _tree(pid)) / _MIB
 
 
 def _start(contestant: Contestant, environment: dict[str, str], output: int) -> subprocess.Popen[bytes]:
@@ -115,4 +115,4 @@ def _read(path: Path) -> str:
     try:
         return path.read_text()
     except OSError:
-        return ""  # it has ended meanwhile
+        return ""  # the process has ended

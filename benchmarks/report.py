@@ -1,4 +1,4 @@
-"""The figures as a Markdown page."""
+"""Renders the results as a Markdown page."""
 
 from __future__ import annotations
 
@@ -11,32 +11,41 @@ from benchmarks.targets import Target, targets
 
 
 def render(field: Field, table: Table, machine: Sequence[str], date: str) -> str:
-    """The whole report.
+    """The complete report.
 
     Args:
-        machine: a few lines on the machine.
-        date: the day of the measurement, as text; empty for none.
+        machine: lines that describe the machine.
+        date: the date of the measurement; may be empty.
     """
     rounds = len(table[COLD].wall_ms)
     objects = f"{len(field.objects.all)} objects in {len(field.objects.by_file)} files"
     parts = [
         f"# Benchmark{f' of {date}' if date else ''}",
-        f"{objects}; whole processes, median of {rounds} alternating rounds. README.md says how this is measured.",
+        f"{objects}; complete processes, medians of {rounds} alternating rounds. README.md describes the method.",
         "\n".join(f"- {line}" for line in machine),
         "## Targets",
         rows(("", "target", "measured", ""), map(_target, targets(table))),
-        "## Figures",
+        "## Results",
         rows(
-            ("", "wall ms", "user CPU ms", "peak MiB", "in cold compiles", "in floors", "ms at the reference", "does"),
+            (
+                "",
+                "wall ms",
+                "user CPU ms",
+                "peak MiB",
+                "relative to gpuc compile, cold",
+                "relative to python floor",
+                "ms on the reference machine",
+                "description",
+            ),
             (_row(contestant.name, contestant.does, table) for contestant in field.contestants),
         ),
-        *(["## Left out", "\n".join(f"- {line}" for line in field.skipped)] if field.skipped else []),
+        *(["## Not measured", "\n".join(f"- {line}" for line in field.skipped)] if field.skipped else []),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _target(one: Target) -> tuple[str, ...]:
-    return one.text, one.limit, one.value, one.verdict
+def _target(target: Target) -> tuple[str, ...]:
+    return target.text, target.limit, target.value, target.verdict
 
 
 def _row(name: str, does: str, table: Table) -> tuple[str, ...]:
@@ -59,6 +68,6 @@ def _spread(figures: Figures) -> str:
 
 
 def rows(head: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
-    """A table of Markdown."""
+    """A Markdown table."""
     columns = list(head)
     return "\n".join(f"| {' | '.join(line)} |" for line in (columns, ["---"] * len(columns), *lines))

@@ -1,4 +1,4 @@
-"""The alternating loop: every contestant once a round, so that all see the same machine."""
+"""Alternating rounds: every round runs all contestants once, so that changes of the load affect all of them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MEMORY_ROUNDS = 3
 
 @dataclass
 class Figures:
-    """What one contestant took, a value for each round."""
+    """The results of a contestant, with a value for every round."""
 
     wall_ms: list[float] = field(default_factory=list)
     user_ms: list[float] = field(default_factory=list)
     peaks_mib: list[float] = field(default_factory=list)
-    """Empty where the system does not tell it."""
+    """Empty if the system does not report memory."""
 
     @property
     def wall(self) -> float:
@@ -34,12 +34,12 @@ class Figures:
         return max(self.peaks_mib, default=None)
 
     def ratio(self, other: Figures) -> float:
-        """The median over the rounds of this contestant's wall time in those of the other."""
+        """The median of the ratios of the wall times in the rounds."""
         return median(mine / theirs for mine, theirs in zip(self.wall_ms, other.wall_ms, strict=True))
 
 
 Table = dict[str, Figures]
-"""Figures by the contestant's name, in the order of a round."""
+"""Results by name of the contestant, in the order of a round."""
 
 
 def measure(
@@ -47,24 +47,24 @@ def measure(
     environment: Mapping[str, str],
     rounds: int,
     quiet: Quiet,
-    say: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Table:
-    """Times rounds of all contestants, then samples their memory in rounds of its own.
+    """Measures times in several rounds, then memory in separate rounds.
 
     Raises:
-        RunFailed: when a contestant ends otherwise than it has to.
+        RunFailed: when a contestant has an unexpected exit code.
         BusyError: when the machine stays busy.
     """
     table: Table = {contestant.name: Figures() for contestant in contestants}
     for number in range(1, rounds + 1):
-        quiet.wait(say)
-        say(f"round {number} of {rounds}")
+        quiet.wait(report)
+        report(f"round {number} of {rounds}")
         for contestant in contestants:
             run = timed(contestant, dict(environment))
             table[contestant.name].wall_ms.append(run.wall_ms)
             table[contestant.name].user_ms.append(run.user_ms)
     for number in range(1, MEMORY_ROUNDS + 1):
-        say(f"memory {number} of {MEMORY_ROUNDS}")
+        report(f"memory round {number} of {MEMORY_ROUNDS}")
         for contestant in contestants:
             peak = peak_mib(contestant, dict(environment))
             if peak is not None:

@@ -1,4 +1,4 @@
-"""What gpuc has to keep to on two quiet cores."""
+"""The performance targets of gpuc on a machine with two idle cores."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from benchmarks.rounds import Table
 
 @dataclass(frozen=True)
 class Target:
-    """One bound and what was measured."""
+    """A limit and the measured value."""
 
     text: str
     bound: float
     unit: str
     measured: float | None
-    """None where it could not be measured."""
+    """None if the value could not be measured."""
     at_least: bool = False
 
     @property
@@ -39,7 +39,7 @@ class Target:
 
 
 def targets(table: Table) -> list[Target]:
-    """Every target with its figure."""
+    """All targets with their measured values."""
     cold = table[COLD]
     helm = table.get(HELM)
     return [
@@ -47,7 +47,7 @@ def targets(table: Table) -> list[Target]:
         Target(NOTHING_CHANGED, 250, "ms", table[NOTHING_CHANGED].wall),
         Target(COLD, 400, "ms", cold.wall),
         Target(f"{COLD}: peak memory", 120, "MiB", cold.peak),
-        Target(f"{PLAIN}, in cold compiles", 3, "x", table[PLAIN].ratio(cold), at_least=True),
-        Target(f"{COLD}, in {HELM}", 1.5, "x", cold.ratio(helm) if helm else None),
+        Target(f"{PLAIN}, relative to {COLD}", 3, "x", table[PLAIN].ratio(cold), at_least=True),
+        Target(f"{COLD}, relative to {HELM}", 1.5, "x", cold.ratio(helm) if helm else None),
         Target(TEN, 1500, "ms", table[TEN].wall),
     ]

@@ -1,4 +1,4 @@
-"""Where tests find the repository, the example clusters and the reference data; and that they leave no file behind."""
+"""Fixtures for the example clusters and the reference data, and a check that tests do not change the checkout."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def prod() -> Cluster:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder with the reference data; the test skips where there is none."""
+    """The folder with the reference data; skips the test if GPUC_SHARED is not set."""
     folder = os.environ.get("GPUC_SHARED")
     if not folder:
         pytest.skip("GPUC_SHARED is not set: no reference data to compare with")
@@ -47,7 +47,7 @@ def shared() -> Path:
 
 
 def checkout() -> set[str]:
-    """What git reports of the checkout, and the names in its root: git does not know empty folders."""
+    """The output of git status, and the names in the root folder, because git ignores empty folders."""
     names = {name for name in os.listdir(ROOT) if not name.startswith(".")}
     if (ROOT / ".git").exists():
         status = subprocess.run(
@@ -62,13 +62,13 @@ def checkout() -> set[str]:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Remembers the checkout; processes of xdist leave that to the one that started them."""
+    """Stores the state of the checkout, only in the main process of xdist."""
     if not hasattr(session.config, "workerinput"):
         session.config.stash[CHECKOUT] = checkout()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fails the run where the checkout is not as it was: no test leaves a file in it, or changes one."""
+    """Fails the run if a test created or changed a file in the checkout."""
     if CHECKOUT not in session.config.stash:
         return
     changed = checkout() ^ session.config.stash[CHECKOUT]
@@ -78,7 +78,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Reports files left in the checkout, what random specs were made of, and tests without reference data."""
+    """Reports changed files in the checkout, the features of random specs, and tests skipped without reference data."""
     for line in sorted(terminalreporter.config.stash[CHECKOUT]):
         terminalreporter.write_line(f"FAILED: changed in the checkout while the tests ran: {line}", red=True)
     for report in terminalreporter.stats.get("passed", []):

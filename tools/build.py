@@ -1,4 +1,4 @@
-"""Builds the control-plane programs of the rehearsal, pinned in tools/*/go.mod, into the user's cache."""
+"""Builds the programs of `gpuc rehearse` into the user's cache. tools/*/go.mod pins their versions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Program:
-    """One binary: what it is built from and how it shows that it starts. programs.toml explains the fields."""
+    """A binary: its source and the argument of a test run. programs.toml explains the fields."""
 
     name: str
     folder: str
@@ -44,7 +44,7 @@ class Program:
         return (TOOLS / self.folder / "go.mod").read_text()
 
     def version(self) -> str:
-        """The pinned version, with its v. Raises: SystemExit when go.mod does not name the module."""
+        """The pinned version, such as v1.2.3. Raises: SystemExit when go.mod does not name the module."""
         found = re.search(rf"^(?:require )?\s*{re.escape(self.module)} (v\S+)", self.go_mod(), re.MULTILINE)
         if found is None:
             raise SystemExit(f"tools/{self.folder}/go.mod does not pin {self.module}.")
@@ -60,11 +60,11 @@ class Program:
 
 @dataclass(frozen=True)
 class Selection:
-    """The programs of one table, which are built together into one folder."""
+    """The programs of one programs.toml, which are built into one folder."""
 
     table: Path
     below: str = ""
-    """Where its folder lies below the cache, and below GPUC_TOOLS."""
+    """The folder of the programs below the cache, and below GPUC_TOOLS."""
 
     @cached_property
     def tables(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Selection:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpuc" / "tools" / self.below
 
     def home(self) -> Path:
-        """The folder of bin/ and data/: GPUC_TOOLS, else the one in the cache for exactly these pins and flags."""
+        """The folder with bin/ and data/: GPUC_TOOLS, or a cache folder named after a hash of pins and flags."""
         if chosen := os.environ.get("GPUC_TOOLS"):
             return Path(chosen).expanduser().absolute() / self.below
         digest = hashlib.sha256(repr((BUILD_FLAGS, ENVIRONMENT, [p.linker_flags() for p in self.programs])).encode())
@@ -96,7 +96,7 @@ ARGO_CD = Selection(TOOLS / "argocd" / "programs.toml", "argocd")
 
 
 def go(folder: str, *arguments: str) -> str:
-    """What the go command prints in a folder below tools/. Raises: subprocess.CalledProcessError."""
+    """Runs go in a folder below tools/ and returns its output. Raises: subprocess.CalledProcessError."""
     environment = os.environ | ENVIRONMENT
     return subprocess.run(
         ("go", *arguments), cwd=TOOLS / folder, env=environment, check=True, capture_output=True, text=True
@@ -104,12 +104,12 @@ def go(folder: str, *arguments: str) -> str:
 
 
 def require_go(programs: Iterable[Program]) -> None:
-    """Raises: SystemExit with one sentence when Go is missing or older than a go.mod asks for."""
+    """Raises: SystemExit when Go is missing or older than a go.mod requires."""
     wanted = {p.folder: re.findall(r"^go (\S+)", p.go_mod(), re.MULTILINE)[0] for p in programs}
     folder = max(wanted, key=lambda name: release(wanted[name]))
     install = f"install Go {wanted[folder]} or newer and run this again"
     if shutil.which("go") is None:
-        raise SystemExit(f"The rehearsal's programs are built with Go, which is not installed: {install}.")
+        raise SystemExit(f"Go is required to build the programs and is not installed: {install}.")
     try:
         found = go(folder, "env", "GOVERSION").strip()
     except subprocess.CalledProcessError as refusal:
@@ -123,7 +123,7 @@ def release(version: str) -> list[int]:
 
 
 def build(program: Program, binary: Path, label: str) -> None:
-    """Build one binary and put it in place in one step. Raises: SystemExit with the compiler's last words."""
+    """Builds a binary and replaces the old one atomically. Raises: SystemExit with the compiler's last lines."""
     unfinished = binary.with_name(f".{binary.name}.{os.getpid()}")
     package = "/".join(filter(None, (program.module, program.package)))
     flags = (*BUILD_FLAGS, f"-ldflags={program.linker_flags()}")
@@ -136,36 +136,36 @@ def build(program: Program, binary: Path, label: str) -> None:
         text=True,
     ) as process:
         try:
-            last_words = follow(process, label, started)
+            last_lines = follow(process, label, started)
         except BaseException:
             process.terminate()
             raise
     if process.returncode != 0:
-        raise SystemExit("\n".join(("", *last_words, f"{program.name} {program.version()} could not be built.")))
+        raise SystemExit("\n".join(("", *last_lines, f"{program.name} {program.version()} could not be built.")))
     unfinished.replace(binary)
     show(label, f": {(time.monotonic() - started) / 60:.1f} min, {binary.stat().st_size / MIB:.0f} MiB", end="\n")
 
 
 def follow(process: subprocess.Popen[str], label: str, started: float) -> deque[str]:
-    """Show how many packages are done and for how long; return the last lines, for an error."""
+    """Shows the number of built packages and the time; returns the last lines of the output for an error message."""
     assert process.stderr is not None
-    last_words: deque[str] = deque(maxlen=30)
+    last_lines: deque[str] = deque(maxlen=30)
     packages = 0
     for line in process.stderr:
-        last_words.append(line.rstrip())
+        last_lines.append(line.rstrip())
         packages += not line.startswith("go: ")
         if sys.stdout.isatty():
             show(label, f": {packages} packages, {(time.monotonic() - started) / 60:.1f} min")
-    return last_words
+    return last_lines
 
 
-def show(label: str, words: str, end: str = "") -> None:
-    """Finish the line that the label began; on a terminal write it anew."""
-    print(f"\r{label}{words}\033[K" if sys.stdout.isatty() else words, end=end, flush=True)
+def show(label: str, text: str, end: str = "") -> None:
+    """Completes the line that begins with the label; a terminal overwrites the line."""
+    print(f"\r{label}{text}\033[K" if sys.stdout.isatty() else text, end=end, flush=True)
 
 
 def describe(selection: Selection, target: Path) -> None:
-    """Lay beside the binaries what the rehearsal reads, so that it needs no Go: versions, manifests, their origin."""
+    """Writes the versions and the manifests that the rehearsal reads, so that the rehearsal needs no Go."""
     sources = {}
     for name, part in selection.tables["data"].items():
         source = Path(module(part)["Dir"]) / part["path"]
@@ -183,13 +183,13 @@ def describe(selection: Selection, target: Path) -> None:
 
 
 def module(part: dict[str, str]) -> dict[str, str]:
-    """The module of a file, a folder or a chart: its Version, and the Dir where it lies in Go's cache."""
+    """The module of a file, a folder or a chart: its Version, and Dir, its folder in Go's cache."""
     found: dict[str, str] = json.loads(go(part["folder"], "mod", "download", "-json", part["module"]))
     return found
 
 
 def package(target: Path, chart: Path, version: str) -> None:
-    """Package a chart with the version of its module: the Chart.yaml in a repository may name an older one."""
+    """Packages a chart with the version of its module, because the version in Chart.yaml may be older."""
     charts = target / "data" / "charts"
     charts.mkdir(parents=True, exist_ok=True)
     command = (target / "bin" / "helm", "package", chart, "--version", version, "--destination", charts)
@@ -203,16 +203,16 @@ def write(path: Path, content: bytes) -> None:
     unfinished.replace(path)
 
 
-def fault(program: Program, binary: Path) -> str | None:
-    """Why a binary is not the pinned program, or None when it starts and prints the pinned version."""
+def problem_of(program: Program, binary: Path) -> str | None:
+    """Why a binary is not the pinned program; None if it starts and prints the pinned version."""
     try:
-        words = (str(binary), *program.argument.split())
-        run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        command = (str(binary), *program.argument.split())
+        run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{binary} does not start: {error}"
     printed = (run.stdout + run.stderr).strip()
     if run.returncode != 0:
-        return f"{binary} {program.argument} ends with code {run.returncode}: {printed[-300:]}"
+        return f"{binary} {program.argument} exits with code {run.returncode}: {printed[-300:]}"
     if program.prints and program.version().removeprefix("v") not in printed:
         return f"{binary} is not {program.version()}: it prints {printed[:100]!r}"
     return None
@@ -220,7 +220,7 @@ def fault(program: Program, binary: Path) -> str | None:
 
 @contextmanager
 def alone(target: Path) -> Iterator[None]:
-    """Let one build at a time write to the folder, and remove what a killed one left half done."""
+    """Locks the folder against other builds, and removes unfinished files of a killed build."""
     target.mkdir(parents=True, exist_ok=True)
     with (target / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -230,7 +230,7 @@ def alone(target: Path) -> Iterator[None]:
 
 
 def build_missing(selection: Selection, target: Path) -> None:
-    """Build what is missing, then run every program once. Raises: SystemExit with what went wrong."""
+    """Builds the missing programs, then runs every program once. Raises: SystemExit with the problems."""
     binaries, programs = target / "bin", selection.programs
     missing = [program for program in programs if not (binaries / program.name).exists()]
     if missing or not (target / "data.json").exists():
@@ -241,13 +241,14 @@ def build_missing(selection: Selection, target: Path) -> None:
             print(label, end="", flush=True)
             build(program, binaries / program.name, label)
         describe(selection, target)
-    if faults := [words for program in programs if (words := fault(program, binaries / program.name))]:
-        raise SystemExit("\n".join(faults))
+    problems = [problem_of(program, binaries / program.name) for program in programs]
+    if any(problems):
+        raise SystemExit("\n".join(filter(None, problems)))
     print(f"{len(programs)} programs are ready in {target}")
 
 
 def point_current_at(target: Path) -> None:
-    """Let `current` in the cache name the folder, for a gpuc that runs without this checkout."""
+    """Points the link `current` at the folder, for a gpuc that runs without this checkout."""
     link = target.with_name(f".current.{os.getpid()}")
     link.symlink_to(target.name)
     link.replace(target.with_name("current"))
@@ -262,9 +263,9 @@ def list_programs(selection: Selection, target: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="build.py", description=__doc__)
-    parser.add_argument("--list", action="store_true", help="print each program, its version and its size")
-    parser.add_argument("--where", action="store_true", help="print the folder that holds bin/ and data/")
-    parser.add_argument("--argocd", action="store_true", help="Argo CD and Helm in place of the control plane")
+    parser.add_argument("--list", action="store_true", help="print the programs, their versions and sizes")
+    parser.add_argument("--where", action="store_true", help="print the folder with bin/ and data/")
+    parser.add_argument("--argocd", action="store_true", help="build Argo CD and Helm instead of the control plane")
     arguments = parser.parse_args()
     selection = ARGO_CD if arguments.argocd else REHEARSAL
     target = selection.home()
@@ -279,10 +280,10 @@ def main() -> int:
         with alone(target):
             build_missing(selection, target)
     except KeyboardInterrupt:
-        print("\nStopped. The next run goes on where this one was.")
+        print("\nStopped. The next run continues with the missing programs.")
         return 130
     except OSError as error:
-        raise SystemExit(f"The programs cannot be stored: {error}") from None
+        raise SystemExit(f"The programs cannot be written: {error}") from None
     if target.parent == selection.cache:
         point_current_at(target)
     return 0

@@ -1,4 +1,4 @@
-"""What one writes with cdk8s in Python: the same objects as gpuc's, a chart per file, nothing read, derived or checked.
+"""Prints the objects of gpuc with cdk8s in Python, with a chart for every file and without any checks.
 
 Usage: python main.py OBJECTS.json OUTPUT_FOLDER, where OBJECTS.json maps each file to its objects.
 """
@@ -16,7 +16,7 @@ OUTSIDE_THE_BODY = ("apiVersion", "kind", "metadata")
 
 
 def add(chart: Chart, id: str, document: dict[str, Any]) -> None:  # noqa: A002
-    """One object: its type and metadata as properties, the rest as patches, which is how cdk8s takes untyped data."""
+    """Adds an object. cdk8s accepts untyped data only as JSON patches, so all fields except metadata are patches."""
     metadata = document["metadata"]
     made = ApiObject(
         chart,
@@ -36,7 +36,7 @@ def add(chart: Chart, id: str, document: dict[str, Any]) -> None:  # noqa: A002
 
 
 def main(objects: Path, folder: str) -> None:
-    """Writes every file's objects as one chart into the folder."""
+    """Writes the objects of every file as a chart into the folder."""
     app = App(outdir=folder, output_file_extension=".yaml")
     for file, documents in json.loads(objects.read_text(encoding="utf-8")).items():
         chart = Chart(app, file.removesuffix(".yaml").replace("/", "-"))

@@ -1,6 +1,6 @@
-"""Runs the long conformance tests, then Argo CD with the example clusters and with a hub, and writes a record.
+"""Runs the long conformance tests, then Argo CD with the example clusters and with a hub, and writes a report.
 
-`make conformance-all` runs this module. It reports tests that this machine cannot run, with the reason.
+`make conformance-all` runs this module. The report lists the tests that could not run, with the reason.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from tests.conftest import EXAMPLES, ROOT
 
 RECORD = ROOT / "benchmarks" / "argocd.md"
 CHARTS = "GPUC_CHARTS"
-"""The environment variable with a folder of charts from `helm pull`."""
+"""The environment variable with a folder of charts, as `helm pull` writes them."""
 HUB = ("infer-euw1", "prod-use1")
-"""Two clusters for one Argo CD. The third example cluster is too large for a small machine."""
+"""Two clusters for one Argo CD. The third cluster has too many nodes for a small machine."""
 _OWN = "https://kubernetes.default.svc"
 
 
 @dataclass(frozen=True)
 class Run:
-    """A call of gpuc, and its reports."""
+    """A call of gpuc and its report."""
 
     title: str
     results: tuple[dict[str, Any], ...] = ()
     report: str = ""
-    """The report in Markdown."""
+    """The results in Markdown."""
     problem: str = ""
-    """Why there is no report, or "" if there is one."""
+    """Why there is no report; empty if there is a report."""
 
     @property
     def is_good(self) -> bool:
@@ -48,10 +48,10 @@ class Run:
 
 @dataclass
 class Record:
-    """The content of the record."""
+    """The content of the report."""
 
     conformance: str
-    """The last line of the conformance tests, or the reason why they did not run."""
+    """The last line of the conformance tests, or why they did not run."""
     conformance_failed: bool
     runs: list[Run] = field(default_factory=list)
     not_run: list[str] = field(default_factory=list)
@@ -62,8 +62,8 @@ class Record:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs everything and writes the record. Returns 1 if a test failed, and 0 if tests only could not run."""
-    record = Record("skipped: --argocd-only", False)
+    """Runs all tests and writes the report; returns 1 if a test failed. Tests that could not run are not failures."""
+    record = Record("not run, because of --argocd-only", False)
     if "--argocd-only" not in arguments:
         record = _conformance()
     names = [name for name in arguments if not name.startswith("-")]
@@ -76,13 +76,13 @@ def main(arguments: Sequence[str]) -> int:
             RECORD.write_text(markdown(record), encoding="utf-8")
     for reason in record.not_run:
         print(f"not run: {reason}", flush=True)
-    if record.runs:  # without a run, the earlier record is kept
-        print(f"written to {RECORD.relative_to(ROOT)}", flush=True)
+    if record.runs:  # if nothing could run, the report of an earlier run is kept
+        print(f"the report is in {RECORD.relative_to(ROOT)}", flush=True)
     return int(not record.is_good)
 
 
 def _conformance() -> Record:
-    """Runs `make conformance` with its long parts, and prints its lines."""
+    """Runs the long conformance tests and prints their output."""
     command = [sys.executable, "-m", "tests.conformance.run", "--long"]
     last = ""
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
@@ -115,8 +115,8 @@ def _rehearse(title: str, root: Path, names: Sequence[str], problem: str = "") -
         return Run(title, problem=problem)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        markdown_report = Path(folder) / "report.md"
-        options = ["--argocd", "--output", f"json={report}", "--output", f"markdown={markdown_report}"]
+        page = Path(folder) / "report.md"
+        options = ["--argocd", "--output", f"json={report}", "--output", f"markdown={page}"]
         options += ["--charts", os.environ[CHARTS]] if os.environ.get(CHARTS) else []
         if shared := os.environ.get("GPUC_SHARED"):
             options += ["--crds", str(Path(shared) / "upstream" / "crds")]
@@ -124,11 +124,11 @@ def _rehearse(title: str, root: Path, names: Sequence[str], problem: str = "") -
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, env=_environment())
         if not report.exists() or not (text := report.read_text(encoding="utf-8")):
             return Run(title, problem=(done.stderr or done.stdout).strip())
-        return Run(title, tuple(json.loads(text)["argocd"]), markdown_report.read_text(encoding="utf-8"))
+        return Run(title, tuple(json.loads(text)["argocd"]), page.read_text(encoding="utf-8"))
 
 
 def hub_fleet(root: Path) -> str:
-    """Copies the example fleet and sets two clusters as destinations of one Argo CD. Returns compile errors."""
+    """Copies the example fleet and registers two clusters in one Argo CD, by server and by name; returns the error."""
     for name in ("specs", "out", "clusters"):
         shutil.copytree(ROOT / name, root / name)
     destinations = (
@@ -138,7 +138,7 @@ def hub_fleet(root: Path) -> str:
     for name, destination in zip(HUB, destinations, strict=True):
         file = root / "specs" / f"{name}.yaml"
         lines = f"  delivery:\n    destination: {destination}\n"
-        if "name:" in destination:  # a layer has the server, which must not be set together with the name
+        if "name:" in destination:  # a layer sets the server; only one of the two is allowed
             lines = f"  delivery:\n    destination: {{server: null, {destination[1:]}\n"
         file.write_text(file.read_text(encoding="utf-8").replace("\nspec:\n", f"\nspec:\n{lines}"), encoding="utf-8")
     command = [sys.executable, "-m", "gpuc.cli.main", "compile", *HUB]
@@ -151,10 +151,13 @@ def _environment() -> dict[str, str]:
 
 
 def markdown(record: Record) -> str:
-    """The record: versions, the results of the runs, and the edits with their duration."""
+    """The report: versions, the results of the runs, and the edits with their durations."""
     day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    lines = [f"# Argo CD with the example clusters, {day}", ""]
-    lines += [f"Written by `make conformance-all`. Additional charts come from ${CHARTS}.", ""]
+    lines = [f"# Argo CD over the example clusters, {day}", ""]
+    lines += [
+        f"Written by `make conformance-all`. Charts that `make tools-argocd` does not package come from ${CHARTS}.",
+        "",
+    ]
     lines += [f"- {line}" for line in _versions()]
     lines += [f"- `make conformance`: {record.conformance}"]
     lines += [f"- not run: {reason}" for reason in record.not_run]

@@ -1,8 +1,8 @@
-"""Random specs and random work: what the model expects against what Kueue, the scheduler and Karpenter did.
+"""Compares the model's expectations with decisions of Kueue, the scheduler and Karpenter on random specs and gangs.
 
-`python -m tests.conformance.differential --specs 20 --pods 10 --seed 1`: so many specs, and so many gangs for each.
-Kueue decides about every gang, one after the other while earlier ones hold their quota; some of them then run alone in
-their pool, to the end, so that the scheduler and Karpenter decide too.
+`python -m tests.conformance.differential --specs 20 --pods 10 --seed 1` tests 20 specs with 10 gangs for each spec.
+Kueue decides about the gangs one after another, and admitted gangs hold their quota. Some gangs are then scheduled
+alone in their pool, so that the scheduler and Karpenter decide about them too.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.trace import trace_workload
-from tests.conformance.judged_work import Judged, judge_admission, judge_nodes
-from tests.conformance.lane import Lane, Tree, compiled, lane
-from tests.conformance.outcome import Check
+from tests.conformance.check_result import CheckResult
+from tests.conformance.compared_gangs import ComparedGang, compare_admission, compare_scheduling
 from tests.conformance.random_requests import requests
+from tests.conformance.shared_plane import SharedControlPlane, Tree, compiled, shared_control_plane
 from tests.pipeline.specs import specs
 from tests.trace.evaluator import contradiction, site, work_for
 
@@ -40,65 +40,66 @@ DRAWS = 4
 
 @dataclass(frozen=True)
 class Case:
-    """A spec and work for it."""
+    """A spec and gangs for it."""
 
     name: str
     tree: Tree
     work: tuple[tuple[str, Request], ...]
-    """ClusterQueue and gang, in the order in which they are submitted."""
+    """ClusterQueues and gangs, in the order in which they are submitted."""
 
     def text(self) -> str:
-        """As cases/ keeps it."""
+        """The JSON text of a file in cases/."""
         work = [{"queue": queue, **asdict(request)} for queue, request in self.work]
         return json.dumps({"tree": self.tree, "work": work}, indent=1) + "\n"
 
 
 @dataclass
 class Result:
-    """What a run showed."""
+    """The result of a run."""
 
     specs: int = 0
-    asked: int = 0
-    """Gangs that Kueue decided about."""
+    queued: int = 0
+    """Number of gangs that Kueue decided about."""
     pods: int = 0
-    """Pods in them."""
-    walked: int = 0
-    """Gangs that went on to the scheduler and Karpenter."""
+    """Number of pods in these gangs."""
+    scheduled: int = 0
+    """Number of gangs that the scheduler and Karpenter decided about."""
     evaluated: int = 0
-    """Answers to work that nobody else stood in the way of: the evaluator of objects has to give the same."""
+    """Number of decisions about gangs without competitors, which `gpuc trace` must predict too."""
     verdicts: dict[str, int] = field(default_factory=dict)
-    """Gangs by what was expected: verdict and who refuses."""
+    """Number of gangs by the expected verdict and the component that decides."""
     disagreements: list[str] = field(default_factory=list)
     seconds: float = 0
 
     @property
     def compared(self) -> int:
-        """Answers that were compared."""
-        return self.asked + self.walked
+        """Number of compared decisions."""
+        return self.queued + self.scheduled
 
     def summary(self) -> str:
-        """In one line."""
+        """The result in one line."""
         kinds = ", ".join(f"{name} {count}" for name, count in sorted(self.verdicts.items()))
         agreed = self.compared - len(self.disagreements)
         return (
-            f"{self.specs} specs, {self.asked} gangs of {self.pods} pods, {self.walked} of them on nodes; "
-            f"{agreed} of {self.compared} answers as expected, {self.evaluated} of them the evaluator's too ({kinds}) "
+            f"{self.specs} specs, {self.queued} gangs with {self.pods} pods, {self.scheduled} gangs run on nodes; "
+            f"{agreed} of {self.compared} decisions as expected, {self.evaluated} compared with gpuc trace ({kinds}), "
             f"in {self.seconds:.0f} s"
         )
 
-    def check(self) -> Check:
-        """For the lane."""
-        return Check("random work on random specs", "\n".join(self.disagreements), self.summary())
+    def check(self) -> CheckResult:
+        """The result for `make conformance`."""
+        name = "Kueue, the scheduler and Karpenter decide about random gangs as gpuc expects"
+        return CheckResult(name, "\n".join(self.disagreements), self.summary())
 
 
 def random_cases(count: int, gangs: int, start: int) -> list[Case]:
-    """Random specs, each with random work; the same for the same seed."""
+    """Random specs with random gangs. The same seed gives the same cases."""
     return [_random_case(gangs, start * 10_000 + number) for number in range(count)]
 
 
 def _random_case(gangs: int, start: int) -> Case:
-    """Hypothesis begins with the smallest example and goes on with relatives of it: the last of a few is taken."""
-    found: list[Case] = []
+    """The last of several examples, because Hypothesis starts with the smallest example and variants of it."""
+    cases: list[Case] = []
 
     @seed(start)
     @settings(
@@ -108,46 +109,46 @@ def _random_case(gangs: int, start: int) -> Case:
     @given(st.data())
     def draw(data: st.DataObject) -> None:
         tree = data.draw(specs())
-        tree["spec"]["policies"] = {"default": "dryrun"}  # random work breaks them; the scenes have their own for that
+        tree["spec"]["policies"] = {"default": "dryrun"}  # random gangs violate policies, which other suites test
         cluster = compiled(tree).cluster
         work = [data.draw(requests(cluster)) for _ in range(gangs)]
-        found.append(Case(str(start), tree, tuple((queue.name, each) for queue, each in work)))
+        cases.append(Case(str(start), tree, tuple((queue.name, request) for queue, request in work)))
 
     draw()
-    return found[-1]
+    return cases[-1]
 
 
 def kept_cases(folder: Path = CASES) -> list[Case]:
-    """Cases that once disagreed."""
+    """Cases that failed in the past and are kept as regression tests."""
     return [_read(file) for file in sorted(folder.glob("*.json"))]
 
 
 def _read(file: Path) -> Case:
     kept = json.loads(file.read_text(encoding="utf-8"))
-    work = tuple((each.pop("queue"), Request(**each)) for each in kept["work"])
+    work = tuple((gang.pop("queue"), Request(**gang)) for gang in kept["work"])
     return Case(file.stem, kept["tree"], work)
 
 
 def run(
     specs: int = SPECS, pods: int = GANGS, seed: int = SEED, progress: Callable[[str], None] = lambda line: None
 ) -> Result:
-    """Kept cases, then random ones; pods is the number of gangs for each spec."""
+    """Runs the kept cases, then random cases; pods is the number of gangs for each spec."""
     return run_cases([*kept_cases(), *random_cases(specs, pods, seed)], progress)
 
 
 def run_cases(cases: Sequence[Case], progress: Callable[[str], None]) -> Result:
-    """One control plane for all cases of one configuration of Kueue: to start Kueue anew takes longest of all."""
+    """Runs cases. Cases with the same configuration of Kueue share a control plane, because Kueue starts slowly."""
     started = time.monotonic()
     result = Result()
     for _, group in groupby(sorted(cases, key=_shares_fairly), key=_shares_fairly):
-        alike = list(group)
-        with lane(compiled(alike[0].tree), progress) as kept:
-            for case in alike:
+        similar = list(group)
+        with shared_control_plane(compiled(similar[0].tree), progress) as plane:
+            for case in similar:
                 known = len(result.disagreements)
-                _one(kept, case, result)
+                _compare(plane, case, result)
                 result.seconds = time.monotonic() - started
                 progress("\n".join((*result.disagreements[known:], f"{case.name}: {result.summary()}")))
-            kept.plane.require_alive()
+            plane.plane.require_alive()
     return result
 
 
@@ -156,39 +157,39 @@ def _shares_fairly(case: Case) -> bool:
     return bool(spec["queueing"]["fairSharing"])
 
 
-def _one(kept: Lane, case: Case, result: Result) -> None:
+def _compare(plane: SharedControlPlane, case: Case, result: Result) -> None:
     spec = compiled(case.tree)
-    rehearsal = kept.rehearse(spec)
+    rehearsal = plane.rehearse(spec)
     work = _resolved(spec, case.work)
-    admissions = judge_admission(rehearsal, work)
-    walks = judge_nodes(rehearsal, work)
+    queued = compare_admission(rehearsal, work)
+    scheduled = compare_scheduling(rehearsal, work)
     result.specs += 1
-    result.asked += len(admissions)
-    result.pods += sum(each.request.pods for each in admissions)
-    result.walked += len(walks)
-    for each in (*admissions, *walks):
-        kind = " ".join(filter(None, (each.expected.verdict, each.expected.by and f"by {each.expected.by}")))
+    result.queued += len(queued)
+    result.pods += sum(gang.request.pods for gang in queued)
+    result.scheduled += len(scheduled)
+    for gang in (*queued, *scheduled):
+        kind = " ".join(filter(None, (gang.expected.verdict, gang.expected.by and f"by {gang.expected.by}")))
         result.verdicts[kind] = result.verdicts.get(kind, 0) + 1
-    result.disagreements += [_told(case, each) for each in (*admissions, *walks) if not each.agrees]
-    _evaluate(spec, case, admissions, walks, result)
+    result.disagreements += [_described(case, gang) for gang in (*queued, *scheduled) if not gang.agrees]
+    _compare_trace(spec, case, queued, scheduled, result)
 
 
-def _evaluate(
-    spec: CompiledSpec, case: Case, admissions: Iterable[Judged], walks: Iterable[Judged], result: Result
+def _compare_trace(
+    spec: CompiledSpec, case: Case, queued: Iterable[ComparedGang], scheduled: Iterable[ComparedGang], result: Result
 ) -> None:
-    """The evaluator of objects beside the programs, where the cluster was as empty as it takes it to be."""
-    known, queues = site(spec), {each.name: each for each in cluster_queues(spec.cluster)}
-    alone = [(each, False) for each in admissions if not each.after]
+    """Compares `gpuc trace`, which assumes an empty cluster, for the gangs that had no competitors."""
+    index, queues = site(spec), {queue.name: queue for queue in cluster_queues(spec.cluster)}
+    alone = [(gang, False) for gang in queued if not gang.earlier]
     alone += [
-        (each, True)
-        for each in walks
-        if expect(spec.cluster, queues[each.queue], each.request).flavor == each.expected.flavor
+        (gang, True)
+        for gang in scheduled
+        if expect(spec.cluster, queues[gang.queue], gang.request).flavor == gang.expected.flavor
     ]
-    for each, on_nodes in alone:
-        walked = trace_workload(known, work_for(known, each.queue, each.request), policies=False)
+    for gang, on_nodes in alone:
+        trace = trace_workload(index, work_for(index, gang.queue, gang.request), policies=False)
         result.evaluated += 1
-        if each.agrees and (told := contradiction(each.seen, walked, on_nodes=on_nodes)):
-            result.disagreements.append(f"{_told(case, each)}\n  {told}")
+        if gang.agrees and (difference := contradiction(gang.actual, trace, on_nodes=on_nodes)):
+            result.disagreements.append(f"{_described(case, gang)}\n  gpuc trace: {difference}")
 
 
 def _resolved(spec: CompiledSpec, work: Iterable[tuple[str, Request]]) -> list[tuple[ClusterQueue, Request]]:
@@ -196,12 +197,12 @@ def _resolved(spec: CompiledSpec, work: Iterable[tuple[str, Request]]) -> list[t
     return [(queues[name], request) for name, request in work]
 
 
-def _told(case: Case, each: Judged) -> str:
+def _described(case: Case, gang: ComparedGang) -> str:
     spec: Any = case.tree["spec"]
     return "\n  ".join((
-        f"case {case.name}, queue {each.queue}: {each.request}",
-        f"after {each.after}", f"pools {json.dumps(spec['pools'])}",
-        f"expected {_line(each.expected)}", f"seen     {_line(each.seen)}",
+        f"case {case.name}, queue {gang.queue}: {gang.request}",
+        f"gangs that held quota: {gang.earlier}", f"pools: {json.dumps(spec['pools'])}",
+        f"expected: {_line(gang.expected)}", f"actual:   {_line(gang.actual)}",
     ))  # fmt: skip
 
 
@@ -210,13 +211,13 @@ def _line(outcome: Outcome) -> str:
 
 
 def main() -> int:
-    """Runs from the command line; 1 where anything disagrees."""
+    """Runs the comparison with options of the command line; returns 1 if a decision differs."""
     parser = argparse.ArgumentParser(prog="tests.conformance.differential")
     parser.add_argument("--specs", type=int, default=SPECS)
-    parser.add_argument("--pods", type=int, default=GANGS, help="gangs for each spec")
+    parser.add_argument("--pods", type=int, default=GANGS, help="number of gangs for each spec")
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--keep", type=Path, help="write every random case there, in the form of cases/")
-    parser.add_argument("--cases", type=Path, help="play only the cases of this folder")
+    parser.add_argument("--keep", type=Path, help="write every random case to this folder, in the format of cases/")
+    parser.add_argument("--cases", type=Path, help="run only the cases of this folder")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     cases = kept_cases(arguments.cases or CASES)

@@ -1,4 +1,4 @@
-"""gator as a judge of policies: suites made from the policy folders, and the emitted tree with work beside it."""
+"""Tests the policies with gator: their examples, the emitted workload templates, and objects that violate policies."""
 
 from __future__ import annotations
 
@@ -20,25 +20,29 @@ from gpuc.policy.library import SOURCES, Policy, policies
 from gpuc.rehearse.sample_workloads import WorkloadFactory
 from gpuc.rehearse.suites.policies import emitted_name
 from gpuc.rehearse.violations import violations
-from tests.conformance.outcome import Check
+from tests.conformance.check_result import CheckResult
 
 Object = dict[str, Any]
 CONSTRAINT_API = "constraints.gatekeeper.sh/v1beta1"
 
 
-def verify(gator: Path, folder: Path, cluster: Cluster) -> Iterator[Check]:
-    """Writes a suite per policy below a folder, its templates as the cluster has them, and has gator run each."""
-    templates = {each.name: each for each in _manifests(gatekeeper(cluster)) if each.kind == "ConstraintTemplate"}
+def verify_examples(gator: Path, folder: Path, cluster: Cluster) -> Iterator[CheckResult]:
+    """Runs `gator verify` on the examples of every policy, with the ConstraintTemplates of the cluster."""
+    templates = {
+        manifest.name: manifest for manifest in _manifests(gatekeeper(cluster)) if manifest.kind == "ConstraintTemplate"
+    }
     for policy in policies().values():
         suite = folder / policy.name
         cases = write_suite(suite, policy, templates[policy.kind.lower()].document())
         done = subprocess.run([gator, "verify", suite / "suite.yaml"], capture_output=True, text=True, check=False)
         problem = "" if done.returncode == 0 else f"{done.stdout}{done.stderr}".strip()
-        yield Check(f"gator verify {policy.name}", problem, f"{cases} cases")
+        yield CheckResult(
+            f"gator allows and denies the examples of policy {policy.name} as expected", problem, f"{cases} examples"
+        )
 
 
 def write_suite(folder: Path, policy: Policy, template: Object) -> int:
-    """Template, constraint, examples and the suite that joins them; how many cases it has."""
+    """Writes a gator suite with template, constraint and examples; returns the number of test cases."""
     folder.mkdir(parents=True)
     spec = {"enforcementAction": "deny", "match": {"kinds": list(policy.kinds)}, "parameters": policy.sample}
     metadata = {"name": policy.name}
@@ -59,49 +63,52 @@ def write_suite(folder: Path, policy: Policy, template: Object) -> int:
     return len(cases)
 
 
-def judge(gator: Path, folder: Path, cluster: Cluster) -> Iterator[Check]:
-    """Templates that users copy violate nothing; what is made to break a policy violates that one."""
-    frame = [each for each in _manifests(gatekeeper(cluster)) if each.kind != "Config"]
-    frame += [each for each in _manifests(tenants(cluster)) if each.kind == "Namespace"]
-    tree = [each.document() for each in frame]
-    copied = [each.document() for each in _manifests(workloads(cluster))]
-    found = _violations(gator, folder / f"{cluster.name}-workloads.yaml", [*tree, *copied])
-    problem = "; ".join(sorted(f"{name}: {', '.join(words)}" for name, words in found.items()))
-    yield Check(f"gator test {cluster.name} workload templates", problem, f"{len(copied)} objects")
-    planted = list(_planted(cluster))
-    objects = [document for _, _, document in planted]
-    found = _violations(gator, folder / f"{cluster.name}-planted.yaml", [*tree, *objects])
-    missed = [name for name, constraint, document in planted if constraint not in found.get(_name(document), ())]
-    note = f"{len(objects)} objects"
-    yield Check(f"gator test {cluster.name} planted violations", f"taken: {', '.join(missed)}" if missed else "", note)
+def review_cluster(gator: Path, folder: Path, cluster: Cluster) -> Iterator[CheckResult]:
+    """Checks that workload templates violate no policy, and that objects made to violate a policy do so."""
+    policy_objects = [manifest for manifest in _manifests(gatekeeper(cluster)) if manifest.kind != "Config"]
+    policy_objects += [manifest for manifest in _manifests(tenants(cluster)) if manifest.kind == "Namespace"]
+    context = [manifest.document() for manifest in policy_objects]
+    templates = [manifest.document() for manifest in _manifests(workloads(cluster))]
+    violated = _violations(gator, folder / f"{cluster.name}-workloads.yaml", [*context, *templates])
+    problem = "; ".join(sorted(f"{name} violates {', '.join(names)}" for name, names in violated.items()))
+    name = f"the workload templates of {cluster.name} violate no policy in gator"
+    yield CheckResult(name, problem, f"{len(templates)} objects")
+    violating = list(_violating_objects(cluster))
+    objects = [document for _, _, document in violating]
+    violated = _violations(gator, folder / f"{cluster.name}-violating.yaml", [*context, *objects])
+    missed = [name for name, constraint, document in violating if constraint not in violated.get(_name(document), ())]
+    problem = f"gator found no violation in: {', '.join(missed)}" if missed else ""
+    yield CheckResult(
+        f"gator finds the violations of the policies of {cluster.name}", problem, f"{len(objects)} objects"
+    )
 
 
-def _planted(cluster: Cluster) -> Iterator[tuple[str, str, Object]]:
-    """(what it is, the constraint that it breaks, the object), each under a name of its own."""
-    emitted = {each.name for each in _manifests(gatekeeper(cluster))}
+def _violating_objects(cluster: Cluster) -> Iterator[tuple[str, str, Object]]:
+    """Descriptions, violated constraints and objects; every object has a unique name."""
+    emitted = {manifest.name for manifest in _manifests(gatekeeper(cluster))}
     number = 0
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             factory = WorkloadFactory(cluster, tenant, namespace)
             for sample in violations(factory):
                 constraint = emitted_name(factory, sample.policy)
-                # gator judges without an operation, as reports do: a pod on a node is one that runs.
+                # gator reviews objects without an operation, as the audit does: a pod with a nodeName is running.
                 if constraint in emitted and "nodeName" not in sample.document.get("spec", {}):
                     number += 1
-                    sample.document["metadata"]["name"] = f"planted-{number}"
+                    sample.document["metadata"]["name"] = f"violating-{number}"
                     yield f"{namespace.name} {sample.policy} {sample.name}", constraint, sample.document
 
 
 def _violations(gator: Path, file: Path, documents: Iterable[Object]) -> dict[str, set[str]]:
-    """Names of the constraints that each object violates, by the object's name."""
-    file.write_text("\n---\n".join(json.dumps(each) for each in documents), encoding="utf-8")
+    """Names of violated constraints by the name of the object."""
+    file.write_text("\n---\n".join(json.dumps(document) for document in documents), encoding="utf-8")
     done = subprocess.run([gator, "test", "-f", file, "-o", "json"], capture_output=True, text=True, check=False)
     if done.stderr or done.returncode not in (0, 1):
         raise RuntimeError(f"gator test {file.name}: {done.stderr or done.stdout}")
-    found: dict[str, set[str]] = {}
+    violated: dict[str, set[str]] = {}
     for row in json.loads(done.stdout) or ():
-        found.setdefault(_name(row["violatingObject"]), set()).add(row["constraint"]["metadata"]["name"])
-    return found
+        violated.setdefault(_name(row["violatingObject"]), set()).add(row["constraint"]["metadata"]["name"])
+    return violated
 
 
 def _name(document: Object) -> str:
@@ -115,7 +122,7 @@ def _examples(policy: Policy, verdict: str) -> Iterator[Object]:
 
 
 def _manifests(artifacts: Iterable[object]) -> list[Manifest]:
-    return [each for each in artifacts if isinstance(each, Manifest)]
+    return [artifact for artifact in artifacts if isinstance(artifact, Manifest)]
 
 
 def _write(file: Path, document: Object) -> None:

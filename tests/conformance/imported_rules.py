@@ -1,4 +1,4 @@
-"""A real API server beside `gpuc lint --crds`: the same verdict, place and message on objects of imported kinds."""
+"""Compares `gpuc lint --crds` with a real API server: verdicts, paths and messages for objects of imported kinds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpuc.diagnostics.finding import Path as Place
+from gpuc.diagnostics.finding import Path as FieldPath
 from gpuc.lint.crds.cel_rules import BROKEN_RULE
 from gpuc.lint.crds.schemas import crd_findings
 from gpuc.lint.crds.tables import imported_tables
@@ -27,102 +27,108 @@ from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.process import stop
 from gpuc.rehearse.programs import Programs, cache_root
 from gpuc.rehearse.run_folder import run_folder
-from tests.conformance.outcome import Check
+from tests.conformance.check_result import CheckResult
 from tests.lint.definitions import GROUP, definition, fields
 from tests.lint.rule_cases import CASES
 from tests.lint.rule_objects import Maker, Spot, spots
 
 Object = dict[str, Any]
 COUNT = 6
-"""Objects around each rule."""
+"""Number of objects that are made for a rule."""
 READY_SECONDS = 120
 _CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-_TOLD = 8
-"""So many disagreements are told."""
+_MAX_REPORTED = 8
+"""Maximal number of reported disagreements."""
 _EVALUATING = (" evaluating rule: ", " for rule: ")
 
 
 @dataclass
-class Tally:
-    """What a comparison came to."""
+class Comparison:
+    """The result of a comparison."""
 
     objects: int = 0
     counts: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-    """Findings that the server does not share, and refusals of which lint says nothing."""
+    differences: list[str] = field(default_factory=list)
+    """Findings that only lint reports, and errors that only the API server reports."""
 
     def note(self) -> str:
         """The numbers in one line."""
-        told = ", ".join(f"{count} {what}" for what, count in sorted(self.counts.items()))
-        return f"{self.objects} objects: {told}"
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(self.counts.items()))
+        return f"{self.objects} objects: {counts}"
 
 
-def checks(programs: Programs, crds: Path | None, folder: Path, count: int = COUNT, seed: int = 1) -> Iterator[Check]:
-    """Definitions on an API server of their own: small ones of ours, and upstream's where the reference data is.
+def checks(
+    programs: Programs, crds: Path | None, folder: Path, count: int = COUNT, seed: int = 1
+) -> Iterator[CheckResult]:
+    """Installs CRDs in an API server and compares: the small CRDs of the unit tests, and upstream's CRDs.
 
     Args:
-        crds: folder of upstream's definitions.
-        folder: an empty one, for tables.
-        count: objects that are made around each of upstream's rules.
+        crds: folder of upstream's CRDs; None if the reference data is missing.
+        folder: an empty folder for the imported schemas.
+        count: number of objects that are made for a rule of upstream's CRDs.
     """
     with _api_server(programs) as client:
-        made = {
+        small = {
             f"Case{number}": definition(fields({"it": case.schema}), f"Case{number}")
             for number, case in enumerate(CASES)
         }
-        refused = _installed(client, made, folder / "cases")
-        yield Check(
-            "API server and small rules", "; ".join(refused) or _cases(client, folder / "cases"), f"{len(CASES)} rules"
+        refused = _installed(client, small, folder / "cases")
+        yield CheckResult(
+            "lint and the API server evaluate the rules of small CRDs alike",
+            "; ".join(refused) or _case_differences(client, folder / "cases"),
+            f"{len(CASES)} rules",
         )
         if crds is None:
             return
         refused = _installed(client, _definitions(crds), folder / "upstream")
-        tally = compared(client, folder / "upstream", count, seed)
-        problem = "; ".join([*refused, *tally.wrong][:_TOLD])
-        yield Check("API server and imported rules", problem, tally.note())
-        missed = (
-            "" if _misjudged(client, folder / "upstream", folder / "wrong") else "other rules gave the same verdicts"
+        comparison = compared(client, folder / "upstream", count, seed)
+        problem = "; ".join([*refused, *comparison.differences][:_MAX_REPORTED])
+        yield CheckResult(
+            "lint and the API server evaluate the rules of upstream's CRDs alike", problem, comparison.note()
         )
-        yield Check("API server and rules that are not its own", missed, "it has to disagree")
+        is_detected = _detects_other_rules(client, folder / "upstream", folder / "wrong")
+        problem = "" if is_detected else "the comparison found no difference although lint had other rules"
+        yield CheckResult("the comparison with the API server detects other rules", problem)
 
 
-def _cases(client: Client, tables: Path) -> str:
-    """Where the server says something else of a case's values than the case, or than lint."""
-    wrong = []
+def _case_differences(client: Client, tables: Path) -> str:
+    """Values of the small CRDs for which the API server differs from the test case or from lint."""
+    differences = []
     for number, case in enumerate(CASES):
         expected = [(value, True) for value in case.good] + [(value, False) for value in case.bad] + list(case.unsure)
-        for value, is_taken in expected:
+        for value, is_accepted in expected:
             metadata = {"name": "w", "namespace": "default"}
             document = {"apiVersion": f"{GROUP}/v1", "kind": f"Case{number}", "metadata": metadata, "it": value}
-            tally = Tally()
+            comparison = Comparison()
             code, causes = _verdict(client, document)
-            _compare(client, tables, document, tally)
-            if (code < 300) != is_taken:
-                wrong.append(f"{case.name}: {value} gets {code} {[each['message'] for each in causes]}")
-            wrong += [f"{case.name}: {each}" for each in tally.wrong]
-    return "; ".join(wrong)
+            _compare(client, tables, document, comparison)
+            if (code < 300) != is_accepted:
+                messages = [cause["message"] for cause in causes]
+                differences.append(f"{case.name}: the API server answers {code} for {value}: {messages}")
+            differences += [f"{case.name}: {difference}" for difference in comparison.differences]
+    return "; ".join(differences)
 
 
-def _misjudged(client: Client, tables: Path, folder: Path) -> bool:
-    """Whether the comparison sees that a table has other rules than the server."""
+def _detects_other_rules(client: Client, tables: Path, folder: Path) -> bool:
+    """Whether the comparison detects that lint uses other rules than the API server."""
     table = max(sorted(tables.rglob("*.json")), key=lambda path: path.read_text(encoding="utf-8").count('"rule":"'))
     other = folder / table.relative_to(tables)
     other.parent.mkdir(parents=True)
     changed = re.sub(r'"rule":"(?:[^"\\]|\\.)*"', '"rule":"true"', table.read_text(encoding="utf-8"))
     other.write_text(changed, encoding="utf-8")
-    tally = Tally()
+    comparison = Comparison()
     kind, _, version = table.stem.rpartition("_")
     read_table = json.loads(table.read_text(encoding="utf-8"))
     maker = Maker(read_table["schema"], 1)
     for spot in spots(read_table["rules"]):
         document = _document(f"{table.parent.name}/{version}", kind, maker, spot, read_table["namespaced"])
-        _compare(client, folder, document, tally)
-    return bool(tally.wrong)
+        _compare(client, folder, document, comparison)
+    return bool(comparison.differences)
 
 
-def compared(client: Client, tables: Path, count: int, seed: int) -> Tally:
-    """Objects of every table that has rules, created on the server without being kept."""
-    tally = Tally()
+def compared(client: Client, tables: Path, count: int, seed: int) -> Comparison:
+    """Compares objects of every schema with rules; the API server receives them as dry runs."""
+    comparison = Comparison()
     for path in sorted(tables.rglob("*.json")):
         table = json.loads(path.read_text(encoding="utf-8"))
         kind, _, version = path.stem.rpartition("_")
@@ -130,8 +136,8 @@ def compared(client: Client, tables: Path, count: int, seed: int) -> Tally:
         for spot in spots(table.get("rules", {})):
             for _ in range(count):
                 document = _document(f"{path.parent.name}/{version}", kind, maker, spot, table["namespaced"])
-                _compare(client, tables, document, tally)
-    return tally
+                _compare(client, tables, document, comparison)
+    return comparison
 
 
 def _document(api: str, kind: str, maker: Maker, spot: Spot, namespaced: bool) -> Object:
@@ -139,42 +145,49 @@ def _document(api: str, kind: str, maker: Maker, spot: Spot, namespaced: bool) -
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **maker.body(spot)}
 
 
-def _compare(client: Client, tables: Path, document: Object, tally: Tally) -> None:
-    reading, unjudged = LoadedFiles(), Counter[str]()
+def _compare(client: Client, tables: Path, document: Object, comparison: Comparison) -> None:
+    reading, unchecked = LoadedFiles(), Counter[str]()
     reading.add("object.yaml", json.dumps(document))
-    findings = list(crd_findings(tables, reading.manifests, unjudged))
+    findings = list(crd_findings(tables, reading.manifests, unchecked))
     code, causes = _verdict(client, document)
-    tally.objects += 1
-    others = [each for each in findings if each.rule is not BROKEN_RULE]
+    comparison.objects += 1
+    schema_only = [finding for finding in findings if finding.rule is not BROKEN_RULE]
     if code < 300:
-        tally.counts["taken alike" if not findings else "found, and taken by the server"] += 1
-        tally.wrong += [_told("the server takes it", document, [each.message for each in findings])] if findings else []
-    elif others:
-        tally.counts["refused alike by their schema"] += 1
+        comparison.counts["accepted by both" if not findings else "accepted by the API server only"] += 1
+        if findings:
+            messages = [finding.message for finding in findings]
+            comparison.differences.append(_described("only lint reports findings", document, messages))
+    elif schema_only:
+        comparison.counts["refused by both because of the schema"] += 1
     else:
-        _match(document, findings, causes, unjudged, tally)
+        _match(document, findings, causes, unchecked, comparison)
 
 
 def _match(
-    document: Object, findings: list[ObjectFinding], causes: list[Object], unjudged: Counter[str], tally: Tally
+    document: Object,
+    findings: list[ObjectFinding],
+    causes: list[Object],
+    unchecked: Counter[str],
+    comparison: Comparison,
 ) -> None:
-    """Compares rule for rule what both refuse; causes that no rule explains are refusals by something else."""
-    left, lacking = list(causes), []
+    """Compares the violated rules of an object that both refuse."""
+    server_only, lint_only = list(causes), []
     for finding in findings:
-        same = next((each for each in left if _is_same(finding, each)), None)
+        same = next((cause for cause in server_only if _is_same(finding, cause)), None)
         if same is None:
-            lacking.append(finding.message)
+            lint_only.append(finding.message)
         else:
-            left.remove(same)
-    if unjudged:
-        tally.counts["not judged"] += 1
-    elif lacking or left:
-        tally.counts["refused for different reasons"] += 1
-        server = [f"{each.get('field')}: {each['message']}" for each in left]
-        tally.wrong.append(_told("different reasons", document, [*lacking, "server:", *server]))
+            server_only.remove(same)
+    if unchecked:
+        comparison.counts["not evaluated by lint"] += 1
+    elif lint_only or server_only:
+        comparison.counts["refused for different reasons"] += 1
+        server = [f"{cause.get('field')}: {cause['message']}" for cause in server_only]
+        messages = ["lint:", *lint_only, "API server:", *server]
+        comparison.differences.append(_described("lint and the API server report different rules", document, messages))
     else:
-        tally.counts["refused alike"] += 1
-        tally.counts["rules refused alike"] += len(findings)
+        comparison.counts["refused by both"] += 1
+        comparison.counts["violated rules reported by both"] += len(findings)
 
 
 def _is_same(finding: ObjectFinding, cause: Object) -> bool:
@@ -187,29 +200,29 @@ def _is_same(finding: ObjectFinding, cause: Object) -> bool:
     return message.endswith(finding.message)
 
 
-def _field(path: Place) -> str:
+def _field(path: FieldPath) -> str:
     return ".".join(map(str, path)) or "<nil>"
 
 
 def _verdict(client: Client, document: Object) -> tuple[int, list[Object]]:
-    """The status of a creation that is not kept, and every cause of a refusal."""
+    """The status code of a dry-run creation, and the causes of the error."""
     path = client.path(document["apiVersion"], document["kind"], document["metadata"].get("namespace", ""))
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     address = f"{path}?dryRun=All&fieldValidation=Strict"
     code, answer = client._exchange("POST", address, json.dumps(document).encode(), headers)
     if code < 300:
         return code, []
-    told = json.loads(answer)
-    return code, told.get("details", {}).get("causes") or [{"message": told.get("message", ""), "field": ""}]
+    status = json.loads(answer)
+    return code, status.get("details", {}).get("causes") or [{"message": status.get("message", ""), "field": ""}]
 
 
-def _told(what: str, document: Object, messages: list[str]) -> str:
-    return f"{what}: {json.dumps(document)[:1500]} -> {' | '.join(messages)[:1500]}"
+def _described(difference: str, document: Object, messages: list[str]) -> str:
+    return f"{difference}: {json.dumps(document)[:1500]} -> {' | '.join(messages)[:1500]}"
 
 
 def _definitions(crds: Path) -> dict[str, Object]:
-    """Every definition with a rule by its name; without conversion, which needs a webhook that is not there."""
-    found: dict[str, Object] = {}
+    """Every CRD with a CEL rule, by name; without conversion, which needs a webhook that is not running."""
+    definitions: dict[str, Object] = {}
     for file in files_below(str(crds)):
         text = Path(file).read_text(encoding="utf-8-sig")
         for _, document in read(text, file).documents:
@@ -217,13 +230,13 @@ def _definitions(crds: Path) -> dict[str, Object]:
                 document["spec"].pop("conversion", None)
                 document.pop("status", None)
                 if any(table.rules for table in imported_tables(document)):
-                    found[document["metadata"]["name"]] = document
-    return found
+                    definitions[document["metadata"]["name"]] = document
+    return definitions
 
 
 @contextmanager
 def _api_server(programs: Programs) -> Iterator[Client]:
-    """etcd and an API server, nothing else: no webhook says anything."""
+    """Starts etcd and an API server, without webhooks."""
     with run_folder(cache_root() / "rehearse") as folder:
         site = Site(programs, folder)
         try:
@@ -238,32 +251,32 @@ def _api_server(programs: Programs) -> Iterator[Client]:
 
 
 def _installed(client: Client, definitions: Mapping[str, Object], tables: Path) -> list[str]:
-    """Gives definitions to the server and to lint; what the server says of those that it does not take."""
-    taken, refused = [], []
-    for name, each in definitions.items():
+    """Installs CRDs in the API server and imports them for lint; returns the errors of the API server."""
+    accepted, refused = [], []
+    for name, document in definitions.items():
         try:
-            client.send("POST", client.path(*_CRD), json.dumps(each).encode(), "application/json")
+            client.send("POST", client.path(*_CRD), json.dumps(document).encode(), "application/json")
         except ApiError as error:
             refused.append(f"{name}: {error}")
             continue
-        taken.append(each)
-        for table in imported_tables(each):
+        accepted.append(document)
+        for table in imported_tables(document):
             path = tables / table.file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(table.text, encoding="utf-8")
-    _wait_served(client, taken)
+    _wait_served(client, accepted)
     return refused
 
 
 def _wait_served(client: Client, definitions: list[Object]) -> None:
-    for each in definitions:
-        client.wait_for(*_CRD, each["metadata"]["name"], holds("Established"), READY_SECONDS)
+    for document in definitions:
+        client.wait_for(*_CRD, document["metadata"]["name"], holds("Established"), READY_SECONDS)
     deadline = time.monotonic() + READY_SECONDS
-    for each in definitions:
-        spec = each["spec"]
+    for document in definitions:
+        spec = document["spec"]
         served = [f"{spec['group']}/{version['name']}" for version in spec["versions"] if version.get("served")]
         while not all(client.serves(api, spec["names"]["kind"]) for api in served):
-            assert time.monotonic() < deadline, f"{each['metadata']['name']} is not served"
+            assert time.monotonic() < deadline, f"{document['metadata']['name']} is not served"
             for api in served:
                 client._resources.pop(api, None)
             time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""The rehearsal of an example cluster, as a user runs it."""
+"""Runs `gpuc rehearse` for an example cluster, as a user does."""
 
 from __future__ import annotations
 
@@ -9,43 +9,48 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.outcome import Check
+from tests.conformance.check_result import CheckResult
 from tests.conftest import ROOT
 
 
-def rehearse(name: str, crds: Path | None, folder: Path) -> Iterator[Check]:
-    """Runs `gpuc rehearse`; prints what it does not test."""
+def rehearse(name: str, crds: Path | None, folder: Path) -> Iterator[CheckResult]:
+    """Runs `gpuc rehearse`, and prints what the rehearsal does not test."""
     report = folder / f"{name}.json"
     options = ["--crds", str(crds)] if crds else []
     command = [sys.executable, "-m", "gpuc.cli.main", "rehearse", name, *options, "--output", f"json={report}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    title = f"gpuc rehearse {name} passes"
     if not report.exists():
-        yield Check(f"rehearsal of {name}", (done.stderr or done.stdout).strip())
+        yield CheckResult(title, (done.stderr or done.stdout).strip())
         return
     (result,) = json.loads(report.read_text(encoding="utf-8"))["clusters"]
     for sentence in result["not_tested"]:
-        print(f"not tested in {name}: {sentence}", flush=True)
+        print(f"the rehearsal of {name} does not test: {sentence}", flush=True)
     counts, taken = result["counts"], sum(result["seconds"].values())
     steps = ", ".join(f"{step} {seconds:.0f} s" for step, seconds in result["seconds"].items())
     note = (
         f"{counts['distinct']} distinct test cases, {counts['refusals']} refusals, {result['objects']} objects, "
         f"{taken:.0f} s ({steps}), {result['memory_mib']} MiB"
     )
-    yield Check(f"rehearsal of {name}", _problems(result), note)
+    yield CheckResult(title, _problems(result), note)
 
 
 def _problems(result: dict[str, Any]) -> str:
-    lines = [f"{_place(each)} {each['kind']} {each['object']}: {each['message']}" for each in result["problems"]]
+    lines = [
+        f"{_location(problem)} {problem['kind']} {problem['object']}: {problem['message']}"
+        for problem in result["problems"]
+    ]
     lines += [
-        f"{_place(each)} {each['suite']}/{each['name']}: not {_text(each['expected'])} but {_text(each['actual'])}"
-        for each in result["cases"]
-        if not each["passed"]
+        f"{_location(case)} {case['suite']}/{case['name']}: "
+        f"expected {_text(case['expected'])}; actual {_text(case['actual'])}"
+        for case in result["cases"]
+        if not case["passed"]
     ]
     return "\n".join(lines)
 
 
-def _place(each: dict[str, Any]) -> str:
-    return f"{each['file']}:{each['line']}"
+def _location(row: dict[str, Any]) -> str:
+    return f"{row['file']}:{row['line']}"
 
 
 def _text(outcome: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The differential's questions: the same for the same seed, of every kind, and kept cases can be read."""
+"""Random cases are reproducible and cover all expected outcomes; kept cases can be read."""
 
 from __future__ import annotations
 
@@ -6,43 +6,43 @@ from collections import Counter
 
 from gpuc.rehearse.expectation import expect
 from tests.conformance.differential import Case, kept_cases, random_cases
-from tests.conformance.lane import compiled
+from tests.conformance.shared_plane import compiled
 
 SEED = 7
 
 
-def test_the_same_seed_asks_the_same() -> None:
+def test_the_same_seed_gives_the_same_cases() -> None:
     assert random_cases(2, 5, SEED) == random_cases(2, 5, SEED)
     assert random_cases(2, 5, SEED) != random_cases(2, 5, SEED + 1)
 
 
-def test_every_kind_of_answer_is_expected() -> None:
-    met: Counter[str] = Counter()
+def test_random_cases_cover_all_outcomes() -> None:
+    counts: Counter[str] = Counter()
     for case in random_cases(12, 12, SEED):
-        met.update(answers(case))
+        counts.update(outcomes(case))
     kinds = ("admitted", "pending by Karpenter", "refused: insufficient", "refused: resource", "refused: flavor")
-    assert min(met[kind] for kind in kinds) > 0, met
-    assert met["admitted"] < sum(met.values()) * 2 / 3, met
+    assert min(counts[kind] for kind in kinds) > 0, counts
+    assert counts["admitted"] < sum(counts.values()) * 2 / 3, counts
 
 
-def answers(case: Case) -> list[str]:
+def outcomes(case: Case) -> list[str]:
     cluster = compiled(case.tree).cluster
     queues = {part.name: part for queue in cluster.queues for part in queue.cluster_queues}
     expected = [expect(cluster, queues[name], request) for name, request in case.work]
     return [
-        f"refused: {each.message.partition(' ')[0]}"
-        if each.by == "Kueue"
-        else f"{each.verdict} by {each.by}".removesuffix(" by ")
-        for each in expected
+        f"refused: {outcome.message.partition(' ')[0]}"
+        if outcome.by == "Kueue"
+        else f"{outcome.verdict} by {outcome.by}".removesuffix(" by ")
+        for outcome in expected
     ]
 
 
-def test_a_case_survives_being_kept(tmp_path) -> None:
+def test_a_written_case_can_be_read(tmp_path) -> None:
     (case,) = random_cases(1, 6, SEED)
     (tmp_path / f"{case.name}.json").write_text(case.text(), encoding="utf-8")
     assert kept_cases(tmp_path) == [case]
 
 
-def test_kept_cases_have_expectations() -> None:
+def test_kept_cases_have_expected_outcomes() -> None:
     for case in kept_cases():
-        assert len(answers(case)) == len(case.work) > 0
+        assert len(outcomes(case)) == len(case.work) > 0

@@ -1,7 +1,7 @@
-"""Mutations of the example clusters that no check detects, planted in a control plane: all work ends as before.
+"""Applies the mutations that no check detects to a control plane, and shows that no test case fails.
 
-`python -m tests.conformance.undetected_mutations [CLUSTER...]`. Each round plants one mutation of every object that has
-one. Where a scene then ends in another way, it is played again with each mutation alone: that one needs a check.
+`python -m tests.conformance.undetected_mutations [CLUSTER...]`. A round applies one mutation of every object that has
+undetected mutations. If a test case fails, it is repeated with every mutation alone to find the harmful mutation.
 """
 
 from __future__ import annotations
@@ -21,46 +21,49 @@ from gpuc.rehearse.runner import run_cases
 from gpuc.rehearse.substitute import replacement_objects, simulated_document
 from gpuc.rehearse.suites import Case, all_cases
 from gpuc.rehearse.topology_labels import place_static_nodes
-from tests.conformance.lane import Lane, lane
-from tests.conformance.outcome import Check
+from tests.conformance.check_result import CheckResult
+from tests.conformance.shared_plane import SharedControlPlane, shared_control_plane
 from tests.conftest import EXAMPLES
 from tests.lint.mutations.mutations import Mutation
 from tests.lint.mutations.table import chosen_mutations, spec, undetected
 
 HEALTH_SECONDS = 60
 SETTLE_SECONDS = 3
-"""Controllers take a moment until a change of what they read reaches their next decision."""
+"""Time in which controllers notice changed objects."""
 UNREAD = frozenset(
     ("Application", "ClusterPolicy", "DaemonSet", "NetworkPolicy", "PodMonitor", "PrometheusRule", "ServiceMonitor")
 )
-"""Kinds that no program of a rehearsal reads, as every rehearsal reports: it can show no harm there."""
+"""Kinds that no program of a rehearsal reads, so a rehearsal cannot show that a mutation is harmful."""
 
 
 @dataclass
 class Result:
-    """What planting them in one cluster showed."""
+    """The result for a cluster."""
 
     name: str
-    planted: int = 0
+    applied: int = 0
     rounds: int = 0
-    scenes: int = 0
+    cases: int = 0
     unread: list[str] = field(default_factory=list)
-    """Kinds of mutated objects that no program of a rehearsal reads: there a rehearsal shows nothing."""
+    """The kinds of the mutated objects that no program of a rehearsal reads; these mutations are not applied."""
     harmful: list[str] = field(default_factory=list)
-    """Mutations that the control plane refuses, or that end a scene in another way."""
+    """Mutations that the API server refuses, or that make a test case fail."""
     seconds: float = 0
 
-    def check(self) -> Check:
-        """For the lane."""
+    def check(self) -> CheckResult:
+        """The result for `make conformance`."""
         note = (
-            f"{self.planted} planted in {self.rounds} rounds of {self.scenes} scenes, {self.seconds:.0f} s; "
-            f"{len(self.unread)} in objects that no program here reads: {', '.join(sorted(set(self.unread)))}"
+            f"{self.applied} mutations in {self.rounds} rounds of {self.cases} test cases, {self.seconds:.0f} s; "
+            f"{len(self.unread)} mutations not applied, because no program of the rehearsal reads the kinds "
+            f"{', '.join(sorted(set(self.unread)))}"
         )
-        return Check(f"undetected mutations of {self.name}", "\n".join(self.harmful), note)
+        return CheckResult(
+            f"no undetected mutation of {self.name} makes a test case fail", "\n".join(self.harmful), note
+        )
 
 
 def run(name: str, progress: Callable[[str], None]) -> Result:
-    """Plants the rows of the table that no test of an emitter covers, where some program reads the object."""
+    """Applies the mutations of the table, except those that a unit test covers and those of kinds that are not read."""
     started, compiled, result = time.monotonic(), spec(name), Result(name)
     table, synced = undetected(), {id(manifest) for manifest in compiled.synced}
     rows = [
@@ -70,16 +73,16 @@ def run(name: str, progress: Callable[[str], None]) -> Result:
     ]
     result.unread = [mutation.manifest.kind for mutation in rows if mutation.manifest.kind in UNREAD]
     planned = list(rounds([mutation for mutation in rows if mutation.manifest.kind not in UNREAD]))
-    result.planted, result.rounds = sum(map(len, planned)), len(planned)
+    result.applied, result.rounds = sum(map(len, planned)), len(planned)
     if planned:
-        with lane(compiled, progress) as kept:
-            _Planter(kept, compiled, result, progress).play_all(planned)
+        with shared_control_plane(compiled, progress) as plane:
+            _Runner(plane, compiled, result, progress).run_all(planned)
     result.seconds = time.monotonic() - started
     return result
 
 
 def rounds(mutations: Sequence[Mutation]) -> Iterator[list[Mutation]]:
-    """The mutations, one of each object at a time."""
+    """Groups mutations into rounds with at most one mutation of an object."""
     by_object: dict[int, list[Mutation]] = {}
     for mutation in mutations:
         by_object.setdefault(id(mutation.manifest), []).append(mutation)
@@ -88,76 +91,78 @@ def rounds(mutations: Sequence[Mutation]) -> Iterator[list[Mutation]]:
         by_object = {key: waiting for key, waiting in by_object.items() if waiting}
 
 
-class _Planter:
-    """Mutates an applied tree, plays, and mends it."""
+class _Runner:
+    """Mutates applied objects, runs test cases, and restores the objects."""
 
-    def __init__(self, kept: Lane, compiled: CompiledSpec, result: Result, progress: Callable[[str], None]) -> None:
-        self._lane, self._spec, self._result, self._progress = kept, compiled, result, progress
-        self._rehearsal = RehearsalContext(compiled, kept.client)
-        self._scenes = list(all_cases(compiled.cluster))
+    def __init__(
+        self, plane: SharedControlPlane, compiled: CompiledSpec, result: Result, progress: Callable[[str], None]
+    ) -> None:
+        self._plane, self._spec, self._result, self._progress = plane, compiled, result, progress
+        self._rehearsal = RehearsalContext(compiled, plane.client)
+        self._cases = list(all_cases(compiled.cluster))
 
-    def play_all(self, planned: Sequence[list[Mutation]]) -> None:
-        """Every round after the other, on the complete tree."""
+    def run_all(self, planned: Sequence[list[Mutation]]) -> None:
+        """Runs the rounds one after another, on all objects of the spec."""
         applied = apply_tree(
-            self._lane.client, self._spec.synced, replacement_objects(self._spec.cluster), lambda line: None
+            self._plane.client, self._spec.synced, replacement_objects(self._spec.cluster), lambda line: None
         )
-        lacking = place_static_nodes(self._lane.client, self._spec.cluster, HEALTH_SECONDS * 3)
+        missing = place_static_nodes(self._plane.client, self._spec.cluster, HEALTH_SECONDS * 3)
         self._result.harmful += [
-            f"unchanged: {trouble}" for trouble in (*applied.refusals, *applied.unhealthy, *lacking)
+            f"without mutations: {problem}" for problem in (*applied.refusals, *applied.unhealthy, *missing)
         ]
-        self._result.scenes = len(self._scenes)
+        self._result.cases = len(self._cases)
         for number, mutations in enumerate(planned, 1):
-            different = self._played(mutations, self._scenes)
-            self._progress(f"round {number}: {len(mutations)} mutations, {len(different)} scenes different")
-            # A machine that is busy ends a scene late: what a mutation ends otherwise, it ends otherwise twice.
-            self._blame(mutations, self._played(mutations, list(different.values())) if different else {})
+            failed = self._run(mutations, self._cases)
+            self._progress(f"round {number}: {len(mutations)} mutations, {len(failed)} test cases failed")
+            # A test case can also fail because the machine is busy, so the failed test cases run twice.
+            self._find_harmful(mutations, self._run(mutations, list(failed.values())) if failed else {})
 
-    def _blame(self, mutations: Sequence[Mutation], different: dict[str, Case]) -> None:
-        """Each mutation alone, in the scenes that all of them together ended in another way."""
+    def _find_harmful(self, mutations: Sequence[Mutation], failed: dict[str, Case]) -> None:
+        """Repeats the failed test cases with every mutation alone."""
         known = len(self._result.harmful)
-        for mutation in mutations if different else ():
-            for words in self._played([mutation], list(different.values())):
-                self._result.harmful.append(f"{mutation}: {words}")
-        if different and len(self._result.harmful) == known:
-            self._result.harmful += [f"some of {len(mutations)} mutations together: {words}" for words in different]
+        for mutation in mutations if failed else ():
+            for failure in self._run([mutation], list(failed.values())):
+                self._result.harmful.append(f"{mutation}: {failure}")
+        if failed and len(self._result.harmful) == known:
+            self._result.harmful += [f"several of {len(mutations)} mutations together: {failure}" for failure in failed]
 
-    def _played(self, mutations: Sequence[Mutation], scenes: Sequence[Case]) -> dict[str, Case]:
-        """Scenes that end in another way with mutations in the tree, by what happened."""
-        planted = [mutation for mutation in mutations if self._plant(mutation)]
+    def _run(self, mutations: Sequence[Mutation], cases: Sequence[Case]) -> dict[str, Case]:
+        """Failed test cases by a description of the failure."""
+        applied = [mutation for mutation in mutations if self._apply(mutation)]
         time.sleep(SETTLE_SECONDS)
         try:
-            played = run_cases(self._rehearsal, scenes, lambda scene: None)
+            results = run_cases(self._rehearsal, cases, lambda result: None)
         finally:
-            self._mend(planted)
+            self._restore(applied)
         return {
-            f"{run.case.suite}/{run.case.name}: expected {run.case.expected.verdict}, got {run.actual.verdict} "
-            f"{run.actual.by} {run.actual.message}": run.case
-            for run in played
-            if not run.passed
+            f"{result.case.suite}/{result.case.name}: expected {result.case.expected.verdict}, "
+            f"actual {result.actual.verdict} {result.actual.by} {result.actual.message}": result.case
+            for result in results
+            if not result.passed
         }
 
-    def _plant(self, mutation: Mutation) -> bool:
+    def _apply(self, mutation: Mutation) -> bool:
         document = simulated_document(mutation.manifest)
         try:
             if mutation.changed is None:
-                self._lane.remove(document)
-                self._lane.wait_gone([document])
+                self._plane.remove(document)
+                self._plane.wait_removed([document])
             else:
-                self._lane.client.apply(simulated_document(mutation.changed))
+                self._plane.client.apply(simulated_document(mutation.changed))
         except ApiError as error:
-            self._result.harmful.append(f"{mutation}: refused: {error}")
+            self._result.harmful.append(f"{mutation}: the API server refused the object: {error}")
             return False
         return True
 
-    def _mend(self, planted: Sequence[Mutation]) -> None:
-        for mutation in planted:
-            self._lane.client.apply(simulated_document(mutation.manifest))
-        if sick := wait_healthy(self._lane.client, self._spec.synced, HEALTH_SECONDS):
-            raise AssertionError(f"not mended: {'; '.join(map(str, sick))}")
+    def _restore(self, applied: Sequence[Mutation]) -> None:
+        for mutation in applied:
+            self._plane.client.apply(simulated_document(mutation.manifest))
+        if unhealthy := wait_healthy(self._plane.client, self._spec.synced, HEALTH_SECONDS):
+            raise AssertionError(f"unhealthy after the mutations were undone: {'; '.join(map(str, unhealthy))}")
 
 
 def main() -> int:
-    """Runs from the command line; 1 where a mutation makes a difference."""
+    """Runs the mutations of the given clusters, or of all examples; returns 1 if a mutation is harmful."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     failed = False
     for name in sys.argv[1:] or EXAMPLES:

@@ -1,8 +1,8 @@
-"""Coverage-guided fuzzing of what reads untrusted text: `python -m tests.fuzz TARGET SECONDS`.
+"""Coverage-guided fuzzing of the readers of untrusted files: `python -m tests.fuzz TARGET SECONDS`.
 
-Targets: `spec` (the reader of specs), `lint` (any files through schemas and checks), `trace` (all work of a
-file through its objects), `isolation` (the proof over its policies). Needs atheris (`pip install gpuc[fuzz]`). Anything
-but findings is a crash: its input goes to fuzz-crash-*, and the run ends with 77.
+Targets: `spec` (the reader of specs), `lint` (schemas and checks), `trace` (the workloads of a file), `isolation` (the
+proof for the policies of a file). Needs atheris (`pip install gpuc[fuzz]`). An exception is a crash: the input is
+written to fuzz-crash-*, and the exit code is 77.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 import atheris  # type: ignore[import-not-found]
 
 ROOT = Path(__file__).parent.parent.parent
-LONGEST_BYTES = 4096
+MAX_BYTES = 4096
 
 
 def _spec() -> Callable[[bytes], None]:
@@ -122,14 +122,14 @@ TARGETS = {
 
 
 def main() -> None:
-    """Seeds a corpus with our own files and fuzzes."""
+    """Fuzzes a target with a corpus of the repository's own files."""
     name, seconds = sys.argv[1:3]
     make, seeds = TARGETS[name]
     target = make()
     with tempfile.TemporaryDirectory() as corpus:
         for number, file in enumerate(sorted(ROOT.glob(seeds))):
-            (Path(corpus) / str(number)).write_bytes(file.read_bytes()[:LONGEST_BYTES])
-        options = [f"-max_total_time={seconds}", f"-max_len={LONGEST_BYTES}", "-timeout=20", "-rss_limit_mb=2048"]
+            (Path(corpus) / str(number)).write_bytes(file.read_bytes()[:MAX_BYTES])
+        options = [f"-max_total_time={seconds}", f"-max_len={MAX_BYTES}", "-timeout=20", "-rss_limit_mb=2048"]
         atheris.Setup([sys.argv[0], *options, "-artifact_prefix=fuzz-", corpus], target)
         atheris.Fuzz()
 

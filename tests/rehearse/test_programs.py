@@ -35,4 +35,4 @@ def test_the_build_reports_missing_go_in_one_sentence(tmp_path: Path) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     (sentence,) = done.stderr.splitlines()
-    assert "Go, which is not installed" in sentence
+    assert "Go is required to build the programs and is not installed" in sentence

@@ -14,7 +14,7 @@ from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.suites import all_cases
 from gpuc.trace import ClusterIndex, Stage, TraceResult, trace_workload
 from tests.conformance.differential import Case, kept_cases, random_cases
-from tests.conformance.lane import compiled
+from tests.conformance.shared_plane import compiled
 from tests.conftest import EXAMPLES, ROOT
 from tests.trace.evaluator import site, work_for
 

@@ -133,7 +133,7 @@ class Linter:
             yield from crd_findings(self.crds, imported, self.unchecked.reasons)
         for finding in schema_findings(manifests, self.kubernetes, as_written=True):
             if finding.rule is UNKNOWN_KIND:
-                # Cluster dumps contain Events. They configure nothing.
+                # Cluster dumps contain Events, which configure nothing.
                 if finding.manifest.kind != "Event":
                     self.unchecked.kinds[f"{finding.manifest.api} {finding.manifest.kind}"] += 1
             elif finding.rule is not NOT_CANONICAL:  # the canonical form of a quantity matters only in gpuc's output

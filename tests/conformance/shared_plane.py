@@ -1,4 +1,4 @@
-"""A control plane that is kept for many specs: a start costs more than most of what is asked of it."""
+"""A control plane that several specs share, because its start takes longer than most comparisons."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ KINDS = (
     "Namespace", "LimitRange", "ResourceQuota", "Topology", "ResourceFlavor", "Cohort", "WorkloadPriorityClass",
     "ClusterQueue", "NodeOverlay", "NodePool", "LocalQueue",
 )  # fmt: skip
-"""What Kueue, the scheduler, Karpenter and the namespace's quota decide by, in the order of their need."""
+"""Kinds that decide about a workload, in the order in which they depend on one another."""
 KEPT_KINDS = ("Namespace", "LimitRange", "ResourceQuota")
-"""Kinds that the next spec writes over: random specs use the same names, and a Namespace takes long to go."""
+"""Kinds that the next spec overwrites: random specs use the same names, and deleting a Namespace takes long."""
 READY_SECONDS = 180
 HEALTH_SECONDS = 60
 THREADS = 4
@@ -48,50 +48,50 @@ _NODE_CLASS = "KWOKNodeClass"
 
 
 def compiled(tree: Tree, name: str = "prod-use1") -> CompiledSpec:
-    """A spec tree in the place of an example's, compiled; random specs were checked where they are made."""
+    """Compiles a spec tree in place of an example's. Checks do not run: the generator of random specs runs them."""
     changed = replace(source(name), tree=tree, raw={})
     cluster = resolve(parse(changed), changed.file, load())
     return CompiledSpec(changed, cluster, tuple(emit(cluster)), ())
 
 
 def upstream_crds() -> Path | None:
-    """The reference data's CustomResourceDefinitions; None where there are none."""
+    """The folder of the CustomResourceDefinitions in the reference data; None if GPUC_SHARED is not set."""
     shared = os.environ.get("GPUC_SHARED")
     return Path(shared) / "upstream" / "crds" if shared else None
 
 
-class Lane:
-    """One control plane, and the spec that it has now."""
+class SharedControlPlane:
+    """A running control plane and the spec that is applied to it."""
 
     def __init__(self, plane: ControlPlane, crds: Definitions, first: Settings) -> None:
         self.plane = plane
         self.client: Client = plane.client
         self._crds = crds
         self.settings = first
-        """What its programs were started with."""
+        """The settings with which its programs were started."""
         self._rehearsal: RehearsalContext | None = None
 
     def rehearse(self, spec: CompiledSpec) -> RehearsalContext:
-        """Takes away the spec that the lane has and applies what decides about work of another."""
+        """Removes the objects of the previous spec and applies those of this spec that decide about workloads."""
         self.empty()
         given = settings(spec, self._crds)
-        # Kueue starts for all specs: how patient it is makes no difference to work whose nodes come in seconds.
-        patience = {"waitForPodsReady": self.settings.kueue_configuration["waitForPodsReady"]}
-        self.restart(replace(given, kueue_configuration={**given.kueue_configuration, **patience}))
+        # Kueue is not restarted for another waitForPodsReady: simulated nodes start within seconds.
+        wait = {"waitForPodsReady": self.settings.kueue_configuration["waitForPodsReady"]}
+        self.restart(replace(given, kueue_configuration={**given.kueue_configuration, **wait}))
         for document in replacement_objects(spec.cluster):
             self.client.apply(document)
-        wanted = [each for each in spec.synced if each.kind in KINDS]
+        wanted = [manifest for manifest in spec.synced if manifest.kind in KINDS]
         for kind in KINDS:
-            self.apply_all(simulated_document(each) for each in wanted if each.kind == kind)
-        if sick := wait_healthy(self.client, wanted, HEALTH_SECONDS):
-            raise AssertionError("; ".join(map(str, sick)))
-        if lacking := place_static_nodes(self.client, spec.cluster, READY_SECONDS):
-            raise AssertionError(f"static pools: {lacking}")
+            self.apply_all(simulated_document(manifest) for manifest in wanted if manifest.kind == kind)
+        if unhealthy := wait_healthy(self.client, wanted, HEALTH_SECONDS):
+            raise AssertionError("; ".join(map(str, unhealthy)))
+        if problem := place_static_nodes(self.client, spec.cluster, READY_SECONDS):
+            raise AssertionError(f"static pools: {problem}")
         self._rehearsal = RehearsalContext(spec, self.client)
         return self._rehearsal
 
     def restart(self, wanted: Settings) -> None:
-        """Starts the programs anew that read at their start what differs between specs; the API server stays."""
+        """Restarts the programs whose settings differ; the API server keeps running."""
         site = self.plane._site
         site._ports = free_ports(PORTS)
         changed = [
@@ -99,12 +99,12 @@ class Lane:
             for name, differs in (
                 ("kueue", wanted.kueue_configuration != self.settings.kueue_configuration),
                 ("kwok", wanted.node_stages != self.settings.node_stages),
-                ("karpenter-kwok", _provider(wanted) != _provider(self.settings)),
+                ("karpenter-kwok", _provider_settings(wanted) != _provider_settings(self.settings)),
             )
             if differs
         ]
-        stop(each for each in site.processes if each.name in changed)
-        site.processes[:] = [each for each in site.processes if each.name not in changed]
+        stop(process for process in site.processes if process.name in changed)
+        site.processes[:] = [process for process in site.processes if process.name not in changed]
         port = json.loads((site.folder / "kueue.json").read_text())["webhook"]["port"]
         starts: Mapping[str, Callable[[], object]] = {
             "kueue": lambda: start_kueue(site, wanted, port),
@@ -118,24 +118,24 @@ class Lane:
         self.settings = wanted
 
     def empty(self) -> None:
-        """Removes what a spec has put there, nodes of static pools included."""
+        """Removes the objects of the applied spec, and the nodes of its static pools."""
         if self._rehearsal is None:
             return
         self._rehearsal.clear()
-        documents = [simulated_document(each) for each in self._rehearsal.spec.synced if each.kind in KINDS]
+        documents = [simulated_document(manifest) for manifest in self._rehearsal.spec.synced if manifest.kind in KINDS]
         documents += replacement_objects(self._rehearsal.cluster)
-        leaving = [each for each in documents if each["kind"] not in KEPT_KINDS]
+        removed = [document for document in documents if document["kind"] not in KEPT_KINDS]
         for kind in (*reversed(KINDS), "DaemonSet", _NODE_CLASS):
-            of_kind = [each for each in leaving if each["kind"] == kind]
+            of_kind = [document for document in removed if document["kind"] == kind]
             with ThreadPoolExecutor(THREADS) as pool:
                 list(pool.map(self.remove, of_kind))
-            self.wait_gone(of_kind)
+            self.wait_removed(of_kind)
             if kind == "NodePool":
                 self._rehearsal.until("nodes are gone", lambda: not self._claims(), READY_SECONDS)
         self._rehearsal = None
 
     def apply_all(self, documents: Iterable[Object]) -> None:
-        """Applies documents that do not need one another."""
+        """Applies documents in parallel; they must not depend on one another."""
         with ThreadPoolExecutor(THREADS) as pool:
             list(pool.map(self.client.apply, documents))
 
@@ -144,29 +144,29 @@ class Lane:
         metadata = document["metadata"]
         self.client.delete(document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", ""))
 
-    def wait_gone(self, documents: Iterable[Object]) -> None:
-        """Raises: AssertionError when one of them is still there after a minute."""
+    def wait_removed(self, documents: Iterable[Object]) -> None:
+        """Waits until objects are deleted. Raises: AssertionError if an object still exists after READY_SECONDS."""
         deadline = time.monotonic() + READY_SECONDS
-        for each in documents:
-            metadata = each["metadata"]
-            place = each["apiVersion"], each["kind"], metadata["name"], metadata.get("namespace", "")
-            while self.client.find(*place) is not None:
-                assert time.monotonic() < deadline, f"{place} does not go"
+        for document in documents:
+            metadata = document["metadata"]
+            key = document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", "")
+            while self.client.find(*key) is not None:
+                assert time.monotonic() < deadline, f"{key} was not deleted in {READY_SECONDS} s"
                 time.sleep(0.05)
 
     def _claims(self) -> list[Object]:
         return self.client.list_all("karpenter.sh/v1", "NodeClaim")
 
 
-def _provider(given: Settings) -> tuple[object, object]:
-    return given.instance_types, given.karpenter_gates
+def _provider_settings(settings: Settings) -> tuple[object, object]:
+    return settings.instance_types, settings.karpenter_gates
 
 
 @contextmanager
-def lane(first: CompiledSpec, progress: Callable[[str], None]) -> Iterator[Lane]:
-    """A running control plane with upstream's definitions, for specs that need no more frameworks than the first."""
+def shared_control_plane(first: CompiledSpec, progress: Callable[[str], None]) -> Iterator[SharedControlPlane]:
+    """Starts a control plane. It serves the CRDs of the frameworks that the first spec uses."""
     programs = find_programs()
     crds = definitions(programs, upstream_crds(), first.cluster.spec.kueue.frameworks)
     given = settings(first, crds)
     with ControlPlane(programs, given, progress) as plane:
-        yield Lane(plane, crds, given)
+        yield SharedControlPlane(plane, crds, given)

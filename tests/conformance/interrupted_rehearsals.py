@@ -1,4 +1,4 @@
-"""Ends rehearsals in the middle, in every way and at several moments: nothing of them may survive."""
+"""Kills or interrupts rehearsals and checks that no process and no folder remains."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpuc.rehearse.run_folder import run_folder
-from tests.conformance.outcome import Check
+from tests.conformance.check_result import CheckResult
 from tests.conftest import ROOT
 
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
-MOMENTS_SECONDS = (2, 7, 16)
-"""After the first program started: while the API server starts, while controllers start, while test cases run."""
-GONE_SECONDS = 15
+DELAYS_SECONDS = (2, 7, 16)
+"""Delays after the start of the first program: the API server starts, controllers start, test cases run."""
+EXIT_SECONDS = 15
 COMMAND = (sys.executable, "-m", "gpuc.cli.main", "rehearse", "prod-use1", "--case", "smallest/*")
 
 
-def endings() -> Iterator[Check]:
-    """Every signal at every moment; the kept programs are found through a cache of this run's own."""
-    for ending in SIGNALS:
-        for moment in MOMENTS_SECONDS:
+def interruptions() -> Iterator[CheckResult]:
+    """Sends every signal after every delay. Every rehearsal has its own cache folder."""
+    for sent_signal in SIGNALS:
+        for delay in DELAYS_SECONDS:
             with tempfile.TemporaryDirectory() as cache:
-                yield _ended(ending, moment, Path(cache))
+                yield _interrupted(sent_signal, delay, Path(cache))
 
 
-def _ended(ending: signal.Signals, moment: float, cache: Path) -> Check:
-    # The programs stay where they were built; only the folders of runs are this cache's.
+def _interrupted(sent_signal: signal.Signals, delay: float, cache: Path) -> CheckResult:
+    # GPUC_TOOLS names the built programs, so the cache holds only the folders of runs.
     environment = {**os.environ, "GPUC_TOOLS": str(_programs()), "XDG_CACHE_HOME": str(cache)}
     process = subprocess.Popen(
         COMMAND,
@@ -46,22 +46,23 @@ def _ended(ending: signal.Signals, moment: float, cache: Path) -> Check:
     runs = cache / "gpuc" / "rehearse"
     while not runs.is_dir() or not any(runs.glob("*/pids")):
         time.sleep(0.1)
-    time.sleep(moment)
+    time.sleep(delay)
     (folder,) = runs.iterdir()
     pids = [int(line.split()[0]) for line in (folder / "pids").read_text(encoding="ascii").splitlines()]
-    process.send_signal(ending)
-    process.wait(GONE_SECONDS)
-    deadline = time.monotonic() + GONE_SECONDS
-    while (alive := [pid for pid in pids if _lives(pid)]) and time.monotonic() < deadline:
+    process.send_signal(sent_signal)
+    process.wait(EXIT_SECONDS)
+    deadline = time.monotonic() + EXIT_SECONDS
+    while (alive := [pid for pid in pids if _is_alive(pid)]) and time.monotonic() < deadline:
         time.sleep(0.1)
-    if ending is signal.SIGKILL:
-        # Nobody was left to remove it: the next run does.
+    if sent_signal is signal.SIGKILL:
+        # A killed rehearsal cannot remove its folder; the next run removes it.
         with run_folder(folder.parent):
             pass
-    left = [each.name for each in folder.parent.iterdir()]
-    problems = [f"programs {alive} live on"] * bool(alive) + [f"folders {left} are left"] * bool(left)
-    name = f"rehearsal ended by {ending.name} after {moment} s"
-    return Check(name, "; ".join(problems), f"{len(pids)} programs were running")
+    left = [run.name for run in folder.parent.iterdir()]
+    problems = [f"processes {alive} are still running"] * bool(alive)
+    problems += [f"folders {left} still exist"] * bool(left)
+    name = f"a rehearsal that gets {sent_signal.name} after {delay} s leaves no process and no folder"
+    return CheckResult(name, "; ".join(problems), f"{len(pids)} processes were running")
 
 
 def _programs() -> Path:
@@ -70,7 +71,7 @@ def _programs() -> Path:
     return find_programs().folder
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except OSError:

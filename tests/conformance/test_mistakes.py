@@ -1,0 +1,47 @@
+"""The table of mistakes: every edit changes few objects, and the test cases that must fail exist."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.substitute import simulated_document
+from gpuc.rehearse.suites import all_cases
+from tests.conformance.mistakes import MISTAKES, Mistake
+from tests.conformance.object_edits import Documents
+from tests.conformance.planted_mistakes import EXAMPLE
+from tests.conftest import ROOT
+
+MAX_OBJECTS = 3
+"""A mistake concerns one object, and perhaps objects that refer to it."""
+
+
+@pytest.fixture(scope="module")
+def spec() -> CompiledSpec:
+    return compiled_spec(ROOT, EXAMPLE)
+
+
+@pytest.fixture(scope="module")
+def original(spec: CompiledSpec) -> Documents:
+    return {
+        (manifest.kind, manifest.namespace, manifest.name): simulated_document(manifest) for manifest in spec.synced
+    }
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.title)
+def test_a_mistake_changes_few_objects(mistake: Mistake, original: Documents) -> None:
+    if mistake.edit is None:
+        assert mistake.settings or mistake.pitfall == "ARG-001"
+        return
+    edited = deepcopy(original)
+    mistake.edit(edited)
+    different = {key for key in {*original, *edited} if original.get(key) != edited.get(key)}
+    assert 0 < len(different) <= MAX_OBJECTS
+
+
+def test_the_test_cases_of_the_mistakes_exist(spec: CompiledSpec) -> None:
+    cases = list(all_cases(spec.cluster, {mistake.step for mistake in MISTAKES if mistake.case}))
+    without = [mistake.title for mistake in MISTAKES if mistake.case and not any(map(mistake.must_fail, cases))]
+    assert without == []
