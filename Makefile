@@ -30,7 +30,7 @@ check: $(VENV)/.installed  ## Check style, types, import layers, and that out/ i
 	$(BIN)/lint-imports
 	$(BIN)/gpuc check --fresh --strict
 
-tools: $(VENV)/.installed  ## Build the programs of the rehearsal into the user's cache (needs Go; takes half an hour once).
+tools: $(VENV)/.installed  ## Build the programs of the rehearsal into the user's cache (needs Go; takes a quarter of an hour once).
 	$(BIN)/python tools/build.py
 
 tools-argocd: $(VENV)/.installed  ## Build Argo CD and Helm for `gpuc rehearse --argocd` (needs Go; takes a quarter of an hour once).
