@@ -8,8 +8,8 @@ from gpuc.rules import Findings, rule
 def efa_across_zones(cluster: Cluster) -> Findings:
     """A node pool with EFA is in several zones.
 
-    EFA traffic cannot cross zones. A distributed job with pods in two zones hangs in its first NCCL collective and keeps
-    all of its GPUs.
+    EFA traffic cannot cross zones. A distributed job with pods in two zones hangs in its first NCCL collective and
+    keeps all of its GPUs.
     """
     for pool in cluster.efa_pools:
         if len(set(pool.zones)) > 1:

@@ -8,8 +8,8 @@ from gpuc.rules import Findings, rule
 def profile_in_restricted_namespace(cluster: Cluster) -> Findings:
     """A namespace has an NCCL profile for EFA, but the namespace does not admit EFA pods.
 
-    EFA pods need the capability IPC_LOCK, which only the Pod Security level privileged allows. The Job controller cannot
-    create the pods, and only an event of the Job explains why.
+    EFA pods need the capability IPC_LOCK, which only the Pod Security level privileged allows. The Job controller
+    cannot create the pods, and only an event of the Job explains why.
     """
     for tenant in cluster.tenants:
         if all(namespace.spec.pod_security != "privileged" for namespace in tenant.namespaces):

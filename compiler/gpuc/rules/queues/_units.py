@@ -17,7 +17,7 @@ def counted(pool: Pool) -> tuple[str, ...]:
 
 
 def quotas(cluster: Cluster, pool: Pool) -> Iterator[tuple[Queue, Share, Quota]]:
-    """Yields every quota of the pool, in the order of the queues: the queue, the resolved share, the quota in the spec."""
+    """Yields the queue, the resolved share and the spec of every quota of the pool, in the order of the queues."""
     for queue in cluster.queues:
         for share in queue.shares:
             if share.pool is pool:

@@ -18,6 +18,6 @@ def tiny_mps_shares(cluster: Cluster) -> Findings:
         if pool.gpu and pool.gpu.memory_mib and pool.sharing and pool.sharing.kind == "mps":
             part = pool.gpu.memory_mib // pool.sharing.replicas
             if part < ENOUGH_MIB and pool.sharing.replicas <= pool.gpu.mps_clients_max:
-                actual = f"node pool {pool.name} has {pool.sharing.replicas} MPS shares of {pool.gpu.name} with {part}Mi each"
-                message = f"{actual}; expected at least 1Gi"
+                actual = f"node pool {pool.name} has {pool.sharing.replicas} MPS shares of {pool.gpu.name}"
+                message = f"{actual} with {part}Mi each; expected at least 1Gi"
                 yield (*pool.path, "sharing", "mps", "replicas"), message

@@ -14,5 +14,6 @@ def kubernetes_without_schemas(cluster: Cluster) -> Findings:
     """
     is_out_of_range = any(incompatible_components(cluster, certain=True))  # KRP022 reports it
     if cluster.spec.kubernetes not in builtin_versions() and not is_out_of_range:
-        message = f"gpuc has no schemas for Kubernetes {cluster.spec.kubernetes}; expected one of {', '.join(builtin_versions())}"
+        known = ", ".join(builtin_versions())
+        message = f"gpuc has no schemas for Kubernetes {cluster.spec.kubernetes}; expected one of {known}"
         yield ("spec", "kubernetes"), message
