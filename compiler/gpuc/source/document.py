@@ -45,7 +45,7 @@ NOT_A_MAP = declare_rule(
     "YAML013", Severity.ERROR, "The file is not a map.", "A spec file has apiVersion, kind and spec."
 )
 KEY = declare_rule(
-    "YAML017", Severity.ERROR, "A key is not text.",
+    "YAML017", Severity.ERROR, "A key is not a string.",
     "Tools that convert YAML to JSON turn a number, a boolean, null or a collection as key into different texts.",
 )  # fmt: skip
 TAG = declare_rule(
@@ -177,9 +177,9 @@ class _Composer:
             self._add(MERGE_KEY, mark, message, "list the layer under extends")
         value, ambiguity = scalar.resolve(text)
         if ambiguity:
-            self._add(ambiguity, mark, f"the key {text} is not text for every YAML parser", f'write "{text}"')
+            self._add(ambiguity, mark, f"the key {text} is not a string for every YAML parser", f'write "{text}"')
         elif not isinstance(value, str):
-            self._add(KEY, mark, f"the key {text or '(empty)'} is not text", f'write "{text}"')
+            self._add(KEY, mark, f"the key {text or '(empty)'} is not a string; expected a string", f'write "{text}"')
         return text
 
     def _scalar(self, event: Any, mark: Mark) -> Node:

@@ -120,7 +120,7 @@ def _gpus(pool: Pool, count: int) -> Amounts:
 
 
 def _slices(pool: Pool, counts: dict[str, int]) -> Amounts:
-    """Returns the amounts for slices and their part of the node. Parts are rounded down, so that all slices can be used."""
+    """Returns the amounts for slices and their part of the node. Parts are rounded down, so that all slices fit."""
     parts = []
     for profile, count in counts.items():
         if pool.sharing is None or pool.sharing.mode != "mig":
