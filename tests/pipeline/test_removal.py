@@ -101,7 +101,7 @@ def leaves(*path: str) -> Edit:
 
 
 CASES = {
-    "pools": (leaves("pools", "embed-l4"), pool_goes, "embed-l4", "pool", "  pools:"),
+    "pools": (leaves("pools", "embed-l4"), pool_goes, "embed-l4", "node pool", "  pools:"),
     "queues": (leaves("queues", "index"), queue_goes, "index", "queue", "  queues:"),
     "namespaces": (
         leaves("tenants", "assistants", "namespaces", "assistants-lab"), namespace_goes, "assistants-lab", "namespace",
@@ -176,7 +176,7 @@ def test_a_rename_is_named_as_one(compiled: Fleet) -> None:
 
     compiled.edit(renamed)
     assert [finding.message for finding in compiled.check()] == [
-        "pool embed-l4 was renamed to vectors: a rename is a removal and an addition",
+        "node pool embed-l4 was renamed to vectors: a rename is a removal and an addition",
         "tenant retrieval was renamed to search: a rename is a removal and an addition",
     ]
 
@@ -191,7 +191,7 @@ def test_of_several_that_came_the_nearest_is_the_new_name(compiled: Fleet) -> No
 
     compiled.edit(renamed)
     (found,) = [finding for finding in compiled.check() if finding.is_error]
-    assert found.message.startswith("pool embed-l4 was renamed to embed-l4s")
+    assert found.message.startswith("node pool embed-l4 was renamed to embed-l4s")
 
 
 def test_a_reason_for_what_never_was_is_a_warning_until_the_next_compile(compiled: Fleet) -> None:

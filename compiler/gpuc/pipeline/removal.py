@@ -17,7 +17,7 @@ from gpuc.spec.cluster import Removed
 from gpuc.write.lockfile import Element, Lock, Removals
 
 UNPREPARED = declare_rule(
-    "REM001", Severity.ERROR, "A pool, tenant, namespace or queue was removed from the spec before its work stopped.",
+    "REM001", Severity.ERROR, "A node pool, tenant, namespace or queue was removed without leaving: true before.",
     "The objects stay in the cluster, although no file describes them: nodes start, quota is lent and work is "
     "admitted until an administrator deletes them, which ends running work. To accept that, name the element in "
     "`removed` with a reason.",
@@ -27,7 +27,7 @@ UNKNOWN_ELEMENT = declare_rule(
     "The name may be misspelled. Then the removal of the intended element is not accepted.",
 )  # fmt: skip
 
-_SINGULAR = {"pools": "pool", "tenants": "tenant", "namespaces": "namespace", "queues": "queue"}
+_SINGULAR = {"pools": "node pool", "tenants": "tenant", "namespaces": "namespace", "queues": "queue"}
 
 
 def removals(cluster: Cluster) -> Removals:
@@ -87,13 +87,13 @@ def removal_findings(cluster: Cluster, before: Lock) -> list[Finding]:
 
 
 def _accepted_removals(cluster: Cluster) -> Iterator[Element]:
-    """The elements that the spec names in `removed`."""
+    """Yields the elements that the spec names in `removed`."""
     for section in Removed.model_fields:
         yield from ((section, name) for name in getattr(cluster.spec.removed, section))
 
 
 def _present(cluster: Cluster) -> dict[Element, str]:
-    """The elements of the spec. The value is the tenant of a namespace, and "" for the other elements."""
+    """Returns the elements of the spec. The value is the tenant of a namespace, and "" for the other elements."""
     elements = {("pools", pool.name): "" for pool in cluster.pools}
     elements |= {("queues", queue.name): "" for queue in cluster.queues}
     for tenant in cluster.tenants:
@@ -103,7 +103,7 @@ def _present(cluster: Cluster) -> dict[Element, str]:
 
 
 def _is_accepted(element: Element, removed: dict[Element, str], before: Lock, cluster: Cluster) -> bool:
-    """Whether an element was leaving, is named in `removed`, or is a namespace whose tenant was removed as well."""
+    """Returns whether an element was leaving, is named in `removed`, or is a namespace of a removed tenant."""
     if element in before.removals.leaving or element in _accepted_removals(cluster):
         return True
     return ("tenants", removed[element]) in removed
@@ -116,14 +116,14 @@ def _unprepared(
     if new_name := _new_name(section, name, removed, added):
         message = f"{_SINGULAR[section]} {name} was renamed to {new_name}: a rename is a removal and an addition"
     fix = (
-        f"restore {name} with leaving: true for one commit, "
+        f"restore {_SINGULAR[section]} {name} with leaving: true for one commit, "
         f"or accept the removal with removed: {{{section}: {{{name}: REASON}}}}"
     )
     return UNPREPARED.at(_section(section, removed[section, name], cluster), message, fix=fix, on_key=True)
 
 
 def _new_name(section: str, name: str, removed: dict[Element, str], added: list[Element]) -> str:
-    """The added element that is probably the renamed element; empty if none is similar."""
+    """Returns the added element that is probably the renamed element; empty if none is similar."""
     added_names = [other for kind, other in added if kind == section]
     removed_names = [other for kind, other in removed if kind == section]
     if len(added_names) == len(removed_names) == 1:
@@ -132,7 +132,7 @@ def _new_name(section: str, name: str, removed: dict[Element, str], added: list[
 
 
 def _section(section: str, owner: str, cluster: Cluster) -> Path:
-    """The path of the section that contained the element."""
+    """Returns the path of the section that contained the element."""
     if section != "namespaces":
         return ("spec", section)
     return ("spec", "tenants", owner, "namespaces")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gpuc.model import Cluster
 
 RuleFinding = tuple[Path, str] | tuple[Path, str, str]
-"""Spec path; message with the actual and the allowed value; the fix, if it is certain."""
+"""Spec path; message with the actual and the expected value; the fix, if only one change is right."""
 Findings = Iterator[RuleFinding]
 
 RULES: Checks[Cluster, RuleFinding] = Checks("gpuc.rules")
@@ -21,7 +21,7 @@ rule = RULES.declare
 
 
 def check(cluster: Cluster) -> list[Finding]:
-    """The findings of all rules, in the order of rule ids."""
+    """Runs all rules and returns their findings, in the order of rule ids."""
     findings = []
     for rule_check in RULES.discover():
         for path, message, *fix in rule_check.find(cluster):

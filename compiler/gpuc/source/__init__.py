@@ -43,7 +43,7 @@ class Source:
     """Findings of this stage that are not errors."""
 
     def locate(self, path: Path, on_key: bool = False) -> Mark:
-        """The place of a value or of its key. A value that is not in the text has the place of its closest ancestor."""
+        """Returns the place of a value or of its key. Values outside of the text have the place of an ancestor."""
         if on_key and path in self.keys:
             return self.keys[path]
         while path not in self.marks:
@@ -52,7 +52,7 @@ class Source:
 
 
 def read(root: pathlib.Path, file: str) -> Source:
-    """The source of a cluster.
+    """Reads and merges the spec files of a cluster.
 
     Raises:
         StageError: with all findings about the text of the file and of its layers.
@@ -70,12 +70,12 @@ def read(root: pathlib.Path, file: str) -> Source:
 
 
 def cluster_files(root: pathlib.Path) -> list[str]:
-    """The files in specs/ that are clusters or cannot be parsed, sorted."""
+    """Returns the files in specs/ that are clusters or cannot be parsed, sorted."""
     return [file for file in yaml_files(root) if _is_cluster(root, file)]
 
 
 def _is_cluster(root: pathlib.Path, file: str) -> bool:
-    """Whether a file has to be compiled. Usually the line with its kind is enough; otherwise the file is parsed."""
+    """Returns whether a file has to be compiled. Parses the file only if no line has its kind."""
     try:
         kinds = _kind.findall((root / file).read_bytes())
         if kinds:

@@ -45,7 +45,7 @@ NOT_A_MAP = declare_rule(
     "YAML013", Severity.ERROR, "The file is not a map.", "A spec file has apiVersion, kind and spec."
 )
 KEY = declare_rule(
-    "YAML017", Severity.ERROR, "A key is not text.",
+    "YAML017", Severity.ERROR, "A key is not a string.",
     "Tools that convert YAML to JSON turn a number, a boolean, null or a collection as key into different texts.",
 )  # fmt: skip
 TAG = declare_rule(
@@ -59,14 +59,16 @@ _directive = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*(?=%)").match
 
 @lru_cache(maxsize=64)
 def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
-    """The document of a text and all findings about it. The document is None if it is not a map or cannot be parsed.
+    """Parses a text. Returns the document and all findings about it. The document is None if the text is not a map.
 
     The result is cached for the next cluster that extends the same layer. Callers must not change the nodes.
     """
     composer = _Composer(file)
     if directive := _directive(text):
         mark = mark_at(text, directive.end(), file)
-        return None, (TAG.at((), "YAML directives are not allowed; a spec is YAML 1.2", fix="remove it", mark=mark),)
+        return None, (
+            TAG.at((), "YAML directives are not allowed; a spec is YAML 1.2", fix="remove the directive", mark=mark),
+        )
     try:
         root = composer.document(events(text, file))
     except StageError as stop:
@@ -93,8 +95,8 @@ class _Composer:
         next(events)
         event = next(events)
         if type(event).__name__ != "StreamEndEvent":
-            message = "a second document begins here; a file may contain one"
-            self._add(DOCUMENTS, self._mark(event), message, "move it to another file")
+            message = "a second document begins here; expected one document"
+            self._add(DOCUMENTS, self._mark(event), message, "move the second document to another file")
         if isinstance(root.value, dict):
             return root
         if root.value is None:
@@ -165,7 +167,9 @@ class _Composer:
             return f"{mark.line}:{mark.column}"
         text: str = event.value
         if event.anchor or event.tag is not None:
-            self._add(TAG, mark, f"the key {text} has an anchor or a tag; keys must be plain text", "remove it")
+            self._add(
+                TAG, mark, f"the key {text} has an anchor or a tag; keys must be plain text", "remove the anchor or tag"
+            )
         if not _is_plain(event):
             return text
         if text == "<<":
@@ -173,9 +177,9 @@ class _Composer:
             self._add(MERGE_KEY, mark, message, "list the layer under extends")
         value, ambiguity = scalar.resolve(text)
         if ambiguity:
-            self._add(ambiguity, mark, f"the key {text} is not text for every YAML parser", f'write "{text}"')
+            self._add(ambiguity, mark, f"the key {text} is not a string for every YAML parser", f'write "{text}"')
         elif not isinstance(value, str):
-            self._add(KEY, mark, f"the key {text or '(empty)'} is not text", f'write "{text}"')
+            self._add(KEY, mark, f"the key {text or '(empty)'} is not a string; expected a string", f'write "{text}"')
         return text
 
     def _scalar(self, event: Any, mark: Mark) -> Node:

@@ -41,7 +41,7 @@ _invisible = re.compile(
 
 
 def text_of(place: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
-    """The text of a file without a byte order mark, and findings that are not errors.
+    """Reads a file. Returns the text without a byte order mark, and findings that are not errors.
 
     Raises:
         StageError: when the file cannot be read, is too large, is not UTF-8 or contains invisible characters.
@@ -55,7 +55,14 @@ def text_of(place: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
     remarks = []
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
-        remarks.append(BOM.at((), "the file begins with a byte order mark", fix="save the file without it", mark=start))
+        remarks.append(
+            BOM.at(
+                (),
+                "the file begins with a byte order mark",
+                fix="save the file without the byte order mark",
+                mark=start,
+            )
+        )
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -75,7 +82,7 @@ def text_of(place: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
 
 
 def mark_at(text: str, offset: int, file: str) -> Mark:
-    """The line and column of an offset. \\r\\n, \\n and \\r end a line."""
+    """Returns the line and column of an offset. \\r\\n, \\n and \\r end a line."""
     before = text[:offset].replace("\r\n", "\n").replace("\r", "\n")
     return Mark(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
 

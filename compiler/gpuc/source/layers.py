@@ -84,7 +84,7 @@ class Layers:
         self.order.append(file)
 
     def merged(self) -> Node:
-        """The merged document: later files are above earlier ones, maps merge by key, other values are replaced."""
+        """Returns the merged document: later files win, maps merge by key, other values are replaced."""
         top = self.order[-1]
         merged = Node(Mark(top, 1, 1), {})
         for file in self.order:
@@ -121,7 +121,7 @@ class Layers:
                 self._add(EXTENDS, item.mark, "expected a path relative to specs/")
 
     def _layer(self, item: Node, chain: tuple[str, ...]) -> str | None:
-        """The file of an entry of extends; None if the file is already read or the entry is wrong."""
+        """Returns the file of an entry of extends; None if the file is already read or the entry is wrong."""
         path = pathlib.PurePosixPath(item.value)
         file = f"specs/{path}"
         if (
@@ -152,8 +152,8 @@ class Layers:
         name = metadata.value.get("name") if metadata and isinstance(metadata.value, dict) else None
         stem = pathlib.PurePosixPath(file).stem
         if name and isinstance(name.value, str) and name.value != stem:
-            message = f"the cluster is named {name.value}, but its file {stem}"
-            self._add(NAME, name.mark, message, "give both the same name")
+            message = f"the name of the cluster is {name.value}; expected {stem}, the name of its file"
+            self._add(NAME, name.mark, message, f"write {stem}, or rename the file")
 
     def _check_layer(self, document: Node) -> None:
         kind, version = document.value.get("kind"), document.value.get("apiVersion")
@@ -166,7 +166,7 @@ class Layers:
             actual = f"the apiVersion is {_text(version)}" if version else "the layer has no apiVersion"
             self._add(VERSION, version.mark if version else document.mark, f"{actual}; expected {API}", f"write {API}")
         if "metadata" in document.value:
-            self._add(METADATA, document.keys["metadata"], "metadata is not allowed in a layer", "remove it")
+            self._add(METADATA, document.keys["metadata"], "metadata is not allowed in a layer", "remove metadata")
 
     def _merge(self, lower: Node, upper: Node, path: Path) -> Node:
         """Merges the upper node over the lower one. The keys of the upper map come first, in their order."""
@@ -208,7 +208,7 @@ class Layers:
 
 
 def yaml_files(root: pathlib.Path) -> list[str]:
-    """All YAML files in specs/, relative to the root, sorted. Hidden files and folders are skipped."""
+    """Returns all YAML files in specs/, relative to the root, sorted. Hidden files and folders are skipped."""
     found = (
         place.relative_to(root)
         for place in (root / "specs").rglob("*")
@@ -218,7 +218,7 @@ def yaml_files(root: pathlib.Path) -> list[str]:
 
 
 def is_within(place: pathlib.Path, folder: pathlib.Path) -> bool:
-    """Whether a place is inside a folder, with all symbolic links resolved."""
+    """Returns whether a place is inside a folder, with all symbolic links resolved."""
     try:
         return place.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):
@@ -226,7 +226,7 @@ def is_within(place: pathlib.Path, folder: pathlib.Path) -> bool:
 
 
 def exists(place: pathlib.Path) -> bool:
-    """Whether a place exists. False for names that the file system does not allow."""
+    """Returns whether a place exists. False for names that the file system does not allow."""
     try:
         return place.exists()
     except (OSError, ValueError):

@@ -35,7 +35,7 @@ class PlainData:
     raw: dict[Path, str] = field(default_factory=dict)
 
     def add(self, node: Node, path: Path = ()) -> Any:
-        """The plain data of a node. Records the places of its values under the path."""
+        """Returns the plain data of a node. Records the places of its values under the path."""
         self.marks[path] = node.mark
         if isinstance(node.value, dict):
             for key, mark in node.keys.items():

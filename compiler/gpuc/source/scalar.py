@@ -56,7 +56,7 @@ _TRUE_WORDS = ("y", "yes", "on")
 
 
 def resolve(text: str) -> tuple[Any, Rule | None]:
-    """The value of a plain scalar, and the rule that it violates. The value of an ambiguous scalar is its text.
+    """Returns the value of a plain scalar, and the rule that it violates. The value of an ambiguous scalar is its text.
 
     Source: YAML 1.2.2, section 10.3; the ambiguous forms are from the YAML 1.1 type repository.
     """
@@ -79,7 +79,7 @@ def resolve(text: str) -> tuple[Any, Rule | None]:
 
 
 def fix_of(rule: Rule, text: str) -> str:
-    """The unambiguous text for a scalar that violates a rule."""
+    """Returns the unambiguous text for a scalar that violates a rule."""
     if rule is NORWAY:
         return f'write {"true" if text.lower() in _TRUE_WORDS else "false"}, or "{text}" if you mean the word'
     if rule is NUMBER_FORM:

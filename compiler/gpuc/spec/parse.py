@@ -36,12 +36,12 @@ CHOICE = declare_rule(
     "gpuc cannot decide which key to use.",
 )  # fmt: skip
 VERSION = declare_rule(
-    "SPC006", Severity.ERROR, "A version has no quotes and is a number.",
-    "YAML reads 1.30 as the number 1.3. A version is text and needs quotes.",
+    "SPC006", Severity.ERROR, "A version without quotes is a number.",
+    "YAML reads 1.30 as the number 1.3. A version is a string and needs quotes.",
 )  # fmt: skip
 
 _TYPES = {
-    "string_type": "text", "int_type": "a whole number", "bool_type": "true or false", "list_type": "a list",
+    "string_type": "a string", "int_type": "a whole number", "bool_type": "true or false", "list_type": "a list",
     "dict_type": "a map", "model_type": "a map", "model_attributes_type": "a map", "float_type": "a number",
 }  # fmt: skip
 
@@ -49,7 +49,7 @@ _EXPECTED = "; expected "
 
 
 def parse(source: Source) -> ClusterSpec:
-    """The typed spec of a source.
+    """Parses a source into a typed spec.
 
     Raises:
         StageError: with one finding for each wrong path.
@@ -64,7 +64,7 @@ def parse(source: Source) -> ClusterSpec:
 
 
 def _merged(findings: list[Finding]) -> Finding:
-    """One finding for the findings of one value. Pydantic reports an error for each member of a union."""
+    """Returns one finding for the findings of one value. Pydantic reports an error for each member of a union."""
     expected = list(dict.fromkeys(finding.message.partition(_EXPECTED)[2] for finding in findings))
     if len(expected) == 1 or not all(expected):
         return findings[0]
@@ -82,7 +82,9 @@ def _findings(error: ValidationError, source: Source) -> Iterator[Finding]:
             yield MISSING.at(path[:-1], f"{path[-1]} is missing in {_name(path[:-1])}")
         elif kind == "string_type" and path in source.raw:
             raw = source.raw[path]
-            yield VERSION.at(path, f"{_name(path)} is the number {raw}, not text", fix=f'write "{raw}"')
+            yield VERSION.at(
+                path, f"{_name(path)} is the number {raw}; expected a string in quotes", fix=f'write "{raw}"'
+            )
         elif kind == NO_UNIT:
             message = f"{_name(path)} is {_show(details['input'])}{_EXPECTED}{context['expected']}"
             yield TYPE.at(path, message, fix=context["fix"])
@@ -111,7 +113,9 @@ def _value(path: Path, details: Any, context: dict[str, Any], on_key: bool) -> F
             return VALUE.at(path, f"{_name(path)}: {context['error']}", on_key=on_key)
         case kind if kind in limits:
             words = kind.replace("_", " ")
-            return VALUE.at(path, f"{_name(path)} is {_show(actual)}; it has to be {words} {context[limits[kind]]}")
+            return VALUE.at(
+                path, f"{_name(path)} is {_show(actual)}; expected a number {words} {context[limits[kind]]}"
+            )
         case "too_short" | "string_too_short":
             return VALUE.at(path, f"{_name(path)} is empty; it needs at least {context['min_length']}")
         case _:
@@ -124,13 +128,13 @@ def _value(path: Path, details: Any, context: dict[str, Any], on_key: bool) -> F
 
 def _unknown(path: Path, source: Source) -> Finding:
     known = _fields_at(path[:-1])
-    allowed = f"; its keys are {', '.join(known)}" if known else ""
+    allowed = f"; expected one of {', '.join(known)}" if known else ""
     fix = write(nearest(str(path[-1]), known))
     return UNKNOWN.at(path, f"{_name(path[:-1])} has no key {path[-1]}{allowed}", fix=fix, on_key=True)
 
 
 def _path(location: tuple[int | str, ...], tree: Any) -> tuple[Path, bool]:
-    """The steps of Pydantic's location that exist in the tree, and whether the key itself is wrong.
+    """Returns the steps of Pydantic's location that exist in the tree, and whether the key itself is wrong.
 
     Locations also contain names of union members and markers for keys, which are not in the text.
     """
@@ -157,7 +161,7 @@ def _is_tag(step: str) -> bool:
 
 
 def _fields_at(path: Path) -> list[str]:
-    """The keys that the spec language has at a path; empty if any key is allowed."""
+    """Returns the keys that the spec language has at a path; empty if any key is allowed."""
     annotation: Any = ClusterSpec
     for step in path:
         annotation = _inside(annotation, step)
@@ -165,7 +169,7 @@ def _fields_at(path: Path) -> list[str]:
 
 
 def _inside(annotation: Any, step: str | int) -> Any:
-    """The type of the value at a step of a model, a map or a list."""
+    """Returns the type of the value at a step of a model, a map or a list."""
     for model in _models(annotation):
         return next((field.annotation for field in model.model_fields.values() if field.alias == step), None)
     for member in (annotation, *get_args(annotation)):
@@ -175,13 +179,13 @@ def _inside(annotation: Any, step: str | int) -> Any:
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
-    """The models in a type: the type itself and the members of a union."""
+    """Returns the models in a type: the type itself and the members of a union."""
     members = (annotation, *(get_args(annotation) if get_origin(annotation) not in (dict, list) else ()))
     return [member for member in members if isinstance(member, type) and issubclass(member, BaseModel)]
 
 
 def _name(path: Path) -> str:
-    """A path in messages: pools.train-h100.instances[0]."""
+    """Returns a path as text for messages: pools.train-h100.instances[0]."""
     text = ""
     for step in path[1:] if path[:1] == ("spec",) and len(path) > 1 else path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)

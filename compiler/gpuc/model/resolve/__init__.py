@@ -20,7 +20,7 @@ from gpuc.spec.cluster import ClusterSpec, Spec
 def resolve(
     cluster_spec: ClusterSpec, file: str, catalog: Catalog, own_policies: Mapping[str, Policy] = MappingProxyType({})
 ) -> Cluster:
-    """The cluster of a spec. Policies of the fleet are added to the policies of gpuc, or replace them.
+    """Returns the cluster of a spec. Policies of the fleet are added to the policies of gpuc, or replace them.
 
     Raises:
         StageError: with a finding for each unknown name, invalid layout and invalid quota.
@@ -51,7 +51,7 @@ def resolve(
 
 
 def _components(spec: Spec, catalog: Catalog, findings: list[Finding]) -> dict[str, Release]:
-    """The charts of the release set, with the version overrides of the spec."""
+    """Returns the charts of the release set, with the version overrides of the spec."""
     from dataclasses import replace
 
     path = (*SPEC, "releases")

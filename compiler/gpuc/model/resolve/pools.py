@@ -16,22 +16,22 @@ from gpuc.spec.pools import Image as ImageSpec
 from gpuc.spec.pools import Pool as PoolSpec
 
 LAYOUT = declare_rule(
-    "MIG001", Severity.ERROR, "A MIG layout does not exist on the pool's GPUs.",
+    "MIG001", Severity.ERROR, "The GPUs of a node pool do not support its MIG layout.",
     "The MIG manager sets the node to failed, or the node never joins: no GPU is advertised, and the node is paid for.",
     "NVIDIA MIG user guide r620, supported profiles and placements",
 )  # fmt: skip
 LAYOUT_GPUS = declare_rule(
-    "MIG101", Severity.ERROR, "Layouts by GPU number do not contain each GPU of a node exactly once.",
+    "MIG101", Severity.ERROR, "MIG layouts by GPU number do not contain every GPU of a node exactly once.",
     "gpuc cannot decide the layout of a GPU that is missing or is in two layouts.",
 )  # fmt: skip
 HARDWARE = declare_rule(
-    "KRP018", Severity.ERROR, "The instance types of a pool do not fit together, or do not fit its purpose.",
+    "KRP018", Severity.ERROR, "Instance types of a node pool differ in their hardware, or do not match its purpose.",
     "Karpenter finds no instance type for the pod, or starts nodes with different resources.",
     "aws/karpenter-provider-aws issues 5703 and 7038; NVIDIA/mig-parted v0.15.0",
 )  # fmt: skip
 UNSUPPORTED = declare_rule(
-    "KRP101", Severity.ERROR, "The instance type is not supported for pools.",
-    "Its specifications are not published, or it has no whole GPU.",
+    "KRP101", Severity.ERROR, "An instance type is not supported for node pools.",
+    "The specifications of the instance type are not published, or it has only a part of a GPU.",
 )  # fmt: skip
 
 
@@ -42,7 +42,7 @@ NO_MIG = MigProfileSet("", (), 0, source=())
 def resolve_pools(
     spec: Spec, components: dict[str, Release], catalog: Catalog, findings: list[Finding]
 ) -> dict[str, Pool]:
-    """Pools by name. A pool that cannot be resolved is left out and has a finding."""
+    """Resolves the pools and returns them by name. A pool that cannot be resolved is left out and has a finding."""
     pools = {}
     for name, pool_spec in spec.pools.items():
         path = (*SPEC, "pools", name)
@@ -91,19 +91,25 @@ def _instances(pool_spec: PoolSpec, path: Path, catalog: Catalog, findings: list
         where = (*path, "instances", index)
         if name in catalog.unsupported_instances:
             findings.append(
-                UNSUPPORTED.at(where, f"{name} is not supported: {catalog.unsupported_instances[name].reason}")
+                UNSUPPORTED.at(
+                    where, f"instance type {name} is not supported: {catalog.unsupported_instances[name].reason}"
+                )
             )
         elif name not in catalog.instances:
             findings.append(unknown("instance type", name, catalog.instances, where))
         elif catalog.instances[name].gpu and not catalog.instances[name].gpu_count:
-            findings.append(UNSUPPORTED.at(where, f"{name} has only a part of a GPU, which Karpenter counts as no GPU"))
+            findings.append(
+                UNSUPPORTED.at(
+                    where, f"instance type {name} has only a part of a GPU, which Karpenter counts as no GPU"
+                )
+            )
         else:
             found.append(catalog.instances[name])
     return tuple(found)
 
 
 def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...], path: Path) -> list[Finding]:
-    """Findings about instance types with different GPUs, architectures or counts, and about purpose and sharing."""
+    """Returns findings about instance types with different hardware, and about purpose and sharing."""
     first, *others = instances
     findings = []
     for index, other in enumerate(others, 1):
@@ -120,7 +126,7 @@ def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...],
             and other.gpu_count != first.gpu_count
         ):
             counts = f"{other.type} has {other.gpu_count} GPUs, but {first.type} has {first.gpu_count}"
-            message = f"{counts}; layouts by GPU number need the same number"
+            message = f"{counts}; MIG layouts by GPU number need types with equal numbers of GPUs"
             findings.append(HARDWARE.at(where, message))
     general = pool_spec.purpose == "general"
     if general and first.gpu:
@@ -128,9 +134,13 @@ def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...],
     elif not general and not first.gpu:
         findings.append(HARDWARE.at((*path, "purpose"), f"purpose is {pool_spec.purpose}, but {first.type} has no GPU"))
     if general and pool_spec.sharing:
-        findings.append(HARDWARE.at((*path, "sharing"), "sharing is not allowed in a general pool, which has no GPUs"))
+        findings.append(
+            HARDWARE.at(
+                (*path, "sharing"), "sharing is not allowed in a node pool with purpose general, which has no GPUs"
+            )
+        )
     elif not general and first.gpu and not pool_spec.sharing:
-        message = "sharing is missing; write exclusive, mig, timeSlicing or mps"
+        message = "sharing of a GPU node pool is missing; expected exclusive, mig, timeSlicing or mps"
         findings.append(HARDWARE.at(path, message))
     return findings
 
@@ -172,7 +182,7 @@ def _layout_findings(layout: dict[str, int], path: Path, profiles: MigProfileSet
         return [
             LAYOUT.at(
                 (*where, name),
-                f"{profiles.gpus[0]} has no profile {name}; its profiles are {', '.join(profiles.profiles)}",
+                f"GPU {profiles.gpus[0]} has no MIG profile {name}; expected one of {', '.join(profiles.profiles)}",
                 on_key=True,
             )
             for name in unknown_profiles
@@ -182,7 +192,8 @@ def _layout_findings(layout: dict[str, int], path: Path, profiles: MigProfileSet
         if extended > 1:
             return [
                 LAYOUT.at(
-                    where, f"{extended} instances with +{marker}; only one instance of a GPU can have the media engines"
+                    where,
+                    f"the layout has {extended} instances with +{marker}, for media engines; expected at most one",
                 )
             ]
     if place(layout, profiles) is None:
@@ -206,7 +217,7 @@ def _image(image_spec: ImageSpec, catalog: Catalog) -> tuple[Image, str]:
 
 
 def _dedicated_to(pool: str, spec: Spec) -> str:
-    """The first dedicated tenant whose queue has the pool. Rules report other tenants with the pool."""
+    """Returns the first dedicated tenant whose queue has the pool. Rules report other tenants with the pool."""
     for queue in spec.queues.values():
         if pool in queue.quota:
             for name in queue.tenants:

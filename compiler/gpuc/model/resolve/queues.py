@@ -14,11 +14,11 @@ from gpuc.spec.cluster import Spec
 from gpuc.spec.queues import Part, Quota
 
 UNIT = declare_rule(
-    "KUE101", Severity.ERROR, "A quota has a unit that the pool does not have.",
+    "KUE101", Severity.ERROR, "A quota has a unit that its node pool does not have.",
     "A quota for a resource that no node advertises admits no workload, or limits nothing.",
 )  # fmt: skip
 PART = declare_rule(
-    "KUE102", Severity.ERROR, "borrow or lend does not have the unit of the quota.",
+    "KUE102", Severity.ERROR, "A borrowing or lending limit does not have the unit of its quota.",
     "The borrowing and lending limits must be in the same unit as the quota.",
 )  # fmt: skip
 COHORT_CYCLE = declare_rule(
@@ -29,7 +29,7 @@ COHORT_CYCLE = declare_rule(
 
 
 def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) -> tuple[Queue, ...]:
-    """The queues in the order of the spec."""
+    """Resolves the queues and returns them in the order of the spec."""
     queues = []
     for name, queue_spec in spec.queues.items():
         path: Path = (*SPEC, "queues", name)
@@ -42,7 +42,7 @@ def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) 
         for pool_name, quota in queue_spec.quota.items():
             where = (*path, "quota", pool_name)
             if pool_name not in spec.pools:
-                findings.append(unknown("pool", pool_name, spec.pools, where, on_key=True))
+                findings.append(unknown("node pool", pool_name, spec.pools, where, on_key=True))
             elif pool_name in pools:  # otherwise the pool itself has a finding
                 share = _share(pools[pool_name], quota, where, queue_spec.cohort is not None, findings)
                 shares += [share] if share else []
@@ -51,7 +51,7 @@ def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) 
 
 
 def _cluster_queues(name: str, shares: list[Share]) -> tuple[ClusterQueue, ...]:
-    """A ClusterQueue for GPU pools and another for general pools. A common queue would run CPU work on GPU nodes."""
+    """Returns ClusterQueues for GPU pools and for general pools. A common one would run CPU workloads on GPU nodes."""
     gpu = tuple(share for share in shares if share.pool.is_gpu)
     general = tuple(share for share in shares if not share.pool.is_gpu)
     return tuple(ClusterQueue(queue, part) for queue, part in ((name, gpu), (f"{name}-cpu", general)) if part)
@@ -75,7 +75,7 @@ def _share(pool: Pool, quota: Quota, path: Path, in_cohort: bool, findings: list
 
 
 def _nominal(pool: Pool, quota: Quota) -> Amounts:
-    """The quota as amounts of all resources of the pool.
+    """Converts the quota to amounts of all resources of the pool.
 
     Raises:
         ValueError: when the pool does not have the unit of the quota.
@@ -99,10 +99,10 @@ def _part(pool: Pool, quota: Quota, part: Part) -> Amounts | None:
         return nothing
     if isinstance(part, dict):
         if quota.slices is None:
-            raise ValueError("numbers by MIG profile need a quota in slices; write a number or all")
+            raise ValueError("numbers by MIG profile need a quota in slices; expected a number or all")
         return total([nothing, _slices(pool, part)])
     if quota.slices is not None:
-        raise ValueError(f"{part} does not specify MIG profiles; write numbers by profile or all")
+        raise ValueError(f"{part} does not name a MIG profile; expected numbers by MIG profile or all")
     counts = {"nodes": quota.nodes, "gpus": quota.gpus, "shares": quota.shares}
     unit = next(name for name, count in counts.items() if count is not None)
     return _nominal(pool, Quota.model_validate({unit: part}))
@@ -110,37 +110,37 @@ def _part(pool: Pool, quota: Quota, part: Part) -> Amounts | None:
 
 def _gpus(pool: Pool, count: int) -> Amounts:
     if not isinstance(pool, GpuPool):
-        raise ValueError(f"{pool.name} has no GPUs; write nodes")
+        raise ValueError(f"node pool {pool.name} has no GPUs; expected a quota in nodes")
     if pool.sharing.mode == "exclusive":
         return scale(pool.node, count, pool.gpus_per_node)
     if pool.sharing.whole_gpus:
         return {**scale(pool.base_resources, count, pool.gpus_per_node), GPU: count}
     unit = "slices" if pool.sharing.mode == "mig" else "shares"
-    raise ValueError(f"{pool.name} has no whole GPUs; write {unit}")
+    raise ValueError(f"node pool {pool.name} has no whole GPUs; expected a quota in {unit}")
 
 
 def _slices(pool: Pool, counts: dict[str, int]) -> Amounts:
-    """Amounts for slices and their part of the node. Each part is rounded down, so that all slices can be used."""
+    """Returns the amounts for slices and their part of the node. Parts are rounded down, so that all slices fit."""
     parts = []
     for profile, count in counts.items():
         if pool.sharing is None or pool.sharing.mode != "mig":
             unit = "shares" if pool.sharing and pool.sharing.mode == "shared" else "nodes"
-            raise ValueError(f"{pool.name} has no MIG slices; write {unit}")
+            raise ValueError(f"node pool {pool.name} has no MIG slices; expected a quota in {unit}")
         available = pool.sharing.slices()
         if profile not in available:
-            raise ValueError(f"{pool.name} has no {profile} slices; its profiles are {', '.join(available)}")
+            raise ValueError(f"node pool {pool.name} has no {profile} slices; expected one of {', '.join(available)}")
         parts.append(scale(pool.portions[pool.sharing.resource(profile)], count))
     return total(parts)
 
 
 def _shares(pool: Pool, count: int) -> Amounts:
     if pool.sharing is None or pool.sharing.mode != "shared":
-        raise ValueError(f"{pool.name} has no GPU shares; write nodes")
+        raise ValueError(f"node pool {pool.name} has no GPU shares; expected a quota in nodes")
     return scale(pool.portions[SHARED_GPU], count)
 
 
 def resolve_cohorts(spec: Spec, queues: tuple[Queue, ...], findings: list[Finding]) -> tuple[Cohort, ...]:
-    """The cohorts in the order of the spec, with the queues of the complete tree of cohorts."""
+    """Resolves the cohorts. Returns them in the order of the spec, with the queues of the complete tree of cohorts."""
     roots: dict[str, str] = {}
     for name, cohort_spec in spec.cohorts.items():
         path: Path = (*SPEC, "cohorts", name)
@@ -152,7 +152,10 @@ def resolve_cohorts(spec: Spec, queues: tuple[Queue, ...], findings: list[Findin
             chain.append(str(parent))
         if parent in chain:
             findings.append(
-                COHORT_CYCLE.at((*path, "parent"), f"the parents form a cycle: {' -> '.join([*chain, str(parent)])}")
+                COHORT_CYCLE.at(
+                    (*path, "parent"),
+                    f"the parents of cohort {name} form a cycle: {' -> '.join([*chain, str(parent)])}",
+                )
             )
         roots[name] = chain[-1]
     return tuple(

@@ -13,7 +13,7 @@ from gpuc.spec.cluster import Spec
 
 
 def resolve_profiles(spec: Spec) -> dict[str, Profile]:
-    """NCCL profiles by name."""
+    """Returns the NCCL profiles by name."""
     return {
         name: Profile(name, (*SPEC, "nccl", "profiles", name), profile_spec)
         for name, profile_spec in spec.nccl.profiles.items()
@@ -24,7 +24,7 @@ def resolve_tenants(
     spec: Spec, profiles: dict[str, Profile], queues: tuple[Queue, ...], cohorts: tuple[Cohort, ...],
     findings: list[Finding],
 ) -> tuple[Tenant, ...]:  # fmt: skip
-    """The tenants in the order of the spec."""
+    """Resolves the tenants and returns them in the order of the spec."""
     nodes = quota_nodes(queues, cohorts)
     tenants = []
     for name, tenant_spec in spec.tenants.items():

@@ -9,8 +9,11 @@ from gpuc.rules import Findings, rule
 def path_without_output(cluster: Cluster) -> Findings:
     """The path in the repository does not end with out.
 
-    gpuc writes its output to a folder named out. Argo CD reads another folder and finds nothing to apply.
+    gpuc writes its output to a folder named out. With another path Argo CD finds no objects.
     """
     path = cluster.spec.delivery.path
     if path.rstrip("/").split("/")[-1] != "out":
-        yield ("spec", "delivery", "path"), f"path is {path}; gpuc writes the output to a folder named out"
+        yield (
+            ("spec", "delivery", "path"),
+            f"path is {path}; expected a path that ends with out, the output folder of gpuc",
+        )

@@ -9,7 +9,7 @@ from gpuc.model import Cluster
 
 
 def settings(cluster: Cluster) -> Iterator[tuple[Path, str, str]]:
-    """Path, name and value of every variable of every profile."""
+    """Yields the path, name and value of every environment variable of every NCCL profile."""
     for name, profile in cluster.spec.nccl.profiles.items():
         for variable, value in profile.env.items():
             yield ("spec", "nccl", "profiles", name, "env", variable), variable, value

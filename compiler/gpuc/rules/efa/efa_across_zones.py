@@ -6,11 +6,13 @@ from gpuc.rules import Findings, rule
 
 @rule("EFA005", source="EC2 user guide, Elastic Fabric Adapter limitations")
 def efa_across_zones(cluster: Cluster) -> Findings:
-    """A pool with EFA has several zones.
+    """A node pool with EFA is in several zones.
 
-    EFA traffic does not leave its zone. A gang in two zones hangs in its first collective, with all its GPUs.
+    EFA traffic cannot cross zones. A distributed job with pods in two zones hangs in its first NCCL collective and
+    keeps all of its GPUs.
     """
     for pool in cluster.efa_pools:
         if len(set(pool.zones)) > 1:
             path = (*pool.path, "zones", 1) if pool.spec.zones else (*pool.path, "fabric")
-            yield path, f"fabric efa in zones {', '.join(pool.zones)}; EFA needs one zone", "name one zone under zones"
+            message = f"node pool {pool.name} has fabric efa in zones {', '.join(pool.zones)}; expected one zone"
+            yield path, message, f"name one zone under zones of node pool {pool.name}"

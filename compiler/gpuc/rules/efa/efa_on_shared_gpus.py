@@ -6,11 +6,14 @@ from gpuc.rules import Findings, rule
 
 @rule("EFA101", source="NVIDIA MIG user guide r620, limits")
 def efa_on_shared_gpus(cluster: Cluster) -> Findings:
-    """A pool has EFA, but its GPUs are partitioned or shared.
+    """A node pool has EFA, but its GPUs are partitioned or shared.
 
-    MIG slices and GPU shares have no peer-to-peer path to the network, so EFA between them does not work. The pool pays
-    for EFA, and only one pod can hold its interfaces.
+    MIG slices and GPU shares have no peer-to-peer path to the network, so EFA between them does not work. Only
+    one pod of a node can have the EFA interfaces.
     """
     for pool in cluster.efa_pools:
         if pool.sharing and pool.sharing.mode != "exclusive":
-            yield (*pool.path, "fabric"), f"fabric is efa, but sharing is {pool.sharing.kind}; EFA needs whole GPUs"
+            message = (
+                f"node pool {pool.name} has fabric efa and sharing {pool.sharing.kind}; EFA needs sharing exclusive"
+            )
+            yield (*pool.path, "fabric"), message

@@ -6,13 +6,14 @@ from gpuc.rules import Findings, rule
 
 @rule("EFA002", source="aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go")
 def efa_over_several_types(cluster: Cluster) -> Findings:
-    """A pool with EFA has several instance types.
+    """A node pool with EFA has several instance types.
 
-    The EC2NodeClass lists network interfaces by network card, and instance types differ in their cards. Karpenter would
-    never start the other types.
+    The EC2NodeClass lists network interfaces by network card, and instance types have different
+    cards. Karpenter would never start the other types.
     """
     for pool in cluster.efa_pools:
         types = list(dict.fromkeys(pool.spec.instances))
         if len(types) > 1:
             path = (*pool.path, "instances", pool.spec.instances.index(types[1]))
-            yield path, f"fabric efa with {', '.join(types)}; EFA needs one instance type"
+            message = f"node pool {pool.name} has fabric efa and types {', '.join(types)}; expected one instance type"
+            yield path, message

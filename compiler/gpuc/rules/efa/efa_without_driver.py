@@ -7,11 +7,12 @@ from gpuc.rules import Findings, rule
 
 @rule("EFA102", Severity.WARNING, source="catalog, EFA driver by image")
 def efa_without_driver(cluster: Cluster) -> Findings:
-    """A pool has EFA, but its image family does not include the EFA driver.
+    """A node pool has EFA, but its AMI family does not include the EFA driver.
 
-    Unless your own AMI has the driver, no program can use the interfaces. NCCL falls back to TCP without a warning, at
-    a tenth of the speed or less.
+    Without the driver no program can use the EFA interfaces. NCCL then uses TCP without a warning, at a tenth of the
+    speed or less. Accept this finding if your own AMI has the driver.
     """
     for pool in cluster.efa_pools:
         if not pool.image.efa_driver:
-            yield (*pool.path, "fabric"), f"fabric is efa, but images of {pool.image.id} do not include the EFA driver"
+            message = f"node pool {pool.name} has fabric efa, but {pool.image.id} AMIs do not include the EFA driver"
+            yield (*pool.path, "fabric"), message

@@ -6,11 +6,12 @@ from gpuc.rules import Findings, rule
 
 @rule("EFA004", source="aws/karpenter-provider-aws v1.14.1 reference/instance-types")
 def efa_without_interfaces(cluster: Cluster) -> Findings:
-    """A pool has the fabric efa, but an instance type has no EFA.
+    """A node pool has fabric efa, but one of its instance types does not support EFA.
 
-    No node advertises the interfaces that pods request, so the pods stay pending forever.
+    Nodes of this type do not advertise the EFA interfaces that pods request, so the pods stay pending.
     """
     for pool in cluster.efa_pools:
         for index, instance in enumerate(pool.instances):
             if not instance.efa:
-                yield (*pool.path, "instances", index), f"fabric is efa, but {instance.type} has no EFA"
+                message = f"node pool {pool.name} has fabric efa, but {instance.type} does not support EFA"
+                yield (*pool.path, "instances", index), message

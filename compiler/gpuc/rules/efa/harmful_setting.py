@@ -10,10 +10,10 @@ UNWANTED = ("harmful", "obsolete", "deprecated", "removed", "no effect", "redund
 
 @rule("EFA008", Severity.WARNING, source="aws/aws-ofi-nccl doc/efa-env-var.md")
 def harmful_setting(cluster: Cluster) -> Findings:
-    """A setting of NCCL or its plugin is harmful on EFA, or has no effect.
+    """An environment variable of NCCL or of its EFA plugin is harmful, or has no effect.
 
-    Such settings are copied from other clusters and older software. The plugin tunes each platform by itself, and a
-    setting in the profile replaces that tuning.
+    Such variables are often copied from other clusters or older software. The plugin sets the best values for each
+    platform, and a variable in an NCCL profile replaces these values.
     """
     for path, name, value in settings(cluster):
         # A verdict on the complete name takes precedence over a verdict on a prefix of the name.

@@ -12,15 +12,15 @@ POD_INTERFACE = "eth0"
 def interface_missing_in_pods(cluster: Cluster) -> Findings:
     """NCCL is configured to use a network interface that pods do not have.
 
-    A pod has eth0 and lo; interfaces of the host are not visible in it. NCCL finds no interface and stops.
+    A pod has only the interfaces eth0 and lo, not the interfaces of the node. NCCL finds no interface and stops.
     """
     for path, name, value in settings(cluster):
         if name in ("NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME") and not _selects(value):
-            yield path, f"{name} is {value or 'empty'}; a pod has {POD_INTERFACE}", f"write {POD_INTERFACE}"
+            yield path, f"{name} is {value or 'empty'}; pods have only {POD_INTERFACE}", f"write {POD_INTERFACE}"
 
 
 def _selects(value: str) -> bool:
-    """Whether the value selects the interface of a pod: by prefix, exactly after =, all others after ^."""
+    """Returns whether the value selects eth0. The value is a prefix, a name after =, or excludes interfaces after ^."""
     names = value.lstrip("^=").split(",")
     exact = "=" in value[:2]
     named = any(name == POD_INTERFACE if exact else bool(name) and POD_INTERFACE.startswith(name) for name in names)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @rule("EFA104", source="NCCL user guide, environment variables")
 def invalid_value(cluster: Cluster) -> Findings:
-    """A variable of NCCL has a value that NCCL does not accept.
+    """An environment variable of NCCL has a value that NCCL does not accept.
 
     NCCL either stops with an error in every pod, or uses its default without a warning.
     """
@@ -24,7 +24,7 @@ def invalid_value(cluster: Cluster) -> Findings:
 
 
 def _allowed(variable: NcclVariable, value: str) -> str:
-    """The allowed values, if the value is not one of them; empty if it is."""
+    """Returns the allowed values as text, or an empty string if the value is allowed."""
     if variable.type == "bool":
         return "" if value.lower() in ("0", "1", "true", "false") else "0 or 1"
     if variable.type == "int":

@@ -6,9 +6,10 @@ from gpuc.rules import Findings, rule
 
 @rule("TEN008", source="Kubernetes Pod Security Standards, capabilities")
 def profile_in_restricted_namespace(cluster: Cluster) -> Findings:
-    """A namespace has an NCCL profile for EFA, but its Pod Security level refuses EFA pods.
+    """A namespace has an NCCL profile for EFA, but the namespace does not admit EFA pods.
 
-    EFA pods need the capability IPC_LOCK. The job starts and has no pods; only an event explains why.
+    EFA pods need the capability IPC_LOCK, which only the Pod Security level privileged allows. The Job controller
+    cannot create the pods, and only an event of the Job explains why.
     """
     for tenant in cluster.tenants:
         if all(namespace.spec.pod_security != "privileged" for namespace in tenant.namespaces):
@@ -16,5 +17,8 @@ def profile_in_restricted_namespace(cluster: Cluster) -> Findings:
         for namespace in tenant.namespaces:
             if namespace.nccl and namespace.nccl.spec.fabric == "efa" and namespace.spec.pod_security != "privileged":
                 level = namespace.spec.pod_security
-                message = f"podSecurity is {level}, but NCCL profile {namespace.nccl.name} is for EFA"
+                profile = namespace.nccl.name
+                message = (
+                    f"namespace {namespace.name} has podSecurity {level}, but NCCL profile {profile} has fabric efa"
+                )
                 yield (*namespace.path, "podSecurity"), message, "write privileged"

@@ -7,14 +7,17 @@ from gpuc.rules import Findings, rule
 
 @rule("EFA107", Severity.WARNING)
 def profile_without_fabric(cluster: Cluster) -> Findings:
-    """A namespace has an NCCL profile for a fabric that no pool of its tenant has.
+    """A namespace has an NCCL profile for a fabric that no node pool of its tenant has.
 
-    The settings of the profile reach pods on nodes for which they were not written.
+    Pods get environment variables that are written for another network.
     """
     for tenant in cluster.tenants:
         fabrics = {pool.spec.fabric for pool in tenant.pools}
         for namespace in tenant.namespaces:
             if namespace.nccl and namespace.nccl.spec.fabric not in fabrics:
                 fabric = namespace.nccl.spec.fabric
-                message = f"profile {namespace.nccl.name} is for {fabric}; no pool of {tenant.name} has this fabric"
+                message = (
+                    f"NCCL profile {namespace.nccl.name} has fabric {fabric}, "
+                    f"but no node pool of tenant {tenant.name} has fabric {fabric}"
+                )
                 yield (*namespace.path, "nccl"), message

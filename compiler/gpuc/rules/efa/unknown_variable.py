@@ -9,12 +9,12 @@ from gpuc.rules.efa._environment import settings
 
 @rule("EFA103", Severity.WARNING, source="NCCL user guide; aws/aws-ofi-nccl include/nccl_ofi_param.h")
 def unknown_variable(cluster: Cluster) -> Findings:
-    """A variable of NCCL or its EFA plugin is unknown.
+    """NCCL and its EFA plugin do not have an environment variable of this name.
 
-    NCCL ignores a misspelled name and reports nothing.
+    NCCL ignores an unknown variable without a warning. The name may be misspelled.
     """
     for path, name, _ in settings(cluster):
         nccl = cluster.catalog.nccl
         known = nccl.variables.keys() | {verdict.name for verdict in nccl.verdicts}
         if name.startswith(("NCCL_", "OFI_NCCL_")) and name not in known:
-            yield path, f"there is no variable {name}", write(misspelt(name, known))
+            yield path, f"NCCL and its EFA plugin have no variable {name}", write(misspelt(name, known))

@@ -9,9 +9,9 @@ from gpuc.rules import Findings, rule
 def unused_profile(cluster: Cluster) -> Findings:
     """No namespace uses an NCCL profile.
 
-    The settings of the profile reach no pod.
+    No pod gets the environment variables of the profile.
     """
     used = {namespace.nccl.name for tenant in cluster.tenants for namespace in tenant.namespaces if namespace.nccl}
     for name in cluster.spec.nccl.profiles:
         if name not in used:
-            yield ("spec", "nccl", "profiles", name, "fabric"), f"no namespace uses the profile {name}"
+            yield ("spec", "nccl", "profiles", name, "fabric"), f"no namespace uses NCCL profile {name}"

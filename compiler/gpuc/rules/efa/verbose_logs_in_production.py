@@ -7,7 +7,7 @@ from gpuc.rules import Findings, rule
 
 @rule("EFA105", Severity.WARNING, source="NCCL user guide, NCCL_DEBUG")
 def verbose_logs_in_production(cluster: Cluster) -> Findings:
-    """NCCL logs verbosely in production.
+    """NCCL writes verbose logs in production.
 
     Each rank of each job writes thousands of lines at startup. The volume of logs is expensive and hides other
     messages.
@@ -17,7 +17,12 @@ def verbose_logs_in_production(cluster: Cluster) -> Findings:
     for name, profile in cluster.spec.nccl.profiles.items():
         path = ("spec", "nccl", "profiles", name)
         if profile.debug in ("INFO", "TRACE"):
-            yield (*path, "debug"), f"debug is {profile.debug} in prod", "write WARN"
+            yield (
+                (*path, "debug"),
+                f"debug of NCCL profile {name} is {profile.debug} in prod; expected WARN",
+                "write WARN",
+            )
         level = profile.env.get("NCCL_DEBUG", "").upper()
         if level in ("INFO", "TRACE"):
-            yield (*path, "env", "NCCL_DEBUG"), f"NCCL_DEBUG is {level} in prod", "write WARN"
+            message = f"NCCL_DEBUG of NCCL profile {name} is {level} in prod; expected WARN"
+            yield (*path, "env", "NCCL_DEBUG"), message, "write WARN"

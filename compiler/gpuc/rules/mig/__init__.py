@@ -1,1 +1,1 @@
-"""MIG: strategies, and what slices cannot do."""
+"""MIG: strategies, partitioning of GPUs, and the limits of slices."""

@@ -13,7 +13,7 @@ SpecRange = tuple[Path, str]
 
 
 def network(text: str) -> IPv4Network | None:
-    """The address range that a text describes; None if the text is invalid, which is rule NET101."""
+    """Parses an address range. Returns None if the text is invalid, which rule NET101 reports."""
     try:
         return IPv4Network(text, strict=False)
     except ValueError:
@@ -21,14 +21,14 @@ def network(text: str) -> IPv4Network | None:
 
 
 def egress(cluster: Cluster) -> Iterator[SpecRange]:
-    """The ranges that tenants may call."""
+    """Yields the ranges that pods of tenants may connect to."""
     for tenant in cluster.tenants:
         for index, rule in enumerate(tenant.spec.network.egress):
             yield (*tenant.path, "network", "egress", index, "cidr"), rule.cidr
 
 
 def declared(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
-    """The ranges that the spec declares under the given keys of cloud.aws."""
+    """Yields the ranges that the spec has under the given keys of cloud.aws."""
     lists = {
         "podCidrs": cluster.aws.pod_cidrs,
         "endpointCidrs": cluster.aws.endpoint_cidrs,
@@ -40,7 +40,7 @@ def declared(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
 
 
 def overlapping_pods(cluster: Cluster, text: str) -> str:
-    """The first range of podCidrs that a range overlaps; empty if it overlaps none."""
+    """Returns the first range of podCidrs that overlaps the given range, or an empty string if there is none."""
     tested = network(text)
     for _, pods in declared(cluster, "podCidrs"):
         other = network(pods)

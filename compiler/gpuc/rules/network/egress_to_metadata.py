@@ -14,11 +14,12 @@ METADATA = IPv4Address("169.254.169.254")
     source="EC2 user guide, instance metadata; EKS best practices, restrict access to the instance profile",
 )
 def egress_to_metadata(cluster: Cluster) -> Findings:
-    """A tenant may call the metadata service of the node.
+    """The egress of a tenant includes the instance metadata service.
 
-    The metadata service gives pods the credentials of the node, with every permission that nodes have in the account.
+    From this service pods get the credentials of the node, with all permissions of the node in the AWS account.
     """
     for path, text in egress(cluster):
         found = network(text)
         if found is not None and METADATA in found:
-            yield path, f"{text} contains {METADATA}, the instance metadata service; write narrower ranges"
+            message = f"egress of tenant {path[2]} to {text} includes {METADATA}, the instance metadata service"
+            yield path, message, "write ranges without this address"

@@ -7,11 +7,14 @@ from gpuc.rules.network._ranges import egress, overlapping_pods
 
 @rule("NET002", source="Kubernetes documentation, NetworkPolicy, ipBlock")
 def egress_to_pods(cluster: Cluster) -> Findings:
-    """A tenant may call a range that contains addresses of pods.
+    """The egress of a tenant includes addresses of pods.
 
-    Egress is for networks outside the cluster. This range opens the way to the pods of every other tenant.
+    Egress is for networks outside of the cluster. With this range the tenant can connect to pods of all other tenants.
     """
     for path, text in egress(cluster):
         pods = overlapping_pods(cluster, text)
         if pods:
-            yield path, f"{text} overlaps the pod addresses in {pods}; egress is for networks outside of the cluster"
+            message = (
+                f"egress of tenant {path[2]} to {text} overlaps podCidrs {pods}; expected ranges outside of the cluster"
+            )
+            yield path, message

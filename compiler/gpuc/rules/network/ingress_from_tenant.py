@@ -6,10 +6,10 @@ from gpuc.rules import Findings, rule
 
 @rule("NET104", source="Kubernetes documentation, NetworkPolicy, namespaceSelector")
 def ingress_from_tenant(cluster: Cluster) -> Findings:
-    """Ingress allows the namespace of a tenant.
+    """The ingress of a tenant allows a namespace of a tenant.
 
-    Ingress is for namespaces of the platform. Ingress from another tenant ends the isolation of both; between
-    namespaces of the same tenant all traffic is already allowed.
+    Ingress is for namespaces of the platform. Ingress from another tenant ends the isolation between the two tenants.
+    Traffic between namespaces of the same tenant is always allowed.
     """
     owners = {namespace.name: tenant.name for tenant in cluster.tenants for namespace in tenant.namespaces}
     for tenant in cluster.tenants:
@@ -17,4 +17,5 @@ def ingress_from_tenant(cluster: Cluster) -> Findings:
             owner = owners.get(entry.namespace)
             if owner:
                 path = (*tenant.path, "network", "ingress", index, "namespace")
-                yield path, f"{entry.namespace} belongs to tenant {owner}; ingress is for namespaces of the platform"
+                actual = f"ingress of tenant {tenant.name} allows namespace {entry.namespace} of tenant {owner}"
+                yield path, f"{actual}; expected a namespace of the platform"

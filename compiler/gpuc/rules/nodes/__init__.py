@@ -1,1 +1,1 @@
-"""Nodes: images, and the source of driver, container toolkit and device plugin."""
+"""Nodes: AMIs, and the source of driver, container toolkit and device plugin."""

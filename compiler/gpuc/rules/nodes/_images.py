@@ -1,4 +1,4 @@
-"""The place of a pool's image in the spec."""
+"""The path of a node pool's AMI in the spec."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from gpuc.model import Pool
 
 
 def image_path(pool: Pool) -> Path:
-    """The path of the pool's own image, or of the cluster's image if the pool has none."""
+    """Returns the path of the pool's own AMI, or the path of the cluster's AMI if the pool has none."""
     return (*pool.path, "image") if pool.spec.image else ("spec", "cloud", "aws", "image")
 
 
 def is_own_ami(pool: Pool) -> bool:
-    """Whether the image is the user's own AMI, whose driver version gpuc does not know."""
+    """Returns whether the pool has an AMI of the user. gpuc does not know the driver version of such an AMI."""
     return pool.ami.startswith("ami-")

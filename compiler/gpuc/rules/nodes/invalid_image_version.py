@@ -7,9 +7,9 @@ from gpuc.rules.nodes._images import image_path, is_own_ami
 
 @rule("KRP111", source="aws/karpenter-provider-aws v1.14.1 docs, EC2NodeClass amiSelectorTerms")
 def invalid_image_version(cluster: Cluster) -> Findings:
-    """An image version does not have the format of its family.
+    """The version of an AMI does not have the format of its AMI family.
 
-    Karpenter finds no image with this name, and no node starts.
+    Karpenter finds no AMI with this name, and starts no node.
     """
     import re
 
@@ -18,4 +18,4 @@ def invalid_image_version(cluster: Cluster) -> Findings:
         if is_own_ami(pool) or pool.ami.endswith("@latest") or re.fullmatch(pattern, pool.ami):
             continue
         example = {"bottlerocket": "bottlerocket@v1.54.0"}.get(pool.image.id, f"{pool.image.id}@v20260815")
-        yield path, f"{pool.ami} is not a version of {pool.image.id}; expected a version such as {example}"
+        yield path, f"{pool.ami} is not a version of AMI family {pool.image.id}; expected a version such as {example}"

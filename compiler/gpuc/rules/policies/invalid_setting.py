@@ -9,7 +9,7 @@ from gpuc.rules import Findings, rule
 def invalid_setting(cluster: Cluster) -> Findings:
     """A setting of a policy has an invalid value.
 
-    The API server refuses the constraint, or the policy compares objects with a value that never matches.
+    The API server refuses the Constraint, or the policy compares objects with a value that never matches.
     """
     known = policies()
     for name, policy in cluster.spec.policies.items():
@@ -19,4 +19,7 @@ def invalid_setting(cluster: Cluster) -> Findings:
                 import jsonschema_rs
 
                 for error in jsonschema_rs.validator_for(settings[key]).iter_errors(value):
-                    yield ("spec", "policies", name, key, *error.instance_path), f"{key} of {name}: {error.message}"
+                    yield (
+                        ("spec", "policies", name, key, *error.instance_path),
+                        f"{key} of policy {name}: {error.message}",
+                    )

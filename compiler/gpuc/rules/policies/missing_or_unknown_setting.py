@@ -9,8 +9,7 @@ from gpuc.rules import Findings, rule
 def missing_or_unknown_setting(cluster: Cluster) -> Findings:
     """A policy lacks a required setting, or has an unknown setting.
 
-    Without its settings gpuc cannot write the policy and leaves it out. Nothing reads an unknown setting, although the
-    spec suggests that it is on.
+    gpuc leaves out a policy without its required settings, and ignores unknown settings.
     """
     known = policies()
     for name, policy in cluster.spec.policies.items():
@@ -20,8 +19,8 @@ def missing_or_unknown_setting(cluster: Cluster) -> Findings:
         given = policy.model_extra or {}
         path = ("spec", "policies", name)
         for key in sorted(given.keys() - settings.keys()):
-            allowed = f"its settings are {', '.join(settings)}" if settings else "it has no settings"
-            yield (*path, key), f"{name} has no setting {key}; {allowed}", f"remove {key}"
+            allowed = f"expected {', '.join(settings)}" if settings else "expected no settings"
+            yield (*path, key), f"policy {name} has no setting {key}; {allowed}", f"remove {key}"
         missing = settings.keys() - given.keys()
         if missing:
-            yield path, f"{name} needs a value for {', '.join(sorted(missing))}"
+            yield path, f"policy {name} needs values for {', '.join(sorted(missing))}"

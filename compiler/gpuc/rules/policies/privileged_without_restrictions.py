@@ -9,10 +9,10 @@ RESTRICTIONS = ("host-access", "host-network")
 
 @rule("POL101", Severity.WARNING, source="Kubernetes Pod Security Standards, privileged")
 def privileged_without_restrictions(cluster: Cluster) -> Findings:
-    """A namespace is privileged, but a policy that restricts its pods is not at deny.
+    """A namespace is privileged, but the stage of a policy that restricts its pods is not deny.
 
-    Namespaces are privileged because EFA needs the capability IPC_LOCK. Without these policies their pods may also
-    mount the node's disk and use the node's network, and so reach the data of every other tenant.
+    Namespaces are privileged because EFA needs the capability IPC_LOCK. Without these policies the pods of such a
+    namespace may also mount the node's disk and use the node's network, and can read the data of other tenants.
     """
     names = [
         namespace.name
@@ -24,5 +24,6 @@ def privileged_without_restrictions(cluster: Cluster) -> Findings:
         stage = cluster.policy_stage(policy)
         if stage != "deny":
             key = policy if policy in cluster.spec.policies else "default"
-            message = f"{policy} is at {stage}; expected deny, because of privileged namespaces: {', '.join(names)}"
+            actual = f"policy {policy} has stage {stage}"
+            message = f"{actual}; expected deny, because these namespaces are privileged: {', '.join(names)}"
             yield ("spec", "policies", key), message

@@ -8,12 +8,12 @@ from gpuc.rules import Findings, rule
 
 @rule("POL001")
 def unknown_policy(cluster: Cluster) -> Findings:
-    """A policy does not exist.
+    """The spec configures a policy that does not exist.
 
-    The cluster admits what the intended policy would refuse.
+    The name may be misspelled. Then the cluster admits objects that the intended policy would deny.
     """
     known = policies()
     for name in cluster.spec.policies:
         if name != "default" and name not in known:
-            message = f"there is no policy {name}; the policies are {', '.join(known)}"
+            message = f"policy {name} does not exist; expected one of {', '.join(known)}"
             yield ("spec", "policies", name), message, write(nearest(name, [*known, "default"]))

@@ -10,11 +10,11 @@ from gpuc.rules import Findings, rule
 def checkpoint_after_longest_run(cluster: Cluster) -> Findings:
     """The time between checkpoints is longer than the longest run.
 
-    A run never saves a checkpoint, although the spec declares checkpoints.
+    Every run ends before its first checkpoint.
     """
     for pool in cluster.pools:
         runs = pool.spec.runs
         if runs and runs.checkpoint_every and runs.checkpoint_every > runs.longest:
             every, longest = format_duration(runs.checkpoint_every), format_duration(runs.longest)
-            message = f"checkpointEvery is {every}, but runs.longest is {longest}"
+            message = f"runs.checkpointEvery of node pool {pool.name} is {every}, but runs.longest is {longest}"
             yield (*pool.path, "runs", "checkpointEvery"), message

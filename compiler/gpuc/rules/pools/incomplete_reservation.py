@@ -6,17 +6,18 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP013", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/odcrs")
 def incomplete_reservation(cluster: Cluster) -> Findings:
-    """A pool has reservations without buying reserved capacity, or buys it without reservations.
+    """A node pool has reservations without purchase of reserved capacity, or this purchase without reservations.
 
-    Karpenter starts on-demand nodes beside capacity that is already paid for, or starts no nodes. Since Karpenter 1.6
-    it uses reservations only if the pool has both settings.
+    Since version 1.6 Karpenter uses reservations only if the node pool has both settings. Otherwise it starts on-demand
+    nodes, although the reserved capacity is paid for, or starts no nodes.
     """
     for pool in cluster.pools:
         is_reserved = "reserved" in pool.spec.purchase
         if is_reserved and pool.spec.reservations is None:
             path = (*pool.path, "purchase", pool.spec.purchase.index("reserved"))
-            yield path, f"{pool.name} buys reserved capacity, but has no reservations; add reservations: {{ids: [...]}}"
+            message = f"node pool {pool.name} buys reserved capacity, but has no reservations"
+            yield path, message, f"add reservations: {{ids: [...]}} to node pool {pool.name}"
         elif pool.spec.reservations and not is_reserved:
             bought = ", ".join(pool.spec.purchase)
-            message = f"{pool.name} has reservations, but purchase is {bought}; expected reserved in purchase"
-            yield (*pool.path, "reservations", "ids"), message, "add reserved to purchase"
+            message = f"node pool {pool.name} has reservations, but purchase is {bought}; expected reserved"
+            yield (*pool.path, "reservations", "ids"), message, f"add reserved to purchase of node pool {pool.name}"

@@ -12,11 +12,13 @@ from gpuc.rules import Findings, rule
 def interruptible_runs(cluster: Cluster) -> Findings:
     """Runs on spot capacity save no checkpoints.
 
-    EC2 takes spot nodes back with two minutes of notice. One lost node restarts the complete gang from the beginning.
+    EC2 takes spot nodes back with two minutes of notice. One lost node restarts the complete run from the beginning.
     """
     for pool in cluster.pools:
         runs = pool.spec.runs
         if runs and runs.checkpoint_every is None and "spot" in pool.spec.purchase:
             longest = format_duration(runs.longest)
-            message = f"spot capacity for runs of up to {longest} without checkpointEvery"
+            message = (
+                f"node pool {pool.name} buys spot capacity for runs of up to {longest}, but has no runs.checkpointEvery"
+            )
             yield (*pool.path, "purchase", pool.spec.purchase.index("spot")), message

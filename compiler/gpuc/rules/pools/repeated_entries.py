@@ -16,7 +16,7 @@ def repeated_entries(cluster: Cluster) -> Findings:
     for path, entries in _lists(cluster):
         for index, entry in enumerate(entries):
             if entry in entries[:index]:
-                yield (*path, index), f"{entry} is in the list twice", f"remove {entry}"
+                yield (*path, index), f"{path[-1]} contains {entry} twice", f"remove the second {entry}"
 
 
 def _lists(cluster: Cluster) -> Iterator[tuple[Path, Sequence[str]]]:

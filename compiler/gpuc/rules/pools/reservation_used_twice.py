@@ -7,13 +7,15 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP109", Severity.WARNING)
 def reservation_used_twice(cluster: Cluster) -> Findings:
-    """Two pools use the same reservation.
+    """Two node pools use the same reservation.
 
-    The limits of both pools count the same capacity. The pool that asks later waits for capacity, or buys on demand.
+    The limits of both node pools count the same capacity. If one node pool uses this capacity, the other starts no
+    nodes or buys on-demand nodes.
     """
     owners: dict[str, str] = {}
     for pool in cluster.pools:
         for index, id_ in enumerate(pool.spec.reservations.ids if pool.spec.reservations else []):
             owner = owners.setdefault(id_, pool.name)
             if owner != pool.name:
-                yield (*pool.path, "reservations", "ids", index), f"reservation {id_} already belongs to pool {owner}"
+                message = f"node pool {pool.name} and node pool {owner} use reservation {id_}; expected one node pool"
+                yield (*pool.path, "reservations", "ids", index), message

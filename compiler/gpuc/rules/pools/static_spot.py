@@ -11,11 +11,12 @@ from gpuc.rules import Findings, rule
     source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas; kubernetes-sigs/karpenter#3198",
 )
 def static_spot(cluster: Cluster) -> Findings:
-    """A static pool buys spot capacity.
+    """A static node pool buys spot capacity.
 
-    EC2 can take spot nodes back at any time. While there is no spot capacity, Karpenter requests new nodes without end.
+    EC2 can take spot nodes back at any time. Without spot capacity Karpenter requests new nodes again and
+    again.
     """
     for pool in cluster.pools:
         if pool.is_static and "spot" in pool.spec.purchase:
             path = (*pool.path, "purchase", pool.spec.purchase.index("spot"))
-            yield path, f"{pool.name} has {pool.nodes_max} static nodes and buys them as spot"
+            yield path, f"node pool {pool.name} is static, but buys spot capacity; expected on-demand or reserved"

@@ -7,12 +7,13 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP103", Severity.WARNING, source="aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption.md")
 def training_without_runs(cluster: Cluster) -> Findings:
-    """A training pool declares neither the length of runs nor checkpoints.
+    """A training node pool has no runs.
 
-    Its nodes then expire after 30 days and drain within an hour, whatever runs on them. On spot, EC2 gives two minutes
-    of notice.
+    Without the length of runs Karpenter replaces nodes after 30 days, and gives their pods an hour to stop. EC2 takes
+    spot nodes back with two minutes of notice.
     """
     for pool in cluster.pools:
         if pool.spec.purpose == "training" and pool.spec.runs is None:
-            message = f"{pool.name} is for training, but has no runs; write runs: {{longest, checkpointEvery}}"
-            yield (*pool.path, "purpose"), message
+            message = f"purpose of node pool {pool.name} is training, but runs is missing"
+            fix = f"add runs: {{longest, checkpointEvery}} to node pool {pool.name}"
+            yield (*pool.path, "purpose"), message, fix

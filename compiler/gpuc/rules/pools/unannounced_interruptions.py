@@ -7,13 +7,14 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP116", Severity.WARNING, source="aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption, interruption")
 def unannounced_interruptions(cluster: Cluster) -> Findings:
-    """A pool buys spot capacity, but the cluster has no interruption queue.
+    """A node pool buys spot capacity, but the cluster has no interruption queue.
 
-    Karpenter gets no notice when EC2 takes a node back. Pods are killed after two minutes and are not moved.
+    Karpenter gets no notice when EC2 takes a node back. The pods of the node are killed after two
+    minutes, before Karpenter starts another node.
     """
     if cluster.aws.interruption_queue is not None:
         return
     for pool in cluster.pools:
         if "spot" in pool.spec.purchase:
             path = (*pool.path, "purchase", pool.spec.purchase.index("spot"))
-            yield path, f"{pool.name} buys spot, but cloud.aws.interruptionQueue is missing"
+            yield path, f"node pool {pool.name} buys spot capacity, but cloud.aws.interruptionQueue is missing"

@@ -6,12 +6,13 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP114")
 def zone_outside_cluster(cluster: Cluster) -> Findings:
-    """A pool is in a zone where the cluster has no subnets.
+    """A node pool is in a zone where the cluster has no subnets.
 
     Karpenter finds no subnet in the zone and starts no node there.
     """
     for pool in cluster.pools:
         for index, zone in enumerate(pool.spec.zones or []):
             if zone not in cluster.aws.zones:
-                message = f"{zone} is not a zone of the cluster; its zones are {', '.join(cluster.aws.zones)}"
+                zones = ", ".join(cluster.aws.zones)
+                message = f"zone {zone} of node pool {pool.name} is not a zone of the cluster; expected one of {zones}"
                 yield (*pool.path, "zones", index), message

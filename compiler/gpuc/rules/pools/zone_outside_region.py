@@ -6,11 +6,11 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP115")
 def zone_outside_region(cluster: Cluster) -> Findings:
-    """A zone of the cluster is not in its region.
+    """A zone of the cluster is not in the region of the cluster.
 
     The subnets of an EKS cluster are in the zones of one region.
     """
     aws = cluster.aws
     for index, zone in enumerate(aws.zones):
         if zone[:-1] != aws.region:
-            yield ("spec", "cloud", "aws", "zones", index), f"{zone} is not a zone of region {aws.region}"
+            yield ("spec", "cloud", "aws", "zones", index), f"zone {zone} is not in region {aws.region}"

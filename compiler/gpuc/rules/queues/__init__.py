@@ -1,1 +1,1 @@
-"""Queues: quota and capacity, lending, preemption, and pools that do not fit into one queue."""
+"""Queues: quota and capacity, lending, preemption, and node pools that must not be in the same queue."""

@@ -12,12 +12,12 @@ from gpuc.spec.queues import Quota
 
 
 def counted(pool: Pool) -> tuple[str, ...]:
-    """The resources in which quotas of the pool are counted; the other resources are proportional to them."""
+    """Returns the resources in which quotas of the pool are counted. The other resources are proportional to them."""
     return pool.gpu_resource_names or (CPU,)
 
 
 def quotas(cluster: Cluster, pool: Pool) -> Iterator[tuple[Queue, Share, Quota]]:
-    """Every quota of the pool: the queue, the resolved share and the quota in the spec, in the order of the queues."""
+    """Yields the queue, the resolved share and the spec of every quota of the pool, in the order of the queues."""
     for queue in cluster.queues:
         for share in queue.shares:
             if share.pool is pool:
@@ -25,7 +25,7 @@ def quotas(cluster: Cluster, pool: Pool) -> Iterator[tuple[Queue, Share, Quota]]
 
 
 def leaf(share: Share, quota: Quota, resource: str) -> Path:
-    """The path of the number that decides the quota of the resource."""
+    """Returns the path of the number that determines the quota of the resource."""
     if quota.nodes is not None:
         return (*share.path, "nodes")
     if quota.shares is not None:
@@ -37,7 +37,7 @@ def leaf(share: Share, quota: Quota, resource: str) -> Path:
 
 
 def unit(pool: Pool, resource: str, *, in_nodes: bool = False) -> str:
-    """The unit of the resource in messages."""
+    """Returns the unit of the resource for messages."""
     if in_nodes:
         return "nodes"
     if pool.sharing is None or pool.sharing.mode == "exclusive":
@@ -49,5 +49,5 @@ def unit(pool: Pool, resource: str, *, in_nodes: bool = False) -> str:
 
 
 def pieces(pool: Pool, resource: str, amount: int, *, in_nodes: bool = False) -> int:
-    """The amount of a counted resource in nodes, or in its own unit."""
+    """Converts the amount of a counted resource to nodes if `in_nodes` is set; otherwise returns the amount."""
     return amount // pool.node[resource] if in_nodes else amount

@@ -6,12 +6,13 @@ from gpuc.rules import Findings, rule
 
 @rule("KUE014", source="kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2 borrowWithinCohort")
 def borrowing_with_fair_sharing(cluster: Cluster) -> Findings:
-    """A queue preempts while it borrows, and fair sharing is on.
+    """A queue may preempt while borrowing, but fair sharing is on.
 
-    With fair sharing the weights decide which workloads are preempted. Preemption by priority for borrowed quota
-    contradicts this, so Kueue supports only one of them.
+    With fair sharing the weights decide which workloads are preempted. Kueue does not
+    support preemption while borrowing together with fair sharing.
     """
     for queue in cluster.queues:
         if cluster.spec.queueing.fair_sharing and queue.spec.preempt.borrowing != "never":
-            message = f"preempt.borrowing is {queue.spec.preempt.borrowing}, but queueing.fairSharing is true"
+            actual = queue.spec.preempt.borrowing
+            message = f"preempt.borrowing of queue {queue.name} is {actual}, but queueing.fairSharing is true"
             yield (*queue.path, "preempt", "borrowing"), message, "write never"

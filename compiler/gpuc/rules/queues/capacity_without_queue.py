@@ -8,9 +8,10 @@ from gpuc.rules.queues._units import counted, pieces, quotas, unit
 
 @rule("VER004", Severity.INFO)
 def capacity_without_queue(cluster: Cluster) -> Findings:
-    """Part of a pool belongs to no queue.
+    """No queue has quota for a part of a node pool.
 
-    No queued work ever starts nodes beyond the sum of all quotas. On static or reserved pools these nodes are paid for.
+    Kueue admits no workloads beyond the sum of all quotas. Static and reserved nodes beyond this sum are paid for, but
+    not used.
     """
     for pool in cluster.pools:
         if pool.spec.leaving:
@@ -27,4 +28,4 @@ def capacity_without_queue(cluster: Cluster) -> Findings:
                 free.append(f"{pieces(pool, resource, left, in_nodes=in_nodes)} of {most} {name}")
         if free:
             path = (*pool.path, "nodes", "static" if pool.is_static else "max")
-            yield path, f"{', '.join(dict.fromkeys(free))} of {pool.name} belong to no queue"
+            yield path, f"no queue has quota for {', '.join(dict.fromkeys(free))} of node pool {pool.name}"

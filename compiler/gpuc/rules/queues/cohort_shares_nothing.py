@@ -22,4 +22,4 @@ def cohort_shares_nothing(cluster: Cluster) -> Findings:
         is_closing = any(queue.spec.leaving or share.pool.spec.leaving for queue, share in shares)
         if not is_closing and all(cluster.ceiling(queue, share) == share.nominal for queue, share in shares):
             names = ", ".join(sorted(queue.name for queue in cohort.queues))
-            yield cohort.path, f"no queue of cohort {cohort.name} can borrow anything: {names}"
+            yield cohort.path, f"the queues of cohort {cohort.name} cannot borrow from one another: {names}"

@@ -9,9 +9,9 @@ from gpuc.rules import Findings, rule
 def cohort_without_partners(cluster: Cluster) -> Findings:
     """A cohort has fewer than two queues.
 
-    The queue has no partner for lending. Perhaps the cohort of the other queue has a different spelling.
+    A queue borrows from other queues of its cohort. The name of the cohort may be misspelled in another queue.
     """
     for cohort in cluster.cohorts:
         if len(cohort.queues) < 2:
-            members = f"only the queue {cohort.queues[0].name}" if cohort.queues else "no queue"
-            yield cohort.path, f"cohort {cohort.name} has {members}; lending needs two"
+            members = f"only queue {cohort.queues[0].name}" if cohort.queues else "no queues"
+            yield cohort.path, f"cohort {cohort.name} has {members}; expected two or more queues"

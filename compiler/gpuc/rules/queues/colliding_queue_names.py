@@ -6,10 +6,10 @@ from gpuc.rules import Findings, rule
 
 @rule("KUE107")
 def colliding_queue_names(cluster: Cluster) -> Findings:
-    """The ClusterQueue for general pools gets the name of another queue.
+    """The ClusterQueue for the general node pools of a queue has the name of another queue.
 
-    The ClusterQueue for the general pools of a queue has the name of the queue with the suffix -cpu. Two objects with
-    the same name would overwrite each other.
+    gpuc names this ClusterQueue after its queue, with the suffix -cpu. Two objects with the same name would overwrite
+    each other.
     """
     names = {queue.name for queue in cluster.queues}
     for queue in cluster.queues:
@@ -17,4 +17,7 @@ def colliding_queue_names(cluster: Cluster) -> Findings:
             if part.name != queue.name and part.name in names:
                 general = ", ".join(pool.name for pool in part.pools)
                 path = (*part.shares[0].path, "nodes")
-                yield path, f"the ClusterQueue of {queue.name} for {general} is named {part.name}, like another queue"
+                message = (
+                    f"the ClusterQueue of queue {queue.name} for {general} and queue {part.name} have the same name"
+                )
+                yield path, message, f"rename queue {part.name}"

@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 @rule("KUE007", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
 def lends_more_than_quota(cluster: Cluster) -> Findings:
-    """A queue lends more than its own quota.
+    """A lending limit of a queue is larger than the quota of the queue.
 
     Kueue's webhook refuses the ClusterQueue, and the sync fails.
     """
@@ -19,9 +19,12 @@ def lends_more_than_quota(cluster: Cluster) -> Findings:
                 for profile, count in quota.lend.items():
                     own = (quota.slices or {}).get(profile, 0)
                     if count > own:
-                        message = f"lends {count} {profile} slices of {pool}, but has {own}"
+                        actual = f"queue {queue.name} lends {count} {profile} slices of node pool {pool}"
+                        message = f"{actual}, but has a quota of {own}"
                         yield (*path, profile), message, f"write {own}"
             else:
-                own = next((part for part in (quota.nodes, quota.gpus, quota.shares) if part is not None), 0)
+                counts = {"nodes": quota.nodes, "GPUs": quota.gpus, "shares": quota.shares}
+                name, own = next(((name, count) for name, count in counts.items() if count is not None), ("slices", 0))
                 if quota.lend > own:
-                    yield path, f"lends {quota.lend} of {pool}, but has {own}", f"write {own}, or all"
+                    actual = f"queue {queue.name} lends {quota.lend} {name} of node pool {pool}"
+                    yield path, f"{actual}, but has a quota of {own}", f"write {own}, or all"

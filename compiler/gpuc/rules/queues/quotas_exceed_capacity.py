@@ -8,10 +8,10 @@ from gpuc.rules.queues._units import counted, leaf, pieces, quotas, unit
 
 @rule("KRP004", source="aws/karpenter-provider-aws#8068")
 def quotas_exceed_capacity(cluster: Cluster) -> Findings:
-    """The quotas of a node pool are larger than its nodes.
+    """The sum of the quotas for a node pool exceeds the capacity of the node pool.
 
-    Kueue admits workloads against quota, not against nodes. Workloads beyond the capacity are admitted but never
-    scheduled, and hold quota that others could use.
+    Kueue compares workloads with quotas, not with nodes. It admits workloads beyond the capacity. Their pods stay
+    pending, and use quota that other workloads need.
     """
     for pool in cluster.pools:
         shares = list(quotas(cluster, pool))
@@ -30,5 +30,8 @@ def quotas_exceed_capacity(cluster: Cluster) -> Findings:
                         total = pieces(pool, resource, quota_sum, in_nodes=in_nodes)
                         limit = pieces(pool, resource, most, in_nodes=in_nodes)
                         pieces_name = unit(pool, resource, in_nodes=in_nodes)
-                        yield path, f"{total} {pieces_name} of {pool.name} promised, at most {limit} can exist"
+                        message = (
+                            f"the quotas for node pool {pool.name} are {total} {pieces_name}; expected at most {limit}"
+                        )
+                        yield path, message
                     break

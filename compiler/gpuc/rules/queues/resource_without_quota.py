@@ -8,7 +8,7 @@ from gpuc.rules.queues._units import counted, unit
 
 @rule("QTA011", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
 def resource_without_quota(cluster: Cluster) -> Findings:
-    """A queue covers a resource for which it has no quota and can borrow none.
+    """A ClusterQueue covers a resource, but has no quota for it and cannot borrow any.
 
     Kueue never admits a workload that requests the resource.
     """
@@ -24,7 +24,6 @@ def resource_without_quota(cluster: Cluster) -> Findings:
                     if resource in vector and resource not in reachable | reported:
                         reported.add(resource)
                         key = "slices" if queue.spec.quota[share.pool.name].slices else "gpus"
-                        message = (
-                            f"{queue.name} has no {unit(share.pool, resource)} of {share.pool.name} and borrows none"
-                        )
+                        name = f"{unit(share.pool, resource)} of node pool {share.pool.name}"
+                        message = f"queue {queue.name} has no quota for {name} and can borrow none"
                         yield (*share.path, key), message

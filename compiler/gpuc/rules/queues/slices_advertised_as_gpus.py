@@ -13,10 +13,10 @@ from gpuc.rules.queues._units import leaf
     source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/rm.go; kubernetes-sigs/kueue v0.19.2 flavorFungibility",
 )
 def slices_advertised_as_gpus(cluster: Cluster) -> Findings:
-    """A queue covers MIG slices and whole GPUs with the same resource name nvidia.com/gpu.
+    """A queue has quota for MIG slices and whole GPUs, both with the resource name nvidia.com/gpu.
 
     With the MIG strategy single a node advertises each slice as a GPU. A workload that requests a GPU may get a small
-    slice, depending on which pool is free first.
+    slice, if the node pool with slices has free quota first.
     """
     for queue in cluster.queues:
         offering = [pool for pool in queue.pools if GPU in pool.gpu_resource_names]
@@ -25,4 +25,6 @@ def slices_advertised_as_gpus(cluster: Cluster) -> Findings:
             sharing = share.pool.sharing
             if whole and sharing and sharing.strategy == "single":
                 path = leaf(share, queue.spec.quota[share.pool.name], GPU)
-                yield path, f"slices of {share.pool.name} and GPUs of {', '.join(whole)} are all nvidia.com/gpu"
+                slices = f"slices of node pool {share.pool.name}"
+                message = f"queue {queue.name}: {slices} and GPUs of {', '.join(whole)} are both named nvidia.com/gpu"
+                yield path, message, f"set MIG strategy of node pool {share.pool.name} to mixed, or use two queues"

@@ -7,10 +7,10 @@ from gpuc.rules import Findings, rule
 
 @rule("KUE108", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
 def topology_beside_plain_pools(cluster: Cluster) -> Findings:
-    """A queue mixes pools with and without topology.
+    """A queue mixes node pools with and without a topology.
 
-    Kueue admits workloads without a topology request to pools with a topology only if all pools of the queue have one.
-    In a mixed queue such workloads never get the nodes with a topology.
+    In such a queue Kueue does not admit workloads without a topology request to the node pools with a topology. It does
+    so only if all node pools of the queue have a topology.
     """
     for queue in cluster.queues:
         for part in queue.cluster_queues:
@@ -19,5 +19,8 @@ def topology_beside_plain_pools(cluster: Cluster) -> Findings:
             if with_levels and plain:
                 quota = queue.spec.quota[plain[0].pool.name]
                 key = next(key for key in ("nodes", "shares", "slices", "gpus") if getattr(quota, key) is not None)
-                message = f"{plain[0].pool.name} has no topology, but {', '.join(with_levels)} of the same queue has"
+                message = (
+                    f"queue {queue.name} has node pool {plain[0].pool.name} without a topology "
+                    f"and {', '.join(with_levels)} with a topology"
+                )
                 yield (*plain[0].path, key), message

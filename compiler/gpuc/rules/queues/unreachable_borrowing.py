@@ -13,7 +13,7 @@ from gpuc.spec.queues import Quota
 def unreachable_borrowing(cluster: Cluster) -> Findings:
     """A queue may borrow more than the other queues lend.
 
-    Its tenants wait for capacity that the spec promises, beside idle nodes.
+    Workloads of the queue wait for quota that no queue lends, while nodes are idle.
     """
     for queue in cluster.queues:
         cohort = cluster.cohort_of(queue)
@@ -22,8 +22,8 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
             if quota.borrow == 0:
                 continue
             if cohort is None:
-                message = f"{queue.name} borrows quota of {share.pool.name}, but has no cohort"
-                yield (*share.path, "borrow"), message, "name a cohort, or write 0"
+                message = f"queue {queue.name} borrows quota of node pool {share.pool.name}, but has no cohort"
+                yield (*share.path, "borrow"), message, f"set cohort of queue {queue.name}, or write 0"
             else:
                 yield from _beyond_lent(queue, share, quota, cluster.lent(queue, share))
 
@@ -32,7 +32,9 @@ def _beyond_lent(queue: Queue, share: Share, quota: Quota, lent: Amounts) -> Fin
     pool, path = share.pool, (*share.path, "borrow")
     if share.borrow is None:
         if not any(lent.get(name) for name in counted(pool)):
-            yield path, f"borrow is all, but no other queue of cohort {queue.spec.cohort} lends {pool.name}", "write 0"
+            others = f"no other queue of cohort {queue.spec.cohort}"
+            message = f"queue {queue.name} borrows all, but {others} lends quota of node pool {pool.name}"
+            yield path, message, "write 0"
         return
     in_nodes = quota.nodes is not None
     for resource in counted(pool):
@@ -41,13 +43,14 @@ def _beyond_lent(queue: Queue, share: Share, quota: Quota, lent: Amounts) -> Fin
             name = unit(pool, resource, in_nodes=in_nodes)
             borrowed = pieces(pool, resource, borrowed, in_nodes=in_nodes)
             most = pieces(pool, resource, most, in_nodes=in_nodes)
-            message = f"borrows {borrowed} {name} of {pool.name}, but other queues lend at most {most}"
+            actual = f"queue {queue.name} borrows {borrowed} {name} of node pool {pool.name}"
+            message = f"{actual}, but the other queues lend at most {most}"
             yield (*path, *_profile(quota, resource)), message, f"write {most}"
             if not isinstance(quota.borrow, dict):
                 return  # the other resources follow from the same number
 
 
 def _profile(quota: Quota, resource: str) -> Path:
-    """The profile of the resource as a path step, if borrow is a map by profile; else empty."""
+    """Returns the MIG profile of the resource as a path step, or an empty path if borrow is not a map by profile."""
     profiles = quota.borrow if isinstance(quota.borrow, dict) else {}
     return next(((profile,) for profile in profiles if resource in (GPU, mig_resource(profile))), ())

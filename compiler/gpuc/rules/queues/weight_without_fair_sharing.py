@@ -8,16 +8,18 @@ from gpuc.spec.base import SpecModel
 
 @rule("KUE112", Severity.WARNING)
 def weight_without_fair_sharing(cluster: Cluster) -> Findings:
-    """A weight is set, but fair sharing is off.
+    """A queue or cohort has a weight, but fair sharing is off.
 
-    Idle quota goes to the first workload that requests it, whatever the weights are.
+    Without fair sharing Kueue ignores weights, and unused quota goes to the first workload that requests it.
     """
     if cluster.spec.queueing.fair_sharing:
         return
     weights = {(*queue.path, "weight"): queue.spec.weight for queue in cluster.queues if _sets_weight(queue.spec)}
     weights |= {(*cohort.path, "weight"): cohort.spec.weight for cohort in cluster.cohorts if _sets_weight(cohort.spec)}
     for path, weight in weights.items():
-        yield path, f"weight of {path[-2]} is {weight}, but queueing.fairSharing is false"
+        kind = str(path[-3]).removesuffix("s")
+        message = f"weight of {kind} {path[-2]} is {weight}, but queueing.fairSharing is false"
+        yield path, message, "set queueing.fairSharing to true, or remove weight"
 
 
 def _sets_weight(owner: SpecModel) -> bool:

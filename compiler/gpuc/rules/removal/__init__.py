@@ -1,1 +1,1 @@
-"""Removals: elements that are marked as leaving, and elements with a reason for immediate removal."""
+"""Removals: elements that are marked as leaving, and elements in `removed`."""

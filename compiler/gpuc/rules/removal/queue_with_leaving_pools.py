@@ -7,9 +7,10 @@ from gpuc.rules import Findings, rule
 
 @rule("REM102", Severity.WARNING)
 def queue_with_leaving_pools(cluster: Cluster) -> Findings:
-    """All pools of a ClusterQueue are leaving, but its queue is not.
+    """All node pools of a ClusterQueue are marked as leaving, but its queue is not.
 
-    The ClusterQueue has no quota left. Its LocalQueues still accept workloads, and Kueue never admits them.
+    The ClusterQueue has no quota left. Its LocalQueues still accept workloads, but Kueue never admits these
+    workloads.
     """
     for queue in cluster.queues:
         if queue.spec.leaving:
@@ -17,5 +18,6 @@ def queue_with_leaving_pools(cluster: Cluster) -> Findings:
         for part in queue.cluster_queues:
             if all(pool.spec.leaving for pool in part.pools):
                 names = ", ".join(pool.name for pool in part.pools)
-                message = f"{names} is leaving, and ClusterQueue {part.name} has no other pool"
-                yield (*part.pools[-1].path, "leaving"), message, f"add a pool to {queue.name}, or mark it as leaving"
+                message = f"ClusterQueue {part.name} has only node pools that are marked as leaving: {names}"
+                fix = f"mark queue {queue.name} as leaving too, or add a node pool to queue {queue.name}"
+                yield (*part.pools[-1].path, "leaving"), message, fix

@@ -7,9 +7,9 @@ from gpuc.spec.cluster import Removed
 
 @rule("REM101")
 def removed_but_present(cluster: Cluster) -> Findings:
-    """The spec gives a reason for the removal of an element that it still has.
+    """The spec names an element in `removed`, but still contains the element.
 
-    The reason would also accept a later removal for which it was not written.
+    If the element is removed later, the old entry in `removed` also accepts this removal.
     """
     present = {
         "pools": {pool.name for pool in cluster.pools},
@@ -20,4 +20,6 @@ def removed_but_present(cluster: Cluster) -> Findings:
     for section in Removed.model_fields:
         for name in getattr(cluster.spec.removed, section):
             if name in present[section]:
-                yield ("spec", "removed", section, name), f"{name} is still one of the {section} of the spec"
+                kind = {"pools": "node pool"}.get(section, section.removesuffix("s"))
+                message = f"{kind} {name} is in removed, but is still in the spec"
+                yield ("spec", "removed", section, name), message, f"delete {name} from removed.{section}"

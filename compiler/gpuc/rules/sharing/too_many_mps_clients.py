@@ -6,13 +6,14 @@ from gpuc.rules import Findings, rule
 
 @rule("SHR001", source="NVIDIA/k8s-device-plugin v0.20.0 cmd/mps-control-daemon/mps/device.go")
 def too_many_mps_clients(cluster: Cluster) -> Findings:
-    """A GPU has more MPS shares than it supports.
+    """A node pool has more MPS shares than its GPUs support.
 
-    The device plugin exits, and the node advertises no GPU at all.
+    The device plugin exits, and the node advertises no GPUs.
     """
     for pool in cluster.gpu_pools:
         if pool.gpu and pool.sharing and pool.sharing.kind == "mps":
             most = pool.gpu.mps_clients_max
             if pool.sharing.replicas > most:
-                message = f"{pool.sharing.replicas} MPS shares of {pool.gpu.name}, which supports {most} clients"
+                actual = f"node pool {pool.name} has {pool.sharing.replicas} MPS shares of {pool.gpu.name}"
+                message = f"{actual}; expected at most {most}"
                 yield (*pool.path, "sharing", "mps", "replicas"), message, f"write at most {most}"

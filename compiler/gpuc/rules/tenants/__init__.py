@@ -1,1 +1,1 @@
-"""Tenants: namespaces, isolation, and dedicated pools."""
+"""Tenants: namespaces, isolation, and dedicated node pools."""

@@ -9,11 +9,11 @@ from gpuc.rules import Findings, rule
     source="Kubernetes documentation, dedicated nodes; aws/amazon-vpc-cni-k8s README, network policy",
 )
 def dedicated_pool_of_others(cluster: Cluster) -> Findings:
-    """A queue of another tenant uses the pool of a dedicated tenant.
+    """A queue of other tenants has quota for the node pool of a dedicated tenant.
 
-    The nodes of the pool have the taint of the dedicated tenant. Kueue would admit the work of other tenants, but no
-    node would run it. Without the taint, tenants would share nodes and also EFA traffic, which NetworkPolicies do not
-    cover.
+    The nodes of the node pool have the taint of the dedicated tenant. Kueue would admit workloads of other tenants, but
+    their pods would stay pending. Without the taint, tenants would share nodes and the EFA network, to which
+    NetworkPolicies do not apply.
     """
     for tenant in cluster.tenants:
         if tenant.spec.isolation != "dedicated":
@@ -26,5 +26,6 @@ def dedicated_pool_of_others(cluster: Cluster) -> Findings:
                 if share.pool.name in own:
                     quota = queue.spec.quota[share.pool.name]
                     key = next(key for key in ("nodes", "shares", "slices", "gpus") if getattr(quota, key) is not None)
-                    message = f"{share.pool.name} is dedicated to {tenant.name}; queue {queue.name} may not use it"
-                    yield (*share.path, key), message
+                    actual = f"queue {queue.name} has quota for node pool {share.pool.name}"
+                    message = f"{actual}, which is dedicated to tenant {tenant.name}"
+                    yield (*share.path, key), message, f"remove {share.pool.name} from quota of queue {queue.name}"

@@ -7,9 +7,9 @@ from gpuc.rules import Findings, rule
 
 @rule("RBA010", Severity.WARNING, source="Kubernetes documentation, RBAC good practices")
 def group_of_two_tenants(cluster: Cluster) -> Findings:
-    """A group is a member of several tenants.
+    """Several tenants have the same group as a member.
 
-    Its members can carry data from one tenant to the other, whatever the network isolates.
+    Users in the group can move data between the tenants, although the network of the tenants is isolated.
     """
     for tenant in cluster.tenants:
         for index, group in enumerate(tenant.spec.members.groups):
@@ -17,5 +17,5 @@ def group_of_two_tenants(cluster: Cluster) -> Findings:
                 other.name for other in cluster.tenants if other is not tenant and group in other.spec.members.groups
             ]
             if others:
-                message = f"group {group} is a member of tenant {tenant.name} and of {', '.join(others)}"
+                message = f"group {group} is a member of tenant {tenant.name} and of tenant {', tenant '.join(others)}"
                 yield (*tenant.path, "members", "groups", index), message

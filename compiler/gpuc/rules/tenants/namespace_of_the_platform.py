@@ -9,7 +9,7 @@ from gpuc.rules import Findings, rule
     source="kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go",
 )
 def namespace_of_the_platform(cluster: Cluster) -> Findings:
-    """A tenant uses a namespace of the platform.
+    """A tenant has a namespace of the platform.
 
     Quotas, queues and policies for tenants would stop the controllers in this namespace, and members of the tenant
     could change the controllers.
@@ -17,5 +17,5 @@ def namespace_of_the_platform(cluster: Cluster) -> Findings:
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             if namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
-                message = f"namespace {namespace.name} belongs to the platform; {tenant.name} needs another name"
-                yield (*namespace.path, "podSecurity"), message
+                message = f"namespace {namespace.name} of tenant {tenant.name} is a namespace of the platform"
+                yield (*namespace.path, "podSecurity"), message, f"rename the namespace of tenant {tenant.name}"

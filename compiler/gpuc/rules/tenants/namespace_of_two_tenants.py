@@ -8,11 +8,13 @@ from gpuc.rules import Findings, rule
 def namespace_of_two_tenants(cluster: Cluster) -> Findings:
     """Two tenants have the same namespace.
 
-    A namespace has one owner. Its label, quota, roles and bill would come from the tenant that was applied last.
+    A namespace belongs to one tenant. Otherwise the last applied tenant would determine the labels, the quota and the
+    roles of the namespace.
     """
     owners: dict[str, str] = {}
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             owner = owners.setdefault(namespace.name, tenant.name)
             if owner != tenant.name:
-                yield (*namespace.path, "podSecurity"), f"namespace {namespace.name} already belongs to tenant {owner}"
+                message = f"namespace {namespace.name} belongs to tenant {owner} and to tenant {tenant.name}"
+                yield (*namespace.path, "podSecurity"), message, f"rename the namespace of tenant {tenant.name}"

@@ -7,12 +7,14 @@ from gpuc.rules import Findings, rule
 
 @rule("NSP001", Severity.WARNING, source="https://kubernetes.io/docs/concepts/services-networking/network-policies/")
 def only_tenant_without_isolation(cluster: Cluster) -> Findings:
-    """One tenant has no NetworkPolicies, but all others, at least two, have them.
+    """One tenant has no NetworkPolicies, but all other tenants have NetworkPolicies.
 
-    Every namespace of the cluster can reach its pods, which the other tenants may not expect.
+    Pods of every namespace in the cluster can connect to pods of this tenant. The rule applies from three tenants.
     """
     open_tenants = [tenant for tenant in cluster.tenants if not tenant.isolates_network]
     if len(open_tenants) == 1 and len(cluster.tenants) > 2:
         (tenant,) = open_tenants
-        message = f"isolation of {tenant.name} is {tenant.spec.isolation}; the other tenants isolate their network"
+        message = (
+            f"isolation of tenant {tenant.name} is {tenant.spec.isolation}; the other tenants have NetworkPolicies"
+        )
         yield (*tenant.path, "isolation"), message

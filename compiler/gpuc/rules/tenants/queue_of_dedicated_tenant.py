@@ -15,5 +15,6 @@ def queue_of_dedicated_tenant(cluster: Cluster) -> Findings:
         for index, name in enumerate(queue.tenant_names):
             others = [other for other in queue.tenant_names if other != name]
             if name in dedicated and others:
-                message = f"{name} is dedicated, but shares queue {queue.name} with {', '.join(dict.fromkeys(others))}"
-                yield (*queue.path, "tenants", index), message
+                names = ", ".join(f"tenant {other}" for other in dict.fromkeys(others))
+                message = f"tenant {name} is dedicated, but shares queue {queue.name} with {names}"
+                yield (*queue.path, "tenants", index), message, f"give tenant {name} a queue of its own"

@@ -7,10 +7,14 @@ from gpuc.rules import Findings, rule
 
 @rule("TEN105", Severity.WARNING)
 def tenant_without_queue(cluster: Cluster) -> Findings:
-    """No queue has the tenant.
+    """A tenant has no queue.
 
-    The tenant's namespaces exist with a quota of zero, so none of its pods ever starts.
+    The namespaces of the tenant have a quota of zero, so no pod of the tenant starts.
     """
     for tenant in cluster.tenants:
         if not tenant.queues and not tenant.spec.leaving:
-            yield (*tenant.path, "costCentre"), f"no queue has the tenant {tenant.name}"
+            yield (
+                (*tenant.path, "costCentre"),
+                f"tenant {tenant.name} has no queue",
+                f"add {tenant.name} to tenants of a queue",
+            )

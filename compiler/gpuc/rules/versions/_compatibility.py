@@ -12,16 +12,16 @@ Numbers = tuple[int, ...]
 
 
 def numbers(version: str) -> Numbers:
-    """A version as numbers: v26.7.0 is (26, 7, 0)."""
+    """Returns a version as numbers: (26, 7, 0) for v26.7.0."""
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def incompatible_components(cluster: Cluster, *, certain: bool) -> Iterator[tuple[Path, str]]:
-    """Components that do not run on the cluster's Kubernetes version, from facts that are certain or uncertain."""
+    """Yields components that do not support the cluster's Kubernetes version, by certain or by uncertain facts."""
     cluster_version, kubernetes = cluster.spec.kubernetes, ("spec", "kubernetes")
     ranges = [*_ranges(cluster, certain)]
     if ranges:
-        yield kubernetes, f"Kubernetes is {cluster_version}; {', '.join(ranges)}"
+        yield kubernetes, f"the Kubernetes version is {cluster_version}, but {', '.join(ranges)}"
     row = cluster.catalog.kubernetes.get(cluster_version)
     if row and certain == (row.confidence != "low"):
         for name, least in (("karpenter", row.karpenter_min), ("gpu-operator", row.gpu_operator_min)):
@@ -36,7 +36,7 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Iterator[tupl
 
 
 def _ranges(cluster: Cluster, certain: bool) -> Iterator[str]:
-    """The supported Kubernetes ranges that do not include the cluster's version, in words."""
+    """Yields the supported Kubernetes ranges that do not include the cluster's version, as text."""
     cluster_version = numbers(cluster.spec.kubernetes)
     for name, released in cluster.catalog.releases[cluster.spec.releases.set].items():
         low, high = released.kubernetes_min, released.kubernetes_max
@@ -45,4 +45,4 @@ def _ranges(cluster: Cluster, certain: bool) -> Iterator[str]:
             continue
         if (low and cluster_version < numbers(low)) or (high and cluster_version > numbers(high)):
             bounds = f"{low or 'any'} to {high}" if high else f"{low} and later"
-            yield f"{name} {released.version} runs on {bounds}"
+            yield f"{name} {released.version} supports {bounds}"

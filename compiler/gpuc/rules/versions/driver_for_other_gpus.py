@@ -7,9 +7,9 @@ from gpuc.rules.nodes._images import is_own_ami
 
 @rule("VER002", source="NVIDIA data-centre driver documentation, supported GPUs")
 def driver_for_other_gpus(cluster: Cluster) -> Findings:
-    """The NVIDIA driver does not support the GPUs of a pool.
+    """The NVIDIA driver does not support the GPUs of a node pool.
 
-    The driver does not load. The node advertises no GPU, and it is paid for.
+    The driver does not load. The nodes advertise no GPUs, but are paid for.
     """
     for pool in cluster.gpu_pools:
         if pool.image.driver == "operator":
@@ -19,13 +19,13 @@ def driver_for_other_gpus(cluster: Cluster) -> Findings:
             unsupported = list(_unsupported_types(pool))
             yield from unsupported
             if not unsupported and pool.image.driver_version:
-                yield from _check_branch(pool, pool.image.driver_version, f"{pool.image.id} images have")
+                yield from _check_branch(pool, pool.image.driver_version, f"{pool.image.id} AMIs have")
 
 
 def _unsupported_types(pool: GpuPool) -> Findings:
     for index, instance in enumerate(pool.instances):
         if instance.family in pool.image.unsupported_families:
-            message = f"the driver of {pool.image.id} images does not support the GPUs of {instance.type}"
+            message = f"the driver of {pool.image.id} AMIs does not support the GPUs of {instance.type}"
             yield (*pool.path, "instances", index), message
 
 

@@ -8,14 +8,14 @@ from gpuc.rules.versions._compatibility import numbers
 
 @rule("VER104", source="awslabs/amazon-eks-ami v20260724; catalog, images")
 def image_for_other_kubernetes(cluster: Cluster) -> Findings:
-    """An image family is not built for the cluster's Kubernetes version.
+    """An AMI family does not support the cluster's Kubernetes version.
 
-    There is no image to start, or its kubelet is too old for the API server.
+    There is no AMI for this version, or the kubelet of the AMI is too old for the API server.
     """
     cluster_version = cluster.spec.kubernetes
     for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
         low, high = pool.image.kubernetes_min, pool.image.kubernetes_max
         if high and numbers(cluster_version) > numbers(high):
-            yield path, f"{pool.image.id} images support Kubernetes up to {high}, but the cluster has {cluster_version}"
+            yield path, f"{pool.image.id} AMIs support Kubernetes up to {high}, but the cluster has {cluster_version}"
         elif low and numbers(cluster_version) < numbers(low):
-            yield path, f"{pool.image.id} images support Kubernetes from {low}, but the cluster has {cluster_version}"
+            yield path, f"{pool.image.id} AMIs support Kubernetes from {low}, but the cluster has {cluster_version}"

@@ -10,11 +10,10 @@ from gpuc.rules.versions._compatibility import incompatible_components
 def kubernetes_without_schemas(cluster: Cluster) -> Findings:
     """gpuc has no schemas for the cluster's Kubernetes version.
 
-    gpuc could not check any object against the schemas of this version.
+    Without schemas gpuc cannot check the objects in its output.
     """
     is_out_of_range = any(incompatible_components(cluster, certain=True))  # KRP022 reports it
     if cluster.spec.kubernetes not in builtin_versions() and not is_out_of_range:
-        message = (
-            f"no schemas of Kubernetes {cluster.spec.kubernetes}; gpuc has schemas of {', '.join(builtin_versions())}"
-        )
+        known = ", ".join(builtin_versions())
+        message = f"gpuc has no schemas for Kubernetes {cluster.spec.kubernetes}; expected one of {known}"
         yield ("spec", "kubernetes"), message

@@ -8,11 +8,10 @@ from gpuc.rules import Findings, rule
 def operator_without_images(cluster: Cluster) -> Findings:
     """gpuc does not know the operand images of the GPU Operator's version.
 
-    gpuc writes the ClusterPolicy, with the image of each operand. Without the images the operator ends each
-    reconciliation with an error and deploys nothing.
+    gpuc writes the image of each operand into the ClusterPolicy. Without these images the GPU Operator deploys nothing.
     """
     version = cluster.components["gpu-operator"].version
     if cluster.gpu_pools and version not in cluster.catalog.operands:
         known = ", ".join(sorted(cluster.catalog.operands))
-        message = f"gpu-operator is {version}; gpuc knows the images of its operands for {known}"
+        message = f"gpuc has no operand images for gpu-operator {version}; expected one of {known}"
         yield ("spec", "releases", "components", "gpu-operator"), message

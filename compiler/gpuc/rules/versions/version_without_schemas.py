@@ -13,12 +13,12 @@ from gpuc.rules import Findings, rule
 def version_without_schemas(cluster: Cluster) -> Findings:
     """gpuc has no schemas for the version of a component.
 
-    gpuc checks objects and values against the schemas of the release set's version. A removed or changed key is not
-    found until the cluster refuses or ignores it.
+    gpuc checks objects and Helm values with the schemas of the release set's version. gpuc does not find keys that your
+    version removed or changed. The cluster refuses or ignores such keys.
     """
     released = cluster.catalog.releases[cluster.spec.releases.set]
     for name, version in cluster.spec.releases.components.items():
         known = released[name].version
         if version != known:
-            message = f"{name} is {version}; the schemas are from {known} in set {cluster.spec.releases.set}"
+            message = f"{name} is {version}; gpuc has schemas for {known}, from release set {cluster.spec.releases.set}"
             yield ("spec", "releases", "components", name), message
