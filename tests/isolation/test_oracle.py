@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from gpuc.kubernetes.network_policy import Pod, PodNetwork
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import read_policies
+from tests.isolation.pod_network import Pod, PodNetwork
 
 PROTOCOLS = ("TCP", "UDP", "SCTP")
 PORTS = (80, 81)

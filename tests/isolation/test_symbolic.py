@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from gpuc.isolation.proof import Reachability
 from gpuc.isolation.tenancy import Tenancy
 from gpuc.kubernetes.addresses import read_ranges
-from gpuc.kubernetes.network_policy import Pod, PodNetwork
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import read_policies
+from tests.isolation.pod_network import Pod, PodNetwork
 
 FRESH = "9"
 VALUES = {"x": (None, "1", "2", FRESH), "y": (None, "1", FRESH)}

@@ -43,32 +43,32 @@ def difference(expected: Outcome, seen: TraceResult) -> str:
     place = seen.placements.get("main")
     if expected.verdict == "refused":
         assert seen.failure is not None
-        told = seen.failure.message
+        message = seen.failure.message
         stages = [stage for words, stage in KINDS.items() if words in expected.message]
         # Kueue tells of all flavors; of several reasons the model names one, which the walk tells too.
-        is_only = told.removesuffix(expected.message) == ""
-        if expected.message not in told or (is_only and stages and seen.failure.stage not in stages):
-            return f"{seen.failure.stage}: {told}"
+        is_only = message.removesuffix(expected.message) == ""
+        if expected.message not in message or (is_only and stages and seen.failure.stage not in stages):
+            return f"{seen.failure.stage}: {message}"
         return ""
     assert place is not None
-    told = [f"unknown: {step.message}" for step in seen.steps if step.verdict == "unknown"]
+    differences = [f"unknown: {step.message}" for step in seen.steps if step.verdict == "unknown"]
     if place.flavors != (expected.flavor,):
-        told.append(f"flavors {place.flavors}")
+        differences.append(f"flavors {place.flavors}")
     if expected.borrowed is not None:
         borrowed = {(name, quantity_text(name, amount)) for name, amount in place.borrowed.items()}
-        told += [f"borrowed {borrowed}"] if borrowed != set(expected.borrowed) else []
+        differences += [f"borrowed {borrowed}"] if borrowed != set(expected.borrowed) else []
     if expected.verdict == "admitted":
         where = (place.pools, set(place.instance_types), place.nodes)
         if where != ((expected.pool,), set(expected.instance_types), expected.nodes):
-            told.append(f"nodes {where}")
-    return "; ".join(told)
+            differences.append(f"nodes {where}")
+    return "; ".join(differences)
 
 
 def disagreement(known: ClusterIndex, spec: CompiledSpec, queue: ClusterQueue, request: Request) -> str:
     expected = expect(spec.cluster, queue, request)
     seen = trace_workload(known, work_for(known, queue.name, request), policies=False)
-    told = difference(expected, seen)
-    return f"{queue.name} {request}\n  expected {expected}\n  seen {told}" if told else ""
+    reason = difference(expected, seen)
+    return f"{queue.name} {request}\n  expected {expected}\n  seen {reason}" if reason else ""
 
 
 def test_random_work_on_random_specs_ends_as_the_model_says() -> None:
@@ -81,7 +81,7 @@ def test_random_work_on_random_specs_ends_as_the_model_says() -> None:
             asked += 1
             verdicts.add(expect(spec.cluster, queues[name], request).verdict)
             found += [
-                f"case {case.name}, {told}" for told in [disagreement(known, spec, queues[name], request)] if told
+                f"case {case.name}, {reason}" for reason in [disagreement(known, spec, queues[name], request)] if reason
             ]
     assert asked > SPECS * GANGS
     assert verdicts == {"admitted", "refused", "pending"}
@@ -94,9 +94,9 @@ def test_every_request_of_every_scene_ends_as_the_model_says(name: str) -> None:
     known, queues = site(spec), {each.name: each for each in cluster_queues(spec.cluster)}
     scenes = [each for each in all_cases(spec.cluster, SUITES) if each.demand is not None]
     found = [
-        f"{scene.suite} {scene.name}: {told}"
+        f"{scene.suite} {scene.name}: {reason}"
         for scene in scenes
-        if scene.demand is not None and (told := disagreement(known, spec, queues[scene.queue], scene.demand))
+        if scene.demand is not None and (reason := disagreement(known, spec, queues[scene.queue], scene.demand))
     ]
     assert len(scenes) > 50
     assert not found, f"{len(found)} of {len(scenes)}\n" + "\n".join(found[:20])

@@ -76,7 +76,7 @@ def test_equal_states_are_one_and_the_first_good_one_counts() -> None:
     assert not timeline.add(state(2, "OutOfSync Missing Running"))
     assert timeline.add(state(3, "Synced Healthy Succeeded"))
     assert timeline.add(state(4, "OutOfSync Healthy Succeeded"))
-    assert timeline.first_good("prod-kueue") == 3
+    assert next(state.at for state in timeline.of("prod-kueue") if state.is_good) == 3
     assert [end for _, end in timeline.spans("prod-kueue", 9)] == [3, 4, 9]
     assert timeline.at(3.5)["prod-kueue"].is_good
     assert timeline.at(0.5) == {}

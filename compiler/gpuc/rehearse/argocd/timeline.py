@@ -130,10 +130,6 @@ class Timeline:
         found = {state.name: state for state in self if state.at <= moment}
         return {name: state for name, state in found.items() if state.exists}
 
-    def first_good(self, name: str) -> float | None:
-        """Seconds until the Application was Synced, Healthy and Succeeded for the first time."""
-        return next((state.at for state in self.of(name) if state.is_good), None)
-
     def spans(self, name: str, end: float) -> Iterator[tuple[State, float]]:
         """(state, end of the state in seconds) of an Application. The last state ends at `end`."""
         states = self.of(name)
