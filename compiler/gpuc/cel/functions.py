@@ -28,7 +28,7 @@ class NoValueError(ValueError):
 
 
 def declared(cel: Any) -> list[Any]:
-    """The declarations of the functions for the engine.
+    """Returns the declarations of the functions for the engine.
 
     Args:
         cel: the module cel_expr_python.cel.
@@ -50,14 +50,14 @@ def declared(cel: Any) -> list[Any]:
 
 
 def _find(text: str, pattern: str) -> str:
-    """The first match, or an empty text."""
+    """Returns the first match, or an empty text."""
     match = _compiled(pattern).search(text)
     return str(match[0]) if match else ""
 
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> Any:
-    """The compiled expression. RE2 has the syntax of Go's regular expressions."""
+    """Returns the compiled expression. RE2 has the syntax of Go's regular expressions."""
     import re2
 
     options = re2.Options()

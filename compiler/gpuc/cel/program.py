@@ -79,7 +79,7 @@ _HAS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\bhas\(([^()]+)\.(\w
 
 @lru_cache(maxsize=8192)
 def compiled(expression: str, variables: tuple[str, ...]) -> Program | NotEvaluated:
-    """The program of an expression, whose variables may have any type; or the reason why gpuc cannot evaluate it."""
+    """Returns the program of an expression, whose variables may have any type; or the reason why gpuc cannot evaluate it."""
     try:
         return Program(_environment(variables).compile(_HAS.sub(_guarded, expression)))
     except (RuntimeError, ValueError, TypeError) as error:
@@ -111,7 +111,7 @@ def _guarded(match: re.Match[str]) -> str:
 
 
 def _unknown_function(expression: str, unknown: tuple[str, ...]) -> str:
-    """The sentence about the unknown function that an expression calls, or an empty text."""
+    """Returns the sentence about the unknown function that an expression calls, or an empty text."""
     for name in unknown:
         called = re.search(rf"((?:\w+\.)*)\b{re.escape(name)}\s*\(", expression)
         if called:
@@ -121,7 +121,7 @@ def _unknown_function(expression: str, unknown: tuple[str, ...]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value as plain data. The engine's plain_value() has a reference counting bug for None that crashes Python."""
+    """Returns the value as plain data. The engine's plain_value() has a reference counting bug for None that crashes Python."""
     name = value.type().name()
     if name.startswith("LIST"):
         return [_plain(item) for item in value.value()]

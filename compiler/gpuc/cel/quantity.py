@@ -28,7 +28,7 @@ class Quantity:
     is_plain: bool
 
     def as_integer(self) -> int:
-        """The value as an integer.
+        """Returns the value as an integer.
 
         Raises:
             ValueError: when Go does not hold the quantity as an integer: 4000m has the value 4 and is not an integer.
@@ -39,7 +39,7 @@ class Quantity:
 
 
 def quantity(text: str) -> Quantity:
-    """The quantity of a text. A unit without a number is 0 if Go does not need a decimal to read the text.
+    """Returns the quantity of a text. A unit without a number is 0 if Go does not need a decimal to read the text.
 
     Raises:
         ValueError: when the text is not a quantity for Kubernetes.

@@ -25,7 +25,7 @@ def _range(cidr: str) -> Range:
 
 
 def block(cidr: str, holes: Iterable[str] = ()) -> Ranges:
-    """The addresses of an ipBlock: its CIDR without the exceptions.
+    """Returns the addresses of an ipBlock: its CIDR without the exceptions.
 
     Raises:
         Invalid: if a text is not a CIDR.
@@ -37,7 +37,7 @@ def block(cidr: str, holes: Iterable[str] = ()) -> Ranges:
 
 
 def read_ranges(cidrs: Iterable[str]) -> Ranges:
-    """Read CIDRs.
+    """Reads CIDRs.
 
     Raises:
         Invalid: if a text is not a CIDR.
@@ -46,7 +46,7 @@ def read_ranges(cidrs: Iterable[str]) -> Ranges:
 
 
 def without(ranges: Ranges, hole: Range) -> Ranges:
-    """Ranges without the addresses of another range."""
+    """Returns ranges without the addresses of another range."""
     version, first, last = hole
     left: list[Range] = []
     for known in ranges:
@@ -61,12 +61,12 @@ def without(ranges: Ranges, hole: Range) -> Ranges:
 
 
 def meets(some: Sequence[Range], others: Sequence[Range]) -> bool:
-    """Whether two lists of ranges have an address in common."""
+    """Returns whether two lists of ranges have an address in common."""
     return any(left[0] == right[0] and left[1] <= right[2] and right[1] <= left[2] for left in some for right in others)
 
 
 def contains(ranges: Ranges, address: str) -> bool:
-    """Whether ranges contain an address."""
+    """Returns whether ranges contain an address."""
     parsed = ip_address(address)
     number = int(parsed)
     return meets(ranges, ((parsed.version, number, number),))
@@ -77,7 +77,7 @@ _PRIVATE = read_ranges(("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64
 
 
 def holds_pods(ranges: Ranges, pods: Ranges | None) -> bool:
-    """Whether ranges contain addresses of pods.
+    """Returns whether ranges contain addresses of pods.
 
     Args:
         pods: the address ranges of pods. If they are unknown, only ranges with all private addresses surely contain
@@ -90,5 +90,5 @@ def holds_pods(ranges: Ranges, pods: Ranges | None) -> bool:
 
 
 def may_hold_pods(ranges: Ranges) -> bool:
-    """Whether ranges can contain addresses of pods: private IPv4 addresses, or any IPv6 address."""
+    """Returns whether ranges can contain addresses of pods: private IPv4 addresses, or any IPv6 address."""
     return meets(ranges, _PRIVATE) or any(version == 6 for version, _, _ in ranges)

@@ -10,7 +10,7 @@ _DURATION = re.compile(r"(?:[0-9]+[hms])+")
 
 
 def parse_duration(text: str) -> int:
-    """The seconds of a duration.
+    """Returns the seconds of a duration.
 
     Raises:
         ValueError: if the text is not a duration in hours, minutes and seconds.
@@ -21,7 +21,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(seconds: int) -> str:
-    """The shortest text of a duration: 5400 is 1h30m, 0 is 0s."""
+    """Returns the shortest text of a duration: 5400 is 1h30m, 0 is 0s."""
     parts = []
     for unit, size in _UNIT_SECONDS.items():
         count, seconds = divmod(seconds, size)

@@ -79,7 +79,7 @@ class Choice:
 def choose(
     queue: Queue, requests: Amounts, level: str | None, flavor: Callable[[str], Flavor | None], used: dict[Key, int]
 ) -> Choice:
-    """Choose the flavors of one pod set.
+    """Chooses the flavors of one pod set.
 
     Args:
         requests: the requests of all pods of the set together.
@@ -123,7 +123,7 @@ def _best(
     queue: Queue, group: Group, wanted: Amounts, level: str | None, flavor: Callable[[str], Flavor | None],
     used: Mapping[Key, int], attempts: list[Attempt],
 ) -> Attempt | None:  # fmt: skip
-    """The first flavor that fits without borrowing; otherwise the one that borrows from the lowest cohort level."""
+    """Returns the first flavor that fits without borrowing; otherwise the one that borrows from the lowest cohort level."""
     best: Attempt | None = None
     for name in group.flavors:
         found = flavor(name)

@@ -44,17 +44,17 @@ Offer = Mapping[str, Domain]
 
 
 def normal(key: str) -> str:
-    """The current key of a deprecated label."""
+    """Returns the current key of a deprecated label."""
     return _ALIASES.get(key, key)
 
 
 def is_well_known(key: str) -> bool:
-    """Whether all nodes have a label, given by its normalized key."""
+    """Returns whether all nodes have a label, given by its normalized key."""
     return key in WELL_KNOWN or key.startswith(_PROVIDERS)
 
 
 def offer(requirements: Iterable[Requirement]) -> Offer:
-    """The possible values of node labels under the requirements of a pool; its labels count as requirements."""
+    """Returns the possible values of node labels under the requirements of a pool; its labels count as requirements."""
     found: dict[str, Domain] = {}
     for label, domain in requirements:
         key = normal(label)
@@ -63,7 +63,7 @@ def offer(requirements: Iterable[Requirement]) -> Offer:
 
 
 def meets(own: Offer, wanted: Requirement, *, is_static: bool = False) -> bool:
-    """Whether a node can meet a requirement of a pod.
+    """Returns whether a node can meet a requirement of a pod.
 
     Args:
         is_static: whether the nodes exist before the pods, so that they can have the labels of running nodes.
@@ -79,5 +79,5 @@ def meets(own: Offer, wanted: Requirement, *, is_static: bool = False) -> bool:
 
 
 def _is_negative(domain: Domain) -> bool:
-    """Whether Karpenter treats the requirement as NotIn or DoesNotExist, which a missing label meets."""
+    """Returns whether Karpenter treats the requirement as NotIn or DoesNotExist, which a missing label meets."""
     return bool(domain.values) == domain.is_complement

@@ -25,12 +25,12 @@ class Overlay(NamedTuple):
 
 
 def precedence(overlay: Overlay) -> tuple[int, str]:
-    """The sort key of overlays in descending order: first the weight, then the name."""
+    """Returns the sort key of overlays in descending order: first the weight, then the name."""
     return overlay.weight, overlay.name
 
 
 def applies(overlay: Overlay, own: Offer) -> bool | None:
-    """Whether an overlay applies to nodes of an instance type; None if it depends on unknown labels.
+    """Returns whether an overlay applies to nodes of an instance type; None if it depends on unknown labels.
 
     Args:
         own: the labels of the instance type, the template and the node pool.
@@ -46,7 +46,7 @@ def applies(overlay: Overlay, own: Offer) -> bool | None:
 
 
 def capacity(overlays: Iterable[Overlay]) -> dict[str, Overlay]:
-    """The overlay that sets the capacity of a resource, by resource.
+    """Returns the overlay that sets the capacity of a resource, by resource.
 
     Args:
         overlays: the overlays that apply, in their order of precedence.

@@ -27,7 +27,7 @@ ALL: Ports = tuple(Span(protocol) for protocol in PROTOCOLS)
 
 
 def span(protocol: Any = "TCP", port: Any = None, end: Any = None) -> Span:
-    """Read a port of a rule: a number, a name or a range; without a port, all ports of the protocol.
+    """Reads a port of a rule: a number, a name or a range; without a port, all ports of the protocol.
 
     Source: k8s.io/api v0.35 networking/v1, NetworkPolicyPort
 
@@ -54,7 +54,7 @@ def _number(value: Any) -> int:
 
 
 def opens(ports: Ports, protocol: str, number: int, named: Mapping[tuple[str, str], frozenset[int]]) -> bool:
-    """Whether ports include a port of a pod.
+    """Returns whether ports include a port of a pod.
 
     Args:
         named: the port numbers of the pod, by protocol and port name.
@@ -67,7 +67,7 @@ def opens(ports: Ports, protocol: str, number: int, named: Mapping[tuple[str, st
 
 
 def meet(some: Ports, others: Ports) -> Ports:
-    """The ports that both include. A port name can have any number, because the owner of the server pod chooses it."""
+    """Returns the ports that both include. A port name can have any number, because the owner of the server pod chooses it."""
     if some == ALL:
         return others
     if others == ALL:
@@ -82,7 +82,7 @@ def meet(some: Ports, others: Ports) -> Ports:
 
 
 def described(ports: Iterable[Span]) -> str:
-    """Ports as text: "TCP 80, 8000-8100, UDP 53"."""
+    """Returns ports as text: "TCP 80, 8000-8100, UDP 53"."""
     spans = sorted(set(ports), key=lambda span: (PROTOCOLS.index(span.protocol), span.low, span.high, span.name))
     if set(ALL) <= set(spans):
         return "all ports"

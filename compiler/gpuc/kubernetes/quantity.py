@@ -28,7 +28,7 @@ _MAX_CHARACTERS = 64
 
 @lru_cache(maxsize=8192)
 def parse_quantity(text: str) -> Fraction:
-    """The value that Kubernetes stores for a quantity, in base units: "200Gi" is 214748364800, "500m" is one half.
+    """Returns the value that Kubernetes stores for a quantity, in base units: "200Gi" is 214748364800, "500m" is one half.
 
     As in apimachinery, fractions of one nano are rounded away from zero, and the maximum is 2^63-1.
 
@@ -39,7 +39,7 @@ def parse_quantity(text: str) -> Fraction:
 
 
 def quantity(value: Any) -> Fraction | None:
-    """The value of a quantity in an object; None if the value is not a quantity."""
+    """Returns the value of a quantity in an object; None if the value is not a quantity."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -50,7 +50,7 @@ def quantity(value: Any) -> Fraction | None:
 
 @lru_cache(maxsize=4096)
 def canonical_quantity(text: str) -> str:
-    """The text that Kubernetes stores for a quantity: "1024Mi" is "1Gi", "1000m" is "1", "2000" is "2k".
+    """Returns the text that Kubernetes stores for a quantity: "1024Mi" is "1Gi", "1000m" is "1", "2000" is "2k".
 
     Raises:
         ValueError: if the text is not a quantity.
@@ -59,7 +59,7 @@ def canonical_quantity(text: str) -> str:
 
 
 def is_canonical_quantity(text: str) -> bool:
-    """Whether the text is a quantity that the API server stores unchanged."""
+    """Returns whether the text is a quantity that the API server stores unchanged."""
     try:
         return canonical_quantity(text) == text
     except ValueError:
@@ -67,12 +67,12 @@ def is_canonical_quantity(text: str) -> bool:
 
 
 def format_quantity(value: int | Fraction, form: Form = "decimal") -> str:
-    """The canonical text of a value: "2k" for 2000, "500m" for one half; in binary form, "1Gi" for 2^30."""
+    """Returns the canonical text of a value: "2k" for 2000, "500m" for one half; in binary form, "1Gi" for 2^30."""
     return _print(int(value * _NANO), form)
 
 
 def _parse(text: str) -> tuple[int, Form]:
-    """The value in nanos and the form of the text."""
+    """Returns the value in nanos and the form of the text."""
     match = _GRAMMAR.fullmatch(text) if len(text) <= _MAX_CHARACTERS else None
     if match is None:
         raise ValueError(f'"{text}" is not a quantity; write a number with a unit such as 500m, 16, 200Gi or 2Ti')

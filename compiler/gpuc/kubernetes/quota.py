@@ -49,22 +49,22 @@ class Node:
             node = node.parent
 
     def local_quota(self, key: Key) -> int:
-        """The quota that the node never lends (localQuota)."""
+        """Returns the quota that the node never lends (localQuota)."""
         quota = self.quotas.get(key)
         return 0 if quota is None or quota.lend is None else max(0, self.subtree.get(key, 0) - quota.lend)
 
     def capacity(self, key: Key) -> int:
-        """The maximum usage of the node while no other queue uses quota (potentialAvailable)."""
+        """Returns the maximum usage of the node while no other queue uses quota (potentialAvailable)."""
         return self.available(key, {})
 
     def lent(self, key: Key) -> int:
-        """The maximum that other queues lend to the node, without its borrowing limit."""
+        """Returns the maximum that other queues lend to the node, without its borrowing limit."""
         if self.parent is None:
             return 0
         return self.parent.capacity(key) + self.local_quota(key) - self.subtree.get(key, 0)
 
     def available(self, key: Key, usage: Usage) -> int:
-        """The unused quota that the node can use; negative if the usage exceeds the quota."""
+        """Returns the unused quota that the node can use; negative if the usage exceeds the quota."""
         *below, root = self.to_root
         found = root.subtree.get(key, 0) - usage.get((root, key), 0)
         for node in reversed(below):
@@ -77,7 +77,7 @@ class Node:
         return found
 
     def distance(self, key: Key, wanted: int, usage: Usage) -> int:
-        """The height in the tree up to which an amount is borrowed; 0 if the node's own quota is enough.
+        """Returns the height in the tree up to which an amount is borrowed; 0 if the node's own quota is enough.
 
         Source: the same, pkg/scheduler/preemption/classical/hierarchical_preemption.go
         (FindHeightOfLowestSubtreeThatFits)
@@ -97,7 +97,7 @@ N = TypeVar("N", bound=Node)
 
 
 def add_usage(node: Node, key: Key, count: int, usage: dict[tuple[Node, Key], int]) -> None:
-    """Add to the usage of a ClusterQueue and of its cohorts (addUsage)."""
+    """Adds to the usage of a ClusterQueue and of its cohorts (addUsage)."""
     for above in node.to_root:
         free = max(0, above.local_quota(key) - usage.get((above, key), 0))
         usage[above, key] = usage.get((above, key), 0) + count
@@ -107,7 +107,7 @@ def add_usage(node: Node, key: Key, count: int, usage: dict[tuple[Node, Key], in
 
 
 def connect(queues: Iterable[N], cohorts: Iterable[N], named: Callable[[str], N]) -> list[N]:
-    """Connect nodes by `parent_name` and compute the quota of their subtrees. Returns all nodes, parents first.
+    """Connects nodes by `parent_name` and compute the quota of their subtrees. Returns all nodes, parents first.
 
     Args:
         named: creates a cohort that has no object.

@@ -53,13 +53,13 @@ class Domain(NamedTuple):
         return None if self.is_complement else self.values
 
     def holds(self, value: str | None) -> bool:
-        """Whether a value is allowed; None means a missing label."""
+        """Returns whether a value is allowed; None means a missing label."""
         if value is None:
             return self.absent
         return (value in self.values) != self.is_complement and _is_within(value, self.low, self.high)
 
     def meet(self, other: Domain) -> Domain:
-        """The values that both domains allow."""
+        """Returns the values that both domains allow."""
         absent = self.absent and other.absent
         low = max((bound for bound in (self.low, other.low) if bound is not None), default=None)
         high = min((bound for bound in (self.high, other.high) if bound is not None), default=None)
@@ -92,7 +92,7 @@ class Requirement(NamedTuple):
     domain: Domain
 
     def __str__(self) -> str:
-        """The requirement in the syntax of selectors; numeric operators as in node selectors."""
+        """Returns the requirement in the syntax of selectors; numeric operators as in node selectors."""
         _, values, is_complement, low, high = self.domain
         if low is not None or high is not None:
             return f"{self.key} Gt {low - 1}" if low is not None else f"{self.key} Lt {(high or 0) + 1}"
@@ -109,7 +109,7 @@ NOTHING: Selector = (Requirement("", Domain(False, frozenset(), False)),)
 def requirement(
     key: str, operator: str, values: Collection[str] = (), operators: Collection[str] = LABEL_OPERATORS
 ) -> Requirement:
-    """Read a requirement.
+    """Reads a requirement.
 
     Raises:
         Invalid: for an unknown operator, an invalid key, or values that do not fit the operator.
@@ -138,12 +138,12 @@ def _domain(operator: str, values: tuple[str, ...]) -> Domain:
 
 
 def equals(key: str, value: str) -> Requirement:
-    """The requirement that a label has a value, without validation, as in matchLabels."""
+    """Returns the requirement that a label has a value, without validation, as in matchLabels."""
     return Requirement(key, _domain("In", (value,)))
 
 
 def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
-    """Whether a selector matches labels."""
+    """Returns whether a selector matches labels."""
     return all(domain.holds(labels.get(key)) for key, domain in selector)
 
 
@@ -159,14 +159,14 @@ class LabelIndex:
                 self._by_label.setdefault(label, []).append(name)
 
     def select(self, selector: Selector) -> tuple[str, ...]:
-        """The names whose labels match a selector."""
+        """Returns the names whose labels match a selector."""
         if selector not in self._selected:
             candidates = self._candidates(selector)
             self._selected[selector] = tuple(name for name in candidates if matches(selector, self._labels[name]))
         return self._selected[selector]
 
     def _candidates(self, selector: Selector) -> Iterable[str]:
-        """The names that can match: those with a listed value of one label, otherwise all."""
+        """Returns the names that can match: those with a listed value of one label, otherwise all."""
         for key, domain in selector:
             if not (domain.absent or domain.is_complement):
                 return [name for value in sorted(domain.values) for name in self._by_label.get((key, value), ())]
@@ -174,7 +174,7 @@ class LabelIndex:
 
 
 def satisfiable(wanted: Iterable[Requirement], unwanted: Iterable[Selector]) -> bool:
-    """Whether labels exist that meet all wanted requirements and match no unwanted selector.
+    """Returns whether labels exist that meet all wanted requirements and match no unwanted selector.
 
     Requirements must not have numeric bounds; those of a LabelSelector have none.
     """
@@ -197,12 +197,12 @@ def satisfiable(wanted: Iterable[Requirement], unwanted: Iterable[Selector]) -> 
 
 
 def _is_missed(selector: Selector, known: Mapping[str, Domain]) -> bool:
-    """Whether a selector matches none of the labels that are still possible."""
+    """Returns whether a selector matches none of the labels that are still possible."""
     return any(known.get(key, ANY).meet(domain).is_empty for key, domain in selector)
 
 
 def _ways_to_miss(selector: Selector, known: dict[str, Domain]) -> list[dict[str, Domain]]:
-    """The labels that are still possible if one requirement of a selector fails, for all of its requirements."""
+    """Returns the labels that are still possible if one requirement of a selector fails, for all of its requirements."""
     failed = ((key, known.get(key, ANY).meet(_complement(domain))) for key, domain in selector)
     return [{**known, key: domain} for key, domain in failed if not domain.is_empty]
 
@@ -212,6 +212,6 @@ def _complement(domain: Domain) -> Domain:
 
 
 def _integer(text: str) -> int | None:
-    """A 64-bit integer, as read by Go's strconv.ParseInt; None for any other text."""
+    """Returns a 64-bit integer, as read by Go's strconv.ParseInt; None for any other text."""
     number = int(text) if _INTEGER.fullmatch(text) else None
     return number if number is not None and -(2**63) <= number < 2**63 else None

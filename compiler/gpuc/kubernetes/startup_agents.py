@@ -19,5 +19,5 @@ _PREFIXES = {"readiness.k8s.io/": "the node readiness controller", "karpenter.sh
 
 
 def agent_of(key: str) -> str:
-    """The agent that removes a taint; empty if no agent is known."""
+    """Returns the agent that removes a taint; empty if no agent is known."""
     return AGENTS.get(key) or next((agent for prefix, agent in _PREFIXES.items() if key.startswith(prefix)), "")

@@ -43,7 +43,7 @@ class Toleration:
     effect: str = ""
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether the toleration tolerates a taint."""
+        """Returns whether the toleration tolerates a taint."""
         if self.effect not in ("", taint.effect) or self.key not in ("", taint.key):
             return False
         if self.operator == "Exists":
@@ -52,12 +52,12 @@ class Toleration:
 
 
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    """Whether one of the tolerations tolerates a taint."""
+    """Returns whether one of the tolerations tolerates a taint."""
     return any(toleration.tolerates(taint) for toleration in tolerations)
 
 
 def untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> Taint | None:
-    """The first taint that prevents scheduling and is not tolerated; None if there is none.
+    """Returns the first taint that prevents scheduling and is not tolerated; None if there is none.
 
     Source: k8s.io/component-helpers v0.35 scheduling/corev1/helpers.go (FindMatchingUntoleratedTaint)
     """

@@ -48,7 +48,7 @@ class Source(NamedTuple):
 
 
 def sources(application: Manifest) -> Iterator[Source]:
-    """The sources of an Application: those in spec.sources, otherwise spec.source, as Argo CD reads them."""
+    """Yields the sources of an Application: those in spec.sources, otherwise spec.source, as Argo CD reads them."""
     spec = dig(application.body, "spec")
     several = [
         Source(application, ("spec", "sources", number), source) for number, source in items(dig(spec, "sources"))
@@ -86,7 +86,7 @@ class Delivery:
         return found
 
     def synced_folders(self, source: Source) -> list[str]:
-        """The folders with objects that a source syncs."""
+        """Returns the folders with objects that a source syncs."""
         folder = source.folder
         if folder is None:
             return []
@@ -111,7 +111,7 @@ class Delivery:
 
 
 def _ancestors(folder: str) -> Iterator[str]:
-    """A folder and its parent folders, up to the root."""
+    """Yields a folder and its parent folders, up to the root."""
     while folder:
         yield folder
         folder = folder.rpartition("/")[0]

@@ -11,7 +11,7 @@ _KEPT = 64
 
 
 def document(objects: ObjectSet, text: Any) -> Any:
-    """The YAML document in a text; None if the value is not a text or not YAML."""
+    """Returns the YAML document in a text; None if the value is not a text or not YAML."""
     if not isinstance(text, str):
         return None
     return objects.documents[text] if text in objects.documents else _read(text)

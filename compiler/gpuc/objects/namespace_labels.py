@@ -35,7 +35,7 @@ class Namespaces:
         """All known namespaces, and the destinations of AppProjects."""
 
     def values(self, key: str) -> set[str]:
-        """The values of a label in all namespaces."""
+        """Returns the values of a label in all namespaces."""
         if key == NAMESPACE_NAME:
             return set(self.mentioned)
         return {own[key] for own in self.labels.values() if key in own}

@@ -34,7 +34,7 @@ class Policy(NetworkPolicy):
 
 
 def read_policies(manifests: Iterable[Manifest]) -> list[Policy]:
-    """The valid policies. The API server rejects the others, so they have no effect."""
+    """Returns the valid policies. The API server rejects the others, so they have no effect."""
     read = []
     for manifest in manifests:
         try:
@@ -45,7 +45,7 @@ def read_policies(manifests: Iterable[Manifest]) -> list[Policy]:
 
 
 def _policy(manifest: Manifest) -> Policy:
-    """Read a policy with its defaults.
+    """Reads a policy with its defaults.
 
     Source: k8s.io/api v0.35 networking/v1 NetworkPolicySpec; kubernetes v1.35 pkg/apis/networking/v1/defaults.go
     """

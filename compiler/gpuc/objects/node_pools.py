@@ -89,22 +89,22 @@ class Pool:
         return found if isinstance(found, int) and not isinstance(found, bool) else None
 
     def listed(self, key: str) -> frozenset[str]:
-        """The values that the pool lists for a label; empty if it lists none."""
+        """Returns the values that the pool lists for a label; empty if it lists none."""
         known = self.offer.get(key)
         return known.listed or frozenset() if known else frozenset()
 
     def requirement_index(self, key: str) -> int | None:
-        """The index of the first requirement for a label; None if there is none."""
+        """Returns the index of the first requirement for a label; None if there is none."""
         rows = items(dig(self.template, "requirements"))
         return next((number for number, row in rows if normal(str(dig(row, "key"))) == key), None)
 
     def mismatch(self, term: Iterable[Requirement]) -> Requirement | None:
-        """The first requirement that no node of the pool can meet; None if nodes can meet all."""
+        """Returns the first requirement that no node of the pool can meet; None if nodes can meet all."""
         is_static = self.replicas is not None
         return next((wanted for wanted in term if not meets(self.offer, wanted, is_static=is_static)), None)
 
     def takes(self, instance_labels: Mapping[str, str]) -> bool:
-        """Whether the pool can start an instance type with these labels."""
+        """Returns whether the pool can start an instance type with these labels."""
         return all(self.offer[key].holds(value) for key, value in instance_labels.items() if key in self.offer)
 
 
@@ -125,7 +125,7 @@ class PoolIndex(Generic[P]):
                     self.values.setdefault(key, {}).setdefault(value, []).append(pool)
 
     def candidates(self, term: Iterable[Requirement]) -> Sequence[P]:
-        """The pools that may meet the requirements of a pod; pools that list other values of a label are excluded."""
+        """Returns the pools that may meet the requirements of a pod; pools that list other values of a label are excluded."""
         best: Sequence[P] = self.pools
         for wanted, domain in term:
             key = normal(wanted)
@@ -139,15 +139,15 @@ class PoolIndex(Generic[P]):
         return best
 
     def giving(self, key: str, value: str) -> list[P]:
-        """The pools whose nodes can have a label."""
+        """Returns the pools whose nodes can have a label."""
         return self.meeting((equals(key, value),))
 
     def matching(self, wanted: Any) -> list[P]:
-        """The pools whose nodes can have all labels of a map."""
+        """Returns the pools whose nodes can have all labels of a map."""
         return self.meeting(equal_labels(wanted))
 
     def meeting(self, term: Selector) -> list[P]:
-        """The pools whose nodes can meet all requirements of a pod."""
+        """Returns the pools whose nodes can meet all requirements of a pod."""
         return [pool for pool in self.candidates(term) if pool.mismatch(term) is None]
 
     @cached_property
@@ -192,7 +192,7 @@ class Overlays:
                 self._named.setdefault((key, value), []).append((read, manifest))
 
     def of(self, pool: Pool, name: str, instance_labels: Mapping[str, str]) -> list[AppliedOverlay]:
-        """The overlays that apply to nodes of a pool and an instance type, in their order of precedence."""
+        """Returns the overlays that apply to nodes of a pool and an instance type, in their order of precedence."""
         candidates = (
             entry
             for key in ((NODE_POOL, pool.name), (INSTANCE_TYPE, name), ("", ""))

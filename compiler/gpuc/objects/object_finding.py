@@ -23,13 +23,13 @@ class ObjectFinding(NamedTuple):
     """Whether the key at the path is wrong, not its value."""
 
     def to_finding(self) -> Finding:
-        """The finding at the spec path from which the object was emitted."""
+        """Returns the finding at the spec path from which the object was emitted."""
         parts = (self.manifest.file, str(self.manifest), place(self.path), self.message)
         return self.rule.at(self.manifest.origin, ": ".join(filter(None, parts)), fix=self.fix)
 
 
 def place(path: Path) -> str:
-    """A path as text: spec.taints[0].effect. Keys with special characters are in brackets and quotes."""
+    """Returns a path as text: spec.taints[0].effect. Keys with special characters are in brackets and quotes."""
     text = ""
     for step in path:
         if isinstance(step, int):

@@ -56,11 +56,11 @@ class ObjectSet:
         return self._by_kind.get((api_group, kind), [])
 
     def find(self, api_group: str, kind: str, name: str, namespace: str = "") -> Manifest | None:
-        """The object with a name; None if it does not exist."""
+        """Returns the object with a name; None if it does not exist."""
         return self._by_key.get((api_group, kind, namespace, name))
 
     def has(self, api_group: str, kind: str) -> bool:
-        """Whether the set has an object of a kind."""
+        """Returns whether the set has an object of a kind."""
         return (api_group, kind) in self._by_kind
 
     @cached_property
@@ -73,7 +73,7 @@ class ObjectSet:
 
 
 def emitted(artifacts: Iterable[Artifact]) -> ObjectSet:
-    """The object set of all files that gpuc emits for a cluster."""
+    """Returns the object set of all files that gpuc emits for a cluster."""
     found = list(artifacts)
     values = [artifact for artifact in found if isinstance(artifact, Values)]
     return ObjectSet(
@@ -86,12 +86,12 @@ def emitted(artifacts: Iterable[Artifact]) -> ObjectSet:
 
 
 def group(manifest: Manifest) -> str:
-    """The API group of an object."""
+    """Returns the API group of an object."""
     return manifest.api.rpartition("/")[0]
 
 
 def dig(value: Any, *path: str | int) -> Any:
-    """The value at a path of unvalidated data; None if the path does not exist."""
+    """Returns the value at a path of unvalidated data; None if the path does not exist."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)
@@ -103,15 +103,15 @@ def dig(value: Any, *path: str | int) -> Any:
 
 
 def items(value: Any) -> Iterator[tuple[int, Any]]:
-    """The indexes and items of a list; empty for any other value."""
+    """Yields the indexes and items of a list; empty for any other value."""
     return iter(enumerate(value if isinstance(value, list) else ()))
 
 
 def pairs(value: Any) -> Iterator[tuple[str, Any]]:
-    """The keys and values of a map; empty for any other value."""
+    """Yields the keys and values of a map; empty for any other value."""
     return iter(value.items() if isinstance(value, dict) else ())
 
 
 def labels(value: Any) -> dict[str, str]:
-    """The labels of a map; keys and values that are not texts are left out, as the API server rejects them."""
+    """Returns the labels of a map; keys and values that are not texts are left out, as the API server rejects them."""
     return {key: text for key, text in pairs(value) if isinstance(key, str) and isinstance(text, str)}

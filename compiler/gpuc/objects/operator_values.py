@@ -16,7 +16,7 @@ _PARTS = ("devicePlugin", "migManager", "dcgmExporter")
 
 
 def policy_values(objects: ObjectSet) -> Any:
-    """The values for the ClusterPolicy; None if the chart is missing or renders no ClusterPolicy."""
+    """Returns the values for the ClusterPolicy; None if the chart is missing or renders no ClusterPolicy."""
     values = objects.values.get(CHART)
     if not isinstance(values, dict) or dig(values, "clusterPolicy", "deployCR") is False:
         return None
@@ -24,7 +24,7 @@ def policy_values(objects: ObjectSet) -> Any:
 
 
 def config_maps(objects: ObjectSet) -> dict[str, tuple[str, Any]]:
-    """The ConfigMaps that the chart renders, by name: their operand and their data."""
+    """Returns the ConfigMaps that the chart renders, by name: their operand and their data."""
     found: dict[str, tuple[str, Any]] = {}
     for part in _PARTS:
         config = dig(objects.values, CHART, part, "config")

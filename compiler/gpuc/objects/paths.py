@@ -20,12 +20,12 @@ _STEP = re.compile(r"\{([^}]*)\}|(\[\])|([^.\[\]{}]+)")
 
 @cache
 def pattern(text: str) -> Pattern:
-    """The steps of "spec.flavors[].name" or "spec.*.template"; a key with dots is in braces: "labels.{a.b/c}"."""
+    """Returns the steps of "spec.flavors[].name" or "spec.*.template"; a key with dots is in braces: "labels.{a.b/c}"."""
     return tuple(braced or brackets or plain for braced, brackets, plain in _STEP.findall(text))
 
 
 def places(value: Any, steps: Pattern, at: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The paths and values that match a pattern."""
+    """Yields the paths and values that match a pattern."""
     for number, step in enumerate(steps):
         if step in (EVERY_ITEM, EVERY_VALUE):
             rest = steps[number + 1 :]

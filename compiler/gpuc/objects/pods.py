@@ -62,13 +62,13 @@ class Pods(NamedTuple):
         return {}
 
     def containers(self) -> Iterator[tuple[Path, Any]]:
-        """All containers with their paths in the object."""
+        """Yields all containers with their paths in the object."""
         for where in ("initContainers", "containers"):
             for number, container in items(dig(self.spec, where)):
                 yield (*self.path, "spec", where, number), container
 
     def resources(self) -> Iterator[tuple[Path, str]]:
-        """The names of all requested resources, with their paths in the object."""
+        """Yields the names of all requested resources, with their paths in the object."""
         for path, container in self.containers():
             for part in ("limits", "requests"):
                 for name, _ in pairs(dig(container, "resources", part)):
@@ -84,7 +84,7 @@ _PLACES = {kind: tuple(pattern(where) for where in places) for kind, places in T
 
 
 def pods_of(manifest: Manifest) -> Iterator[Pods]:
-    """The pod templates of an object."""
+    """Yields the pod templates of an object."""
     for steps in _PLACES.get("/".join(filter(None, (group(manifest), manifest.kind))), ()):
         for path, template in places(manifest.document(), steps):
             if isinstance(template, dict):
@@ -92,5 +92,5 @@ def pods_of(manifest: Manifest) -> Iterator[Pods]:
 
 
 def pods(objects: ObjectSet) -> Iterator[Pods]:
-    """All pod templates, in the order of the objects."""
+    """Yields all pod templates, in the order of the objects."""
     return (found for manifest in objects.manifests for found in pods_of(manifest))

@@ -23,12 +23,12 @@ _TERMS: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuri
 
 
 def equal_labels(raw: Any) -> Selector:
-    """The selector of a map of labels, as in Services, flavors and nodeSelector."""
+    """Returns the selector of a map of labels, as in Services, flavors and nodeSelector."""
     return tuple(equals(key, value) for key, value in labels(raw).items())
 
 
 def read_selector(raw: Any) -> Selector:
-    """Read a LabelSelector.
+    """Reads a LabelSelector.
 
     Source: k8s.io/apimachinery v0.35 pkg/apis/meta/v1/helpers.go (LabelSelectorAsSelector)
 
@@ -45,7 +45,7 @@ def read_selector(raw: Any) -> Selector:
 
 
 def selector(raw: Any) -> Selector:
-    """Read a LabelSelector; a missing or invalid one selects nothing."""
+    """Reads a LabelSelector; a missing or invalid one selects nothing."""
     try:
         return read_selector(raw)
     except Invalid:
@@ -53,7 +53,7 @@ def selector(raw: Any) -> Selector:
 
 
 def read_requirements(raw: Any, operators: Collection[str]) -> Selector:
-    """Read a list of requirements with key, operator and values.
+    """Reads a list of requirements with key, operator and values.
 
     Raises:
         Invalid: if the API server rejects it.
@@ -62,7 +62,7 @@ def read_requirements(raw: Any, operators: Collection[str]) -> Selector:
 
 
 def valid_requirements(raw: Any, operators: Collection[str]) -> Iterator[Requirement]:
-    """The valid requirements of a list."""
+    """Yields the valid requirements of a list."""
     for _, row in items(raw):
         try:
             yield _requirement(row, operators)
@@ -85,7 +85,7 @@ def _of_type(raw: Any, key: str, kind: type) -> Any:
 
 
 def wanted_labels(raw: Any, path: Path) -> Iterator[tuple[Path, str, list[str]]]:
-    """The required labels of a LabelSelector: path, key and allowed values."""
+    """Yields the required labels of a LabelSelector: path, key and allowed values."""
     for key, value in labels(dig(raw, "matchLabels")).items():
         yield (*path, "matchLabels", key), key, [value]
     for number, row in items(dig(raw, "matchExpressions")):
@@ -95,7 +95,7 @@ def wanted_labels(raw: Any, path: Path) -> Iterator[tuple[Path, str, list[str]]]
 
 
 def node_terms(pod: Any) -> tuple[Selector, ...]:
-    """The node selector terms of a pod spec, from nodeSelector and required node affinity; a node has to match one.
+    """Returns the node selector terms of a pod spec, from nodeSelector and required node affinity; a node has to match one.
 
     An empty or invalid term matches nothing.
 
@@ -114,7 +114,7 @@ def _term(raw: Any) -> Selector:
 
 
 def tolerations(raw: Any) -> tuple[Toleration, ...]:
-    """Read a list of tolerations; invalid ones are left out."""
+    """Reads a list of tolerations; invalid ones are left out."""
     return tuple(
         Toleration(*(dig(row, part) or "" for part in ("key", "operator", "value", "effect")))
         for _, row in items(raw)
@@ -124,7 +124,7 @@ def tolerations(raw: Any) -> tuple[Toleration, ...]:
 
 
 def taints(raw: Any) -> tuple[Taint, ...]:
-    """Read a list of taints; those without a key or an effect are left out."""
+    """Reads a list of taints; those without a key or an effect are left out."""
     return tuple(
         Taint(key, str(dig(row, "value") or ""), effect, index)
         for index, row in items(raw)

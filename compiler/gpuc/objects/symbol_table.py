@@ -15,7 +15,7 @@ Kind = tuple[str, str]
 
 
 def kind_of(text: str) -> Kind:
-    """The kind in a text such as "kueue.x-k8s.io/LocalQueue" or "ConfigMap"."""
+    """Returns the kind in a text such as "kueue.x-k8s.io/LocalQueue" or "ConfigMap"."""
     api_group, _, kind = text.rpartition("/")
     return api_group, kind
 
@@ -89,7 +89,7 @@ class SymbolTable:
         self._within: dict[tuple[Kind, str], list[str]] = {}
 
     def offers(self, kind: Kind) -> dict[str, set[str]]:
-        """Namespaces by name; the namespace is empty for cluster-scoped objects, or if a file does not contain it."""
+        """Returns namespaces by name; the namespace is empty for cluster-scoped objects, or if a file does not contain it."""
         if kind not in self._offers:
             found: dict[str, set[str]] = {}
             is_namespaced = kind not in CLUSTER_SCOPED
@@ -101,14 +101,14 @@ class SymbolTable:
         return self._offers[kind]
 
     def has(self, kind: Kind, name: str, namespace: str) -> bool:
-        """Whether an object with the name can exist in the namespace; an empty namespace matches every namespace."""
+        """Returns whether an object with the name can exist in the namespace; an empty namespace matches every namespace."""
         if (known := _BUILT_IN.get(kind)) and known.fullmatch(name):
             return True
         where = self.offers(kind).get(name, ())
         return bool(where) and (not namespace or namespace in where or "" in where)
 
     def within(self, kind: Kind, namespace: str) -> list[str]:
-        """The names of a kind in a namespace; with an empty namespace, in all namespaces."""
+        """Returns the names of a kind in a namespace; with an empty namespace, in all namespaces."""
         key = (kind, namespace)
         if key not in self._within:
             by_name = self.offers(kind).items()
@@ -116,7 +116,7 @@ class SymbolTable:
         return self._within[key]
 
     def name_of(self, manifest: Manifest) -> str:
-        """The name by which other objects reference an object."""
+        """Returns the name by which other objects reference an object."""
         where = NAMED_BY.get(f"{group(manifest)}/{manifest.kind}")
         name = dig(manifest.body, *pattern(where)) if where else manifest.name
         return name if isinstance(name, str) else manifest.name

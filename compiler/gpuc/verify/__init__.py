@@ -23,7 +23,7 @@ check = CHECKS.declare
 
 
 def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str, Any]) -> list[ObjectFinding]:
-    """Findings about the emitted objects and values of one cluster.
+    """Returns findings about the emitted objects and values of one cluster.
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".
@@ -38,7 +38,7 @@ def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str
 
 
 def findings(subject: Subject) -> list[ObjectFinding]:
-    """The findings of all checks, followed by the findings about tenant isolation."""
+    """Returns the findings of all checks, followed by the findings about tenant isolation."""
     from gpuc import isolation
 
     found = [finding for check in CHECKS.discover() for finding in check.find(subject)]

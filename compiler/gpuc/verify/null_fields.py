@@ -12,7 +12,7 @@ from gpuc.objects.object_set import dig
 
 
 def null_fields(component: str, values: Any) -> Iterator[tuple[Path, str]]:
-    """The path of every empty value, and a sentence about the field that becomes null.
+    """Yields the path of every empty value, and a sentence about the field that becomes null.
 
     A missing value has the default of the chart, which renders no null.
 
@@ -31,7 +31,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def _is_rendered(row: NullField, values: Any) -> bool:
-    """Whether the chart renders the object."""
+    """Returns whether the chart renders the object."""
     if not row.object_if:
         return True
     switch = dig(values, *row.object_if.split("."))

@@ -21,7 +21,7 @@ _CHECKS = (unknown_field, wrong_value, missing_field, unknown_kind, quantity_not
 
 
 def schema_findings(manifests: Iterable[Manifest], kubernetes: str, *, as_written: bool = False) -> list[ObjectFinding]:
-    """Findings about fields, values and metadata that the API server of a minor version would drop or refuse.
+    """Returns findings about fields, values and metadata that the API server of a minor version would drop or refuse.
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".

@@ -44,12 +44,12 @@ class SchemaError:
     fix: str = ""
 
     def under(self, *path: str | int) -> SchemaError:
-        """The same error in a larger document, which has this document at a path."""
+        """Returns the same error in a larger document, which has this document at a path."""
         return replace(self, path=(*path, *self.path))
 
 
 def validator(schema: Schema) -> Draft202012Validator:
-    """A compiled validator that also knows quantities and the keys of Kubernetes' list maps."""
+    """Returns a compiled validator that also knows quantities and the keys of Kubernetes' list maps."""
     from jsonschema_rs import Draft202012Validator
 
     return Draft202012Validator(
@@ -61,7 +61,7 @@ def validator(schema: Schema) -> Draft202012Validator:
 
 
 def schema_errors(compiled: Draft202012Validator, document: Any, schema: Schema) -> Iterator[SchemaError]:
-    """All errors of a document, sorted by path.
+    """Yields all errors of a document, sorted by path.
 
     Args:
         compiled: the validator of the schema.
@@ -89,7 +89,7 @@ class _MapKeys:
 
 
 def _repeated_keys(keys: list[str], instance: Any, schema: Schema) -> Iterator[str]:
-    """A sentence for every item of a list map that repeats the key of an earlier item. Missing fields have defaults."""
+    """Yields a sentence for every item of a list map that repeats the key of an earlier item. Missing fields have defaults."""
     properties = schema.get("items", {}).get("properties", {})
     defaults = {name: properties.get(name, {}).get("default") for name in keys}
     before = set()
@@ -102,7 +102,7 @@ def _repeated_keys(keys: list[str], instance: Any, schema: Schema) -> Iterator[s
 
 
 def _explained(error: ValidationError, schema: Schema) -> Iterator[SchemaError]:
-    """The errors that jsonschema reports for the value and the part of the schema of an error of jsonschema-rs."""
+    """Yields the errors that jsonschema reports for the value and the part of the schema of an error of jsonschema-rs."""
     path: Path = tuple(error.instance_path)
     if error.kind.name == "format" and error.kind.format == "quantity":  # type: ignore[attr-defined]
         yield _quantity(path, str(error.instance))
@@ -117,7 +117,7 @@ def _explained(error: ValidationError, schema: Schema) -> Iterator[SchemaError]:
 
 
 def _part(schema: Schema, schema_path: list[str | int]) -> Any:
-    """The part of a schema at a path. References are followed."""
+    """Returns the part of a schema at a path. References are followed."""
     part: Any = schema
     for step in schema_path:
         part = schema["$defs"][part["$ref"].rpartition("/")[2]] if step == "$ref" else part[step]
@@ -126,7 +126,7 @@ def _part(schema: Schema, schema_path: list[str | int]) -> Any:
 
 @cache
 def _explaining() -> Any:
-    """The validator of jsonschema, with the patterns, formats and keywords of jsonschema-rs."""
+    """Returns the validator of jsonschema, with the patterns, formats and keywords of jsonschema-rs."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
     from jsonschema.validators import extend

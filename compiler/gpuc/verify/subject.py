@@ -46,15 +46,15 @@ class Subject:
         return tuple((manifest, self._table(manifest)) for manifest in self.tree.manifests)
 
     def schema_errors(self, kind: ErrorKind) -> Iterator[tuple[Manifest, SchemaError]]:
-        """The schema errors of one kind in all objects."""
+        """Yields the schema errors of one kind in all objects."""
         return ((manifest, item) for manifest, item in self._schema_errors if item.kind is kind)
 
     def value_errors(self, *kinds: ErrorKind) -> Iterator[tuple[Values, SchemaError]]:
-        """The errors of some kinds in all Helm values."""
+        """Yields the errors of some kinds in all Helm values."""
         return ((values, item) for values, item in self._value_errors if item.kind in kinds)
 
     def unresolved(self, rule: Rule) -> Iterator[ObjectFinding]:
-        """The findings of one rule about references to objects that do not exist."""
+        """Yields the findings of one rule about references to objects that do not exist."""
         return (finding for finding in self._unresolved if finding.rule is rule)
 
     @cached_property
@@ -103,7 +103,7 @@ def _schema(api: str, kind: str, kubernetes: str, as_written: bool) -> Schema:
 
 
 def written(schema: Any) -> Any:
-    """The schema for written manifests: a quantity may be a number, and a field that has a default may be missing."""
+    """Returns the schema for written manifests: a quantity may be a number, and a field that has a default may be missing."""
     if isinstance(schema, list):
         return [written(item) for item in schema]
     if not isinstance(schema, dict):

@@ -23,7 +23,7 @@ _PARAMETERS = ("spec", "crd", "spec", "validation", "openAPIV3Schema")
 
 
 def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
-    """The schemas of parameters that templates declare, as JSON text, by the kind of constraint.
+    """Returns the schemas of parameters that templates declare, as JSON text, by the kind of constraint.
 
     A template with an invalid schema is left out; `open_parts` reports it. If several templates of a kind declare
     different schemas, for example those of several clusters in one folder, any parameters are valid.
@@ -37,14 +37,14 @@ def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
 
 
 def parameter_errors(constraint: Manifest, declared: str) -> Iterator[SchemaError]:
-    """Errors in the parameters of a constraint, checked against the schema that the template declares."""
+    """Yields errors in the parameters of a constraint, checked against the schema that the template declares."""
     compiled, schema = _parameters(declared)
     for item in schema_errors(compiled, dig(constraint.body, "spec", "parameters") or {}, schema):
         yield item.under("spec", "parameters")
 
 
 def open_parts(manifest: Manifest) -> Iterator[SchemaError]:
-    """Errors in a template that its CRD does not find: its name, its schema, and its CEL source.
+    """Yields errors in a template that its CRD does not find: its name, its schema, and its CEL source.
 
     A misspelled key in the CEL source makes a policy that admits everything.
     """
@@ -71,7 +71,7 @@ def _parameters(declared: str) -> tuple[Draft202012Validator, Schema]:
 
 @cache
 def _invalid_schema(declared: str) -> str:
-    """The reason why a text is not a schema of parameters, or an empty text."""
+    """Returns the reason why a text is not a schema of parameters, or an empty text."""
     try:
         _parameters(declared)
     except (TypeError, ValueError, AttributeError) as error:

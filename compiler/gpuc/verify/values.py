@@ -18,7 +18,7 @@ _CONFIGURATION = ("managerConfig", "controllerManagerConfigYaml")
 
 
 def value_errors(values: Values) -> Iterator[SchemaError]:
-    """Errors about keys and values that the chart does not accept. A chart without a schema has no errors."""
+    """Yields errors about keys and values that the chart does not accept. A chart without a schema has no errors."""
     schema = chart(values.component)
     if schema is not None:
         yield from schema_errors(_compiled(values.component), values.body, schema)
@@ -27,7 +27,7 @@ def value_errors(values: Values) -> Iterator[SchemaError]:
 
 
 def _configuration(values: Values) -> Iterator[SchemaError]:
-    """Errors in the text with Kueue's configuration, which the chart passes on without a check."""
+    """Yields errors in the text with Kueue's configuration, which the chart passes on without a check."""
     text = values.body.get(_CONFIGURATION[0], {}).get(_CONFIGURATION[1])
     if not isinstance(text, str):
         return
@@ -41,7 +41,7 @@ def _configuration(values: Values) -> Iterator[SchemaError]:
 
 
 def _parsed(text: str) -> Any:
-    """The document of a YAML text.
+    """Returns the document of a YAML text.
 
     Raises:
         ValueError: when the text is not YAML.

@@ -66,7 +66,7 @@ _SELECTING_MIN = 3
 
 
 def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Findings about constraints, grouped by the kind of constraint."""
+    """Yields findings about constraints, grouped by the kind of constraint."""
     by_kind: dict[str, list[Manifest]] = {}
     for manifest in tree.manifests:
         if manifest.api.startswith(f"{GATEKEEPER}/"):
@@ -101,7 +101,7 @@ def _single_constraint(constraint: Manifest) -> Iterator[ObjectFinding]:
 
 
 def _denies(constraint: Manifest) -> bool:
-    """Whether a constraint refuses objects. The action "scoped" has actions per enforcement point.
+    """Returns whether a constraint refuses objects. The action "scoped" has actions per enforcement point.
 
     Source: gatekeeper v3.23 pkg/util/enforcement_action.go
     """
@@ -117,13 +117,13 @@ def _denies(constraint: Manifest) -> bool:
 
 
 def _selects(constraint: Manifest) -> bool:
-    """Whether a constraint applies to some namespaces or objects only."""
+    """Returns whether a constraint applies to some namespaces or objects only."""
     match = dig(constraint.body, "spec", "match")
     return any(_is_set(dig(match, selector)) for selector in _SELECTORS)
 
 
 def _warns_everywhere(by_kind: list[list[Manifest]]) -> Iterator[ObjectFinding]:
-    """Constraints that warn or audit in every namespace, although the constraints of other kinds select namespaces."""
+    """Yields constraints that warn or audit in every namespace, although the constraints of other kinds select namespaces."""
     selecting = sum(_selects(constraint) for constraints in by_kind for constraint in constraints)
     for constraints in by_kind:
         if selecting < _SELECTING_MIN or any(_selects(constraint) for constraint in constraints):
@@ -166,7 +166,7 @@ def _same_kind(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectF
 
 
 def _unselected_namespaces(tree: ObjectSet, key: str, values: dict[str, Manifest]) -> Iterator[ObjectFinding]:
-    """Values of a label that no namespace has, and namespaces whose value no constraint of one kind selects."""
+    """Yields values of a label that no namespace has, and namespaces whose value no constraint of one kind selects."""
     actual = {str(labels[key]): name for name, labels in tree.namespaces.items() if key in labels}
     for value, constraint in values.items():
         if actual and value not in actual:
@@ -198,7 +198,7 @@ def _kinds(constraint: Manifest) -> set[str]:
 
 
 def _parameter_names(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    """Parameters that name a queue or node pool that does not exist."""
+    """Yields parameters that name a queue or node pool that does not exist."""
     queues = {queue.name for queue in tree.of("kueue.x-k8s.io", "LocalQueue")}
     pools = {pool.name for pool in tree.of("karpenter.sh", "NodePool")}
     for constraint in constraints:

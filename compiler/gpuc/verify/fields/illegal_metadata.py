@@ -46,7 +46,7 @@ def illegal_metadata(subject: Subject) -> Iterator[ObjectFinding]:
 
 
 def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = False) -> Iterator[ObjectFinding]:
-    """Findings about the metadata of an object.
+    """Yields findings about the metadata of an object.
 
     Args:
         namespaced: whether the kind is namespaced.

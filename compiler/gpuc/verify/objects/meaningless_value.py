@@ -34,7 +34,7 @@ def meaningless_value(subject: Subject) -> Iterator[ObjectFinding]:
 
 
 def _empties(body: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:
-    """The paths of nulls and of empty maps and lists that have no meaning."""
+    """Yields the paths of nulls and of empty maps and lists that have no meaning."""
     waiting: list[tuple[tuple[str | int, ...], Any]] = [((), body)] if body else []
     while waiting:
         path, value = waiting.pop()

@@ -43,7 +43,7 @@ READS: tuple[tuple[str, str, str, str], ...] = (
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """References to keys that do not exist. Objects without any key are skipped: a program fills them."""
+    """Yields references to keys that do not exist. Objects without any key are skipped: a program fills them."""
     objects: dict[tuple[str, str], list[Manifest]] = {}
     for kind in ("ConfigMap", "Secret"):
         for manifest in index.tree.of("", kind):
@@ -60,7 +60,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _known_keys(candidates: list[Manifest], namespace: str) -> set[str]:
-    """The keys of the object that a pod of a namespace refers to; empty if no candidate or several match."""
+    """Returns the keys of the object that a pod of a namespace refers to; empty if no candidate or several match."""
     matching = [
         manifest
         for manifest in candidates

@@ -21,13 +21,13 @@ for _row in REFERENCES:
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Every reference to an object that does not exist, in the order of the objects."""
+    """Yields every reference to an object that does not exist, in the order of the objects."""
     for found in object_references(index):
         yield from check_reference(found, index)
 
 
 def object_references(index: Index) -> Iterator[ObjectReference]:
-    """Every reference from an object to another object."""
+    """Yields every reference from an object to another object."""
     for manifest in index.tree.manifests:
         api_group = group(manifest)
         rows = _BY_SOURCE.get(f"{api_group}/{manifest.kind}" if api_group else manifest.kind, [])

@@ -106,7 +106,7 @@ def confidence_of(kind: Kind) -> Confidence:
 def object_reference(
     reference: Reference, manifest: Manifest, path: Path, value: Any, document: Any, under: Path = ()
 ) -> ObjectReference | None:
-    """The reference at a field of a document; None if the field refers to no object.
+    """Returns the reference at a field of a document; None if the field refers to no object.
 
     Args:
         path: the path of the field in the document.
@@ -129,7 +129,7 @@ def object_reference(
 
 
 def check_reference(found: ObjectReference, index: Index) -> Iterator[ObjectFinding]:
-    """The finding about a reference whose object does not exist."""
+    """Yields the finding about a reference whose object does not exist."""
     register, is_complete = index.symbols, index.tree.is_complete
     kind, name, namespace = found.kind, found.name, found.namespace
     if register.has(kind, name, namespace) or not (is_complete or register.offers(kind)):
@@ -146,7 +146,7 @@ def check_reference(found: ObjectReference, index: Index) -> Iterator[ObjectFind
 
 
 def _other_hash(name: str, known: list[str]) -> str:
-    """The only known name that differs just in the hash suffix of Kustomize, or an empty text."""
+    """Returns the only known name that differs just in the hash suffix of Kustomize, or an empty text."""
     stem = _HASHED.fullmatch(name)
     found = [text for text in known if stem and (other := _HASHED.fullmatch(text)) and other[1] == stem[1]]
     return found[0] if len(found) == 1 else ""
@@ -169,7 +169,7 @@ def _rule(found: ObjectReference, *, is_complete: bool, has_others: bool, sugges
 
 
 def _typed_kind(value: Any) -> Kind | None:
-    """The group and kind of a typed reference. If it has an apiVersion instead of a group, the version is removed."""
+    """Returns the group and kind of a typed reference. If it has an apiVersion instead of a group, the version is removed."""
     kind = dig(value, "kind")
     for key in ("group", "apiGroup"):
         if isinstance(api_group := dig(value, key), str):
@@ -180,7 +180,7 @@ def _typed_kind(value: Any) -> Kind | None:
 
 
 def _around(path: Path) -> Path:
-    """The path of the map that has the last key of a path. Indexes of items at the end of the path are ignored."""
+    """Returns the path of the map that has the last key of a path. Indexes of items at the end of the path are ignored."""
     end = len(path)
     while end and isinstance(path[end - 1], int):
         end -= 1
@@ -188,7 +188,7 @@ def _around(path: Path) -> Path:
 
 
 def is_name(value: Any) -> bool:
-    """Whether a value is a name without a variable that a tool replaces."""
+    """Returns whether a value is a name without a variable that a tool replaces."""
     return isinstance(value, str) and bool(value) and not any(sign in value for sign in "${}<>")
 
 
