@@ -42,7 +42,7 @@ class Attempt(NamedTuple):
     refused_by: RefusedBy | None = None
     """The reason why Kueue does not use the flavor; None if the pods fit."""
     reasons: tuple[str, ...] = ()
-    """Kueue's messages; permanent reasons come before temporary ones."""
+    """Kueue's messages; permanent reasons come before temporary reasons."""
     distance: int = 0
     """The number of cohort levels up to which quota is borrowed; 0 if the queue's own quota is enough."""
 

@@ -30,7 +30,7 @@ class ObjectSet:
         self.values: Mapping[str, Any] = values or {}
         """Helm values by chart. The cluster can have other charts too."""
         self.value_files = None if value_files is None else frozenset(value_files)
-        """The paths of all values files; None if they are unknown."""
+        """The paths of all values files; None if the paths are unknown."""
         self.documents: Mapping[str, Any] = documents or {}
         """Parsed YAML documents, by text."""
         self.is_complete = is_complete

@@ -16,7 +16,7 @@ _OPERANDS = ("devicePlugin", "migManager", "dcgmExporter")
 
 
 def policy_values(objects: ObjectSet) -> Any:
-    """Returns the chart's values for the ClusterPolicy; None without the chart, or if it renders no ClusterPolicy."""
+    """Returns the chart's values for the ClusterPolicy; None if the chart renders no ClusterPolicy."""
     values = objects.values.get(CHART)
     if not isinstance(values, dict) or dig(values, "clusterPolicy", "deployCR") is False:
         return None

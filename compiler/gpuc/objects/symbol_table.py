@@ -21,7 +21,7 @@ def kind_of(text: str) -> Kind:
 
 
 NAMED_BY = {"templates.gatekeeper.sh/ConstraintTemplate": "spec.crd.spec.names.kind"}
-"""Kinds that other objects reference by another field than metadata.name, with the path of the field."""
+"""The path of the field by which other objects reference a kind, for kinds where it is not metadata.name."""
 
 CREATORS: tuple[tuple[str, str, str], ...] = (
     ("external-secrets.io/ExternalSecret", "spec.target.name", "Secret"),

@@ -14,7 +14,7 @@ from gpuc.objects.object_set import dig
 def null_fields(component: str, values: Any) -> Iterator[tuple[Path, str]]:
     """Yields the path of every empty value that a chart renders as a null, and a message about the null.
 
-    A missing value is no error: the chart uses its default, which is not empty.
+    A missing value is no error: the chart uses its default value, which renders no null.
 
     Args:
         component: the chart's key in the release set.
