@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuc.kubernetes.amounts import amount, amounts, described, places, quantity_text, rounded, scale, smallest, total
+from gpuc.kubernetes.amounts import (
+    amount,
+    amounts,
+    described,
+    pods_that_fit,
+    quantity_text,
+    rounded,
+    scale,
+    smallest,
+    total,
+)
 from gpuc.kubernetes.duration import format_duration, parse_duration
 
 
@@ -71,8 +81,8 @@ def test_amounts_add_scale_and_compare_by_resource() -> None:
 
 
 def test_places_are_bound_by_what_is_scarcest() -> None:
-    assert places({"cpu": 10, "memory": 7}, {"cpu": 3, "memory": 3, "pods": 0}) == 2
-    assert places({"cpu": 10}, {"cpu": 3, "nvidia.com/gpu": 1}) == 0
+    assert pods_that_fit({"cpu": 10, "memory": 7}, {"cpu": 3, "memory": 3, "pods": 0}) == 2
+    assert pods_that_fit({"cpu": 10}, {"cpu": 3, "nvidia.com/gpu": 1}) == 0
 
 
 @given(st.integers(0, 10**7))

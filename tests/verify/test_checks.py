@@ -40,7 +40,7 @@ def test_findings_are_at_their_marks(case: Path) -> None:
     found = set()
     checked = subject(case.name, text)
     for finding in (
-        constraints.findings(checked.tree) if case.parent.name == "constraints" else verify.findings(checked)
+        constraints.findings(checked.objects) if case.parent.name == "constraints" else verify.findings(checked)
     ):
         index, *prefix = finding.manifest.origin
         assert isinstance(index, int)

@@ -190,7 +190,7 @@ def test_a_null_is_reported_even_in_a_field_that_takes_anything() -> None:
 def test_one_object_in_two_files_is_reported() -> None:
     found = verify_schemas([config_map(), config_map(file="d.yaml"), config_map(namespace="other")], "1.35")
     assert [item.message for item in found if "already" in item.message] == [
-        "d.yaml: ConfigMap research/nccl: c.yaml already has this object"
+        "d.yaml: ConfigMap research/nccl: c.yaml already contains this object"
     ]
 
 

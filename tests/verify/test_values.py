@@ -59,7 +59,7 @@ def test_keys_that_the_charts_read_are_accepted(component: str, body: dict[str, 
 )
 def test_an_empty_value_that_renders_to_a_null_is_refused(body: dict[str, Any], value: str, field: str) -> None:
     """The values that gpuc wrote before were accepted, and the API server refused the object that came of them."""
-    message = f"{value}: is empty, so the chart renders ClusterPolicy with a null at {field}"
+    message = f"{value}: the value is empty, so the chart renders ClusterPolicy with a null at {field}"
     assert ids_and_messages("gpu-operator", body) == [("VAL004", message)]
 
 
@@ -120,7 +120,10 @@ def test_values_of_a_chart_without_a_schema_or_a_release_are_refused() -> None:
     assert identity == "VAL001"
     assert message == 'chart "hami" has no schema for its values: run python -m gpuc.catalog.schemas.derive'
     (found,) = verify_values([Values("out/x/efa/values.yaml", (), "efa", {})], {"kueue": ""})
-    assert found.message == 'out/x/efa/values.yaml: values of efa: chart "efa" is not among the releases: kueue'
+    assert (
+        found.message
+        == 'out/x/efa/values.yaml: values of efa: chart "efa" is not among the releases of the cluster: kueue'
+    )
 
 
 HEAD = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"

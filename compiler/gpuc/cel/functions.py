@@ -1,7 +1,8 @@
 """Functions of Kubernetes' CEL library that the shipped policies and the pinned CRDs call.
 
-The engine has no type for quantities, so a quantity is a map, and equal quantities are equal maps. The key "plain" is 1
-if Go holds the quantity as an integer, and otherwise 1.0: equal values in CEL, and different types in Python.
+The engine has no type for quantities. Therefore a quantity is a map, and equal quantities are equal maps. The value of
+the key "plain" is 1 if Go stores the quantity as an integer, and otherwise 1.0: CEL treats 1 and 1.0 as equal, and
+Python can distinguish them by their types.
 
 Source: k8s.io/apiserver v0.35 pkg/cel/library (regex.go, lists.go, quantity.go)
 """
@@ -16,19 +17,19 @@ from typing import Any
 from gpuc.cel.quantity import Quantity, quantity
 
 NO_VALUE = "no value: "
-"""The prefix of every NoValueError. The engine keeps only the text of an error, so the prefix identifies the error."""
+"""The prefix of the message of every NoValueError. The engine returns only the message of an exception."""
 _Map = dict[str, Any]
 
 
 class NoValueError(ValueError):
-    """The function of Kubernetes reports an error for these arguments too."""
+    """An error of a function for arguments for which the function of Kubernetes reports an error too."""
 
     def __init__(self, reason: object) -> None:
         super().__init__(f"{NO_VALUE}{reason}")
 
 
 def declared(cel: Any) -> list[Any]:
-    """The declarations of the functions for the engine.
+    """Returns the declarations of the functions, in the types of the engine.
 
     Args:
         cel: the module cel_expr_python.cel.
@@ -50,14 +51,14 @@ def declared(cel: Any) -> list[Any]:
 
 
 def _find(text: str, pattern: str) -> str:
-    """The first match, or an empty text."""
+    """Returns the first match of a regular expression; the empty string without a match."""
     match = _compiled(pattern).search(text)
     return str(match[0]) if match else ""
 
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> Any:
-    """The compiled expression. RE2 has the syntax of Go's regular expressions."""
+    """Returns the compiled regular expression. RE2 has the syntax of Go's regular expressions."""
     import re2
 
     options = re2.Options()

@@ -1,6 +1,6 @@
 """Compiles CEL expressions to programs, and evaluates programs.
 
-Known difference: int(" 4") is 4 here and an error in Kubernetes.
+Known difference: int(" 4") is 4 here, and int(" 4") is an error in Kubernetes.
 
 Source: https://kubernetes.io/docs/reference/using-api/cel/
 """
@@ -25,31 +25,31 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The evaluation failed, and fails in Kubernetes too: the API server refuses the object."""
+    """The result of an expression whose evaluation fails here and in Kubernetes. The API server refuses the object."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class NotEvaluated:
-    """gpuc could not evaluate the expression, so the result of Kubernetes is unknown."""
+    """The result of an expression that gpuc cannot evaluate. The result in Kubernetes is unknown."""
 
     why: str
     names: tuple[str, ...] = ()
-    """Variables and functions of the expression that are not declared."""
+    """The undeclared variables and functions of the expression."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """An expression that can be evaluated."""
+    """A compiled CEL expression."""
 
     _compiled: Any
 
     def evaluate(self, values: Mapping[str, Any]) -> Value | Failed | NotEvaluated:
-        """Evaluates the program.
+        """Evaluates the expression.
 
         Args:
-            values: the values of all variables: None, bool, int, float, str, bytes, lists, and maps with text keys.
+            values: the values of all variables: None, bool, int, float, str, bytes, lists, and maps with string keys.
         """
         try:
             result = self._compiled.eval(data=dict(values))
@@ -71,7 +71,7 @@ _ERRORS = re.compile(
     # The excluded functions have more overloads in Kubernetes than in the engine.
     r"|No matching overloads found : (?!\(list\)\.(indexOf|lastIndexOf|reverse)\b|.*\bisGreaterThan\b)"
 )
-"""Errors that the engine of Kubernetes reports for the same values. Other errors only show a limit of gpuc."""
+"""Errors that Kubernetes reports for the same values too. All other errors are limits of gpuc."""
 _STATUS = re.compile(rf"^([A-Z_]+: )?(ERROR: <input>:\d+:\d+: |{NO_VALUE})?")
 _UNKNOWN = re.compile(r"undeclared reference to '(\w+)")
 _HAS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\bhas\(([^()]+)\.(\w+)\)""")
@@ -79,7 +79,11 @@ _HAS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\bhas\(([^()]+)\.(\w
 
 @lru_cache(maxsize=8192)
 def compiled(expression: str, variables: tuple[str, ...]) -> Program | NotEvaluated:
-    """The program of an expression, whose variables may have any type; or the reason why gpuc cannot evaluate it."""
+    """Returns the program of an expression, or the reason why gpuc cannot evaluate the expression.
+
+    Args:
+        variables: the names of the variables, which may have values of any type.
+    """
     try:
         return Program(_environment(variables).compile(_HAS.sub(_guarded, expression)))
     except (RuntimeError, ValueError, TypeError) as error:
@@ -102,7 +106,9 @@ def _environment(variables: tuple[str, ...]) -> Any:
 
 
 def _guarded(match: re.Match[str]) -> str:
-    """has() for values of any type. In Kubernetes has() is false for a null, a text or a number; the engine fails.
+    """Returns a call of has() that works for owners of any type.
+
+    In Kubernetes, has() is false if the owner is a null, a string or a number. In the engine, has() fails then.
 
     Source: github.com/google/cel-go v0.26 interpreter/attributes.go (refQualify)
     """
@@ -111,7 +117,7 @@ def _guarded(match: re.Match[str]) -> str:
 
 
 def _unknown_function(expression: str, unknown: tuple[str, ...]) -> str:
-    """The sentence about the unknown function that an expression calls, or an empty text."""
+    """Returns a sentence about the unknown function that an expression calls; the empty string without such a call."""
     for name in unknown:
         called = re.search(rf"((?:\w+\.)*)\b{re.escape(name)}\s*\(", expression)
         if called:
@@ -121,7 +127,10 @@ def _unknown_function(expression: str, unknown: tuple[str, ...]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value as plain data. The engine's plain_value() has a reference counting bug for None that crashes Python."""
+    """Returns a value of the engine as plain Python data.
+
+    The engine's plain_value() has a reference counting bug for None that crashes Python.
+    """
     name = value.type().name()
     if name.startswith("LIST"):
         return [_plain(item) for item in value.value()]

@@ -1,4 +1,4 @@
-"""Parses quantities as Kubernetes' CEL library does, including spellings that a strict parser would refuse.
+"""Parses quantities as Kubernetes' CEL library does, including forms that gpuc.kubernetes.quantity refuses.
 
 Source: k8s.io/apimachinery v0.35.4 pkg/api/resource/quantity.go (ParseQuantity, AsInt64), suffix.go; read, not copied
 """
@@ -17,21 +17,23 @@ _EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,4})")
 _NANO = 10**9
 _LARGEST = 2**63 - 1
 _DIGITS = 18
-"""Go reads at most this many digits as an integer. A longer number is a decimal, which asInteger refuses."""
+"""The maximum number of digits that Go reads as an integer. Go reads a longer number as a decimal, which asInteger
+refuses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A quantity, and whether Go still holds it as an integer without a fraction."""
+    """A quantity."""
 
     value: Fraction
     is_plain: bool
+    """Whether Go stores the quantity as an integer. Go stores 4000m, whose value is 4, as a decimal."""
 
     def as_integer(self) -> int:
-        """The value as an integer.
+        """Returns the value as an integer.
 
         Raises:
-            ValueError: when Go does not hold the quantity as an integer: 4000m has the value 4 and is not an integer.
+            ValueError: when Go does not store the quantity as a 64-bit integer.
         """
         if not self.is_plain or not -_LARGEST - 1 <= self.value <= _LARGEST:
             raise ValueError("cannot convert value to integer")
@@ -39,10 +41,10 @@ class Quantity:
 
 
 def quantity(text: str) -> Quantity:
-    """The quantity of a text. A unit without a number is 0 if Go does not need a decimal to read the text.
+    """Returns the quantity of a text. A unit without a number is 0, unless Go needs a decimal to read the text.
 
     Raises:
-        ValueError: when the text is not a quantity for Kubernetes.
+        ValueError: when Kubernetes does not accept the text as a quantity.
     """
     match = _TEXT.fullmatch(text)
     if not text or match is None:

@@ -14,7 +14,7 @@ from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
 from gpuc.isolation.proof import Reachability
 from gpuc.isolation.short_list import short_list
-from gpuc.kubernetes.addresses import Ranges, holds_pods
+from gpuc.kubernetes.addresses import Ranges, contains_pods
 from gpuc.kubernetes.network_policy import Peer
 from gpuc.objects.network_policies import GROUP, OTHER_KINDS
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
@@ -140,13 +140,13 @@ def _addresses(objects: ObjectSet, reachability: Reachability) -> Iterator[Assum
     blocks = {peer.block for _, peer in _peers(reachability) if peer.block is not None}
     claim = "the address ranges in rules contain no pods, and no load balancers of tenants"
     if blocks and reachability.pods is None:
-        unknown = {_shown(block) for block in blocks if not holds_pods(block, None)}
+        unknown = {_shown(block) for block in blocks if not contains_pods(block, None)}
         if unknown:
             yield Assumption(
                 claim, Basis.ASSUMED, f"the addresses of pods are unknown; rules allow {short_list(unknown)}"
             )
     elif blocks:
-        overlapping = [block for block in blocks if holds_pods(block, reachability.pods)]
+        overlapping = [block for block in blocks if contains_pods(block, reachability.pods)]
         if not overlapping:
             reason = f"none of {len(blocks)} ranges overlaps podCidrs; the addresses of load balancers are not checked"
             yield Assumption(claim, Basis.DECLARED, reason)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpuc.kubernetes.addresses import contains, holds_pods, may_hold_pods
+from gpuc.kubernetes.addresses import contains, contains_pods, may_contain_pods
 from gpuc.kubernetes.network_policy import Peer, TrafficRule
 from gpuc.kubernetes.ports import opens
 from gpuc.kubernetes.selector import Selector, matches, requirement, satisfiable
@@ -56,7 +56,7 @@ class Servers:
     def in_peer(self, peer: Peer, home: str) -> bool:
         """Whether a peer includes the servers; the addresses of pods are unknown."""
         if peer.block is not None:
-            return holds_pods(peer.block, None) or (not self.objects.is_complete and may_hold_pods(peer.block))
+            return contains_pods(peer.block, None) or (not self.objects.is_complete and may_contain_pods(peer.block))
         if peer.namespaces is None:
             return home == DNS_NAMESPACE
         if not self.objects.is_complete and _selects_dns_namespace(peer):
@@ -70,7 +70,7 @@ class Servers:
     def accepts_clients(self, peer: Peer, namespace: str) -> bool:
         """Whether a peer in a policy of kube-system includes pods of another namespace."""
         if peer.block is not None:
-            return may_hold_pods(peer.block)
+            return may_contain_pods(peer.block)
         labels = self.labels.get(namespace)
         return peer.namespaces is not None and (labels is None or matches(peer.namespaces, labels))
 
@@ -78,9 +78,9 @@ class Servers:
         """Whether a selector can match kube-system. Unknown labels can match, unless other namespaces use them."""
         known = self.labels.get(DNS_NAMESPACE, {NAMESPACE_NAME: DNS_NAMESPACE})
         return all(
-            domain.holds(known[key])
+            domain.allows(known[key])
             if key in known
-            else key not in self._keys or domain.absent or domain.holds(DNS_NAMESPACE)
+            else key not in self._keys or domain.absent or domain.allows(DNS_NAMESPACE)
             for key, domain in selector
         )  # fmt: skip
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.isolation.tenancy import Tenancy
-from gpuc.kubernetes.addresses import Ranges, holds_pods
+from gpuc.kubernetes.addresses import Ranges, contains_pods
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, Ports, meet
 from gpuc.kubernetes.selector import LabelIndex, Selector, satisfiable
@@ -146,7 +146,7 @@ class Reachability:
         A peer without a namespace selector is in the namespace of the policy, so no other tenant matches.
         """
         if peer.block is not None:
-            return tuple(self.tenancy.tenants) if holds_pods(peer.block, self.pods) else ()
+            return tuple(self.tenancy.tenants) if contains_pods(peer.block, self.pods) else ()
         if peer.namespaces is None:
             return ()
         return self._tenant_namespaces.select(peer.namespaces)

@@ -1,4 +1,4 @@
-"""IP address ranges of NetworkPolicy peers, and whether they contain pods."""
+"""IP address ranges of NetworkPolicy peers, and tests whether address ranges contain pods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ipaddress import ip_address, ip_network
 from gpuc.kubernetes.invalid import Invalid
 
 Range = tuple[int, int, int]
-"""IP version, first and last address as numbers."""
+"""The IP version, and the first and last address as numbers."""
 Ranges = tuple[Range, ...]
 
 
@@ -24,71 +24,71 @@ def _range(cidr: str) -> Range:
     return network.version, int(network.network_address), int(network.broadcast_address)
 
 
-def block(cidr: str, holes: Iterable[str] = ()) -> Ranges:
-    """The addresses of an ipBlock: its CIDR without the exceptions.
+def block(cidr: str, exceptions: Iterable[str] = ()) -> Ranges:
+    """Returns the address ranges of an ipBlock: the CIDR without the exceptions.
 
     Raises:
-        Invalid: if a text is not a CIDR.
+        Invalid: if the CIDR or an exception is not a CIDR.
     """
-    left: Ranges = (_range(cidr),)
-    for hole in holes:
-        left = without(left, _range(hole))
-    return left
+    remaining: Ranges = (_range(cidr),)
+    for exception in exceptions:
+        remaining = subtract(remaining, _range(exception))
+    return remaining
 
 
 def read_ranges(cidrs: Iterable[str]) -> Ranges:
-    """Read CIDRs.
+    """Returns the address ranges of CIDRs.
 
     Raises:
-        Invalid: if a text is not a CIDR.
+        Invalid: if a string is not a CIDR.
     """
     return tuple(_range(cidr) for cidr in cidrs)
 
 
-def without(ranges: Ranges, hole: Range) -> Ranges:
-    """Ranges without the addresses of another range."""
-    version, first, last = hole
-    left: list[Range] = []
+def subtract(ranges: Ranges, excluded: Range) -> Ranges:
+    """Returns the ranges without the addresses of the excluded range."""
+    version, first, last = excluded
+    remaining: list[Range] = []
     for known in ranges:
         if known[0] != version or known[1] > last or known[2] < first:
-            left.append(known)
+            remaining.append(known)
             continue
         if known[1] < first:
-            left.append((version, known[1], first - 1))
+            remaining.append((version, known[1], first - 1))
         if known[2] > last:
-            left.append((version, last + 1, known[2]))
-    return tuple(left)
+            remaining.append((version, last + 1, known[2]))
+    return tuple(remaining)
 
 
-def meets(some: Sequence[Range], others: Sequence[Range]) -> bool:
-    """Whether two lists of ranges have an address in common."""
+def overlap(some: Sequence[Range], others: Sequence[Range]) -> bool:
+    """Returns whether two lists of ranges have a common address."""
     return any(left[0] == right[0] and left[1] <= right[2] and right[1] <= left[2] for left in some for right in others)
 
 
 def contains(ranges: Ranges, address: str) -> bool:
-    """Whether ranges contain an address."""
+    """Returns whether the ranges contain an address, given as text."""
     parsed = ip_address(address)
     number = int(parsed)
-    return meets(ranges, ((parsed.version, number, number),))
+    return overlap(ranges, ((parsed.version, number, number),))
 
 
 _PRIVATE = read_ranges(("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"))
-"""The private address ranges (RFC 1918 and RFC 6598), in which pods privately have their addresses."""
+"""The private IPv4 ranges (RFC 1918 and RFC 6598). Private pod networks use these ranges."""
 
 
-def holds_pods(ranges: Ranges, pods: Ranges | None) -> bool:
-    """Whether ranges contain addresses of pods.
+def contains_pods(ranges: Ranges, pods: Ranges | None) -> bool:
+    """Returns whether the ranges certainly contain addresses of pods.
 
     Args:
-        pods: the address ranges of pods. If they are unknown, only ranges with all private addresses surely contain
-            pods; the proof has to assume that other ranges do not.
+        pods: the address ranges of pods; None if the ranges are unknown. Then only ranges that include all private
+            addresses certainly contain pods, and the isolation proof assumes that other ranges contain no pods.
     """
     if pods is not None:
-        return meets(ranges, pods)
+        return overlap(ranges, pods)
     return all(any(known[0] == private[0] and known[1] <= private[1] and private[2] <= known[2] for known in ranges)
                for private in _PRIVATE)  # fmt: skip
 
 
-def may_hold_pods(ranges: Ranges) -> bool:
-    """Whether ranges can contain addresses of pods: private IPv4 addresses, or any IPv6 address."""
-    return meets(ranges, _PRIVATE) or any(version == 6 for version, _, _ in ranges)
+def may_contain_pods(ranges: Ranges) -> bool:
+    """Returns whether the ranges can contain addresses of pods: private IPv4 addresses, or any IPv6 address."""
+    return overlap(ranges, _PRIVATE) or any(version == 6 for version, _, _ in ranges)

@@ -1,4 +1,4 @@
-"""Amounts of resources as Kueue and the scheduler count them: integers, for cpu in millicores.
+"""Amounts of resources as Kueue and the scheduler count resources: integers, with cpu in millicores.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/resources/requests.go (ResourceValue, ResourceQuantity)
 """
@@ -20,58 +20,58 @@ CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "po
 MIB = 2**20
 GIB = 2**30
 UNLIMITED = 2**62 // 1000
-"""The amount from which a quota counts as unlimited: no cluster has as much."""
+"""The smallest amount that gpuc treats as an unlimited quota. No cluster has so much of a resource."""
 
 
 def amount(resource: str, value: Any) -> int | None:
-    """The amount of a quantity, rounded up; None if the value is not a quantity."""
+    """Returns the amount of a quantity, rounded up to an integer; None if the value is not a quantity."""
     exact = exact_amount(resource, value)
     return None if exact is None else ceil(exact)
 
 
 def exact_amount(resource: str, value: Any) -> Fraction | None:
-    """The amount of a quantity, not rounded; None if the value is not a quantity."""
+    """Returns the amount of a quantity, not rounded; None if the value is not a quantity."""
     exact = quantity(value)
     return exact * 1000 if exact is not None and resource == CPU else exact
 
 
 def amounts(quantities: Any) -> Amounts:
-    """The amounts of a map of quantities; invalid values are left out."""
-    written = quantities.items() if isinstance(quantities, dict) else ()
-    found = ((str(name), amount(str(name), value)) for name, value in written)
-    return {name: count for name, count in found if count is not None}
+    """Returns the amounts of a map of quantities by resource, without invalid values."""
+    items = quantities.items() if isinstance(quantities, dict) else ()
+    counts = ((str(name), amount(str(name), value)) for name, value in items)
+    return {name: count for name, count in counts if count is not None}
 
 
 def is_bytes(resource: str) -> bool:
-    """Whether a resource is counted in bytes."""
+    """Returns whether amounts of a resource are bytes."""
     return resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith("hugepages-")
 
 
 @lru_cache(maxsize=8192)
 def quantity_text(resource: str, count: int) -> str:
-    """An amount in the format of Kubernetes: "1500m" for 1500 cpu, "4Gi" for 4294967296 memory, "2k" for 2000 GPUs."""
+    """Returns an amount as a quantity: "1500m" for 1500 cpu, "4Gi" for 4294967296 memory, "2k" for 2000 GPUs."""
     if resource == CPU:
         return format_quantity(Fraction(count, 1000))
     return format_quantity(count, "binary" if is_bytes(resource) else "decimal")
 
 
 def texts(counts: Mapping[str, int]) -> dict[str, str]:
-    """The amounts in the format of Kubernetes, by resource."""
+    """Returns the amounts as quantities, by resource."""
     return {name: quantity_text(name, count) for name, count in counts.items()}
 
 
 def counted(resource: str, count: int) -> str:
-    """An amount in the format of Kubernetes, with its resource: "4Gi memory"."""
+    """Returns an amount as a quantity with the name of the resource: "4Gi memory"."""
     return f"{quantity_text(resource, count)} {resource}"
 
 
 def described(counts: Mapping[str, int]) -> str:
-    """Amounts in the format of Kubernetes, with their resources: "8 nvidia.com/gpu, 4Gi memory"."""
+    """Returns the amounts that are not zero as text: "8 nvidia.com/gpu, 4Gi memory"; "nothing" if all are zero."""
     return ", ".join(counted(name, count) for name, count in counts.items() if count) or "nothing"
 
 
 def rounded(resource: str, count: int | Fraction) -> str:
-    """A rounded amount for messages: "64 nvidia.com/gpu", "1.5Ti of memory", "7.5 cpu"."""
+    """Returns a rounded amount for messages: "64 nvidia.com/gpu", "1.5Ti of memory", "7.5 cpu"."""
     name = resource.removeprefix("requests.")
     if not is_bytes(name):
         return f"{float(count) / (1000 if name == CPU else 1):.6g} {resource}"
@@ -83,27 +83,27 @@ def rounded(resource: str, count: int | Fraction) -> str:
 
 
 def scale(counts: Mapping[str, int], numerator: int, denominator: int = 1) -> Amounts:
-    """All amounts times a fraction, rounded down; bytes are rounded down to MiB."""
+    """Returns the amounts multiplied by a fraction and rounded down; bytes are rounded down to full MiB."""
     return {name: _round_to_mib(name, count * numerator // denominator) for name, count in counts.items()}
 
 
 def total(several: Iterable[Mapping[str, int]]) -> Amounts:
-    """The sum of amounts by resource, in the order of their first appearance."""
-    found: Amounts = {}
+    """Returns the sum of several maps of amounts, with the resources in the order of their first appearance."""
+    sums: Amounts = {}
     for counts in several:
         for name, count in counts.items():
-            found[name] = found.get(name, 0) + count
-    return found
+            sums[name] = sums.get(name, 0) + count
+    return sums
 
 
 def smallest(several: Iterable[Amounts]) -> Amounts:
-    """The minimum of amounts by resource; all maps have the same resources."""
+    """Returns the minimum of several maps of amounts by resource. The maps must have the same resources."""
     first, *others = several
     return {name: min([count, *(other[name] for other in others)]) for name, count in first.items()}
 
 
-def places(room: Mapping[str, int], pod: Mapping[str, int]) -> int:
-    """The number of equal pods that fit into the room."""
+def pods_that_fit(room: Mapping[str, int], pod: Mapping[str, int]) -> int:
+    """Returns the number of equal pods that fit into the free amounts of a node."""
     return max(0, min(room.get(name, 0) // count for name, count in pod.items() if count > 0))
 
 

@@ -1,4 +1,4 @@
-"""Annotations of objects that Argo CD reads."""
+"""Keys of the annotations that Argo CD reads from objects."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?
 
 
 def is_label_key(key: str) -> bool:
-    """Whether a text is a qualified name: an optional DNS subdomain and a slash, then up to 63 characters."""
+    """Returns whether a string is a valid label key: up to 63 characters, optionally after "<DNS subdomain>/"."""
     prefix, slash, name = key.rpartition("/")
     if slash and not (len(prefix) <= MAX_NAME and SUBDOMAIN.fullmatch(prefix)):
         return False
@@ -30,5 +30,5 @@ def is_label_key(key: str) -> bool:
 
 
 def is_label_value(value: str) -> bool:
-    """Whether a text can be the value of a label; an empty text can."""
+    """Returns whether a string is a valid label value. The empty string is valid."""
     return _LABEL_VALUE.fullmatch(value) is not None

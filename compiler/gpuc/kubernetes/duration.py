@@ -10,10 +10,10 @@ _DURATION = re.compile(r"(?:[0-9]+[hms])+")
 
 
 def parse_duration(text: str) -> int:
-    """The seconds of a duration.
+    """Returns the number of seconds of a duration.
 
     Raises:
-        ValueError: if the text is not a duration in hours, minutes and seconds.
+        ValueError: if the text is not a duration in hours, minutes or seconds.
     """
     if not _DURATION.fullmatch(text):
         raise ValueError(f'"{text}" is not a duration; write hours, minutes and seconds as in 72h, 30m or 1h30m')
@@ -21,7 +21,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(seconds: int) -> str:
-    """The shortest text of a duration: 5400 is 1h30m, 0 is 0s."""
+    """Returns the shortest text of a duration: "1h30m" for 5400, "0s" for 0."""
     parts = []
     for unit, size in _UNIT_SECONDS.items():
         count, seconds = divmod(seconds, size)

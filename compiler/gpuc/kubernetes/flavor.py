@@ -1,4 +1,4 @@
-"""The choice of flavors that Kueue makes for equal pods, with Kueue's messages of refusal.
+"""Chooses ResourceFlavors for the pods of a pod set as Kueue does, with the messages of Kueue for refused flavors.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go and tas_flavorassigner.go
 """
@@ -16,33 +16,33 @@ RefusedBy = Literal["resource", "unknown", "topology", "taint", "labels", "quota
 
 
 class Flavor(NamedTuple):
-    """A ResourceFlavor, and how it fits some pods."""
+    """A ResourceFlavor, with the results of comparing the flavor with the pods of one pod set."""
 
     name: str
     has_topology: bool = False
     levels: tuple[str, ...] = ()
-    """The node labels of the levels of its topology; empty if they are unknown."""
+    """The node labels of the topology's levels; empty if the levels are unknown."""
     taint: str = ""
-    """The first taint that the pods do not tolerate; empty if they tolerate all."""
+    """The first taint that the pods do not tolerate; empty if the pods tolerate all taints."""
     matches_selector: bool = True
-    """Whether its node labels match the node selector of the pods."""
+    """Whether the node labels of the flavor match the node selector of the pods."""
 
 
 class Group(NamedTuple):
-    """A resource group of a ClusterQueue: resources that come from the same flavor."""
+    """A resource group of a ClusterQueue: Kueue chooses one flavor for all resources of the group."""
 
     resources: frozenset[str]
     flavors: tuple[str, ...]
 
 
 class Attempt(NamedTuple):
-    """The result of trying one flavor."""
+    """The result of testing one flavor."""
 
     flavor: str
     refused_by: RefusedBy | None = None
-    """Why Kueue does not use the flavor; None if the pods fit."""
+    """The reason why Kueue does not use the flavor; None if the pods fit."""
     reasons: tuple[str, ...] = ()
-    """Kueue's messages; permanent reasons come before temporary ones."""
+    """Kueue's messages; permanent reasons come before temporary reasons."""
     distance: int = 0
     """The number of cohort levels up to which quota is borrowed; 0 if the queue's own quota is enough."""
 
@@ -54,21 +54,22 @@ class Queue:
     node: Node
     groups: Sequence[Group]
     is_all_topology: bool = False
-    """Whether all flavors of the queue have a topology; if so, Kueue uses the topology for all of its workloads."""
+    """Whether all flavors of the queue have a topology. Then Kueue uses the topology for all Workloads of the queue."""
     stops_at_borrowing: bool = True
-    """Whether Kueue uses the first flavor that fits even if it borrows (flavorFungibility.whenCanBorrow)."""
+    """Whether Kueue uses the first flavor that fits, even with borrowed quota (flavorFungibility.whenCanBorrow)."""
     usage: Usage = field(default_factory=dict)
 
 
 @dataclass
 class Choice:
-    """The flavors that Kueue chooses for equal pods."""
+    """The flavors that Kueue chooses for the pods of one pod set."""
 
     flavors: dict[str, str] = field(default_factory=dict)
     """Flavors by resource; empty if Kueue refuses the pods."""
     attempts: list[Attempt] = field(default_factory=list)
-    """All flavors that were tried, and resources that no flavor covers."""
+    """All tested flavors, and the resources that no flavor covers."""
     borrowed: Amounts = field(default_factory=dict)
+    """The borrowed amounts by resource."""
 
     @property
     def names(self) -> list[str]:
@@ -79,13 +80,14 @@ class Choice:
 def choose(
     queue: Queue, requests: Amounts, level: str | None, flavor: Callable[[str], Flavor | None], used: dict[Key, int]
 ) -> Choice:
-    """Choose the flavors of one pod set.
+    """Returns the flavors of one pod set, and adds the requests of the pod set to `used`.
 
     Args:
         requests: the requests of all pods of the set together.
-        level: the node label of the requested topology level; "" for any level, None without a topology request.
-        flavor: returns the flavor with a name, None if it does not exist.
-        used: the usage of earlier pod sets of the same workload; the choice is added to it.
+        level: the node label of the requested topology level; the empty string for any level, None without a topology
+            request.
+        flavor: returns the flavor with a name; None if the flavor does not exist.
+        used: the usage of earlier pod sets of the same Workload.
     """
     choice = Choice()
     for name, count in requests.items():
@@ -110,12 +112,12 @@ def choose(
     return choice
 
 
-def topology_refusal(topology: str, room: int, pods: int) -> str:
-    """Kueue's message if the nodes of a topology cannot hold the pods.
+def topology_refusal(topology: str, fitting: int, pods: int) -> str:
+    """Returns Kueue's message that the pods do not fit on the nodes of a topology.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go
     """
-    fits = f"allows to fit only {room} out of" if room else "doesn't allow to fit any of"
+    fits = f"allows to fit only {fitting} out of" if fitting else "doesn't allow to fit any of"
     return f'topology "{topology}" {fits} {pods} pod(s)'
 
 
@@ -123,14 +125,14 @@ def _best(
     queue: Queue, group: Group, wanted: Amounts, level: str | None, flavor: Callable[[str], Flavor | None],
     used: Mapping[Key, int], attempts: list[Attempt],
 ) -> Attempt | None:  # fmt: skip
-    """The first flavor that fits without borrowing; otherwise the one that borrows from the lowest cohort level."""
+    """Returns the first flavor that fits without borrowing; otherwise the flavor with the smallest distance."""
     best: Attempt | None = None
     for name in group.flavors:
-        found = flavor(name)
-        if found is None:
+        candidate = flavor(name)
+        if candidate is None:
             attempts.append(Attempt(name, "unknown", (f"flavor {name} not found",)))
             continue
-        attempts.append(_mismatch(queue, found, level) or _in_quota(queue, name, wanted, used))
+        attempts.append(_mismatch(queue, candidate, level) or _in_quota(queue, name, wanted, used))
         last = attempts[-1]
         if last.refused_by is None:
             if best is None or last.distance < best.distance:
@@ -163,9 +165,9 @@ def _topology_mismatch(queue: Queue, flavor: Flavor, level: str | None) -> str:
 def _in_quota(queue: Queue, flavor: str, wanted: Amounts, used: Mapping[Key, int]) -> Attempt:
     node = queue.node
     rows = [((flavor, name), count, used.get((flavor, name), 0)) for name, count in wanted.items()]
-    lacking = (*_over_capacity(node, rows), *_over_unused_quota(queue, rows))
-    if lacking:
-        return Attempt(flavor, "quota", lacking)
+    reasons = (*_over_capacity(node, rows), *_over_unused_quota(queue, rows))
+    if reasons:
+        return Attempt(flavor, "quota", reasons)
     distances = [node.distance(key, before + count, queue.usage) for key, count, before in rows]
     return Attempt(flavor, distance=max(distances, default=0))
 
@@ -173,7 +175,7 @@ def _in_quota(queue: Queue, flavor: str, wanted: Amounts, used: Mapping[Key, int
 def _over_capacity(node: Node, rows: list[tuple[Key, int, int]]) -> Iterator[str]:
     for key, count, before in rows:
         if before + count > (most := node.capacity(key)):
-            current, earlier, capacity = (quantity_text(key[1], figure) for figure in (count, before, most))
+            current, earlier, capacity = (quantity_text(key[1], number) for number in (count, before, most))
             yield (
                 f"insufficient quota for {key[1]} in flavor {key[0]}, previously considered podsets requests "
                 f"({earlier}) + current podset request ({current}) > maximum capacity ({capacity})"

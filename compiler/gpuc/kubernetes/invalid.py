@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class Invalid(ValueError):
-    """The API server rejects an object with this value, so the object has no effect."""
+    """A value that the API server rejects. The object with the value cannot exist in a cluster."""

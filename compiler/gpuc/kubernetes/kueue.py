@@ -15,8 +15,9 @@ LEVEL_LABELS = {
 }
 """Node labels by topology level; the widest level comes first.
 
-EC2 numbers its network layers from the top. The third layer is the lowest that all networks have; some have a fourth.
-The cloud controller manager sets these labels after a node has joined, so they need nodes that exist before the pods.
+EC2 numbers its network layers from the top. The third layer is the lowest layer that exists in all networks; some
+networks have a fourth layer. The cloud controller manager sets the labels of the layers after a node has joined. A pod
+that selects one of these labels therefore needs nodes that exist before the pod.
 
 Source: EC2 user guide, how instance topology works
 """

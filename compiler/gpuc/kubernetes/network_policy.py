@@ -18,23 +18,23 @@ Path = tuple[str | int, ...]
 
 
 class Peer(NamedTuple):
-    """The pods or addresses that a rule allows."""
+    """A peer of a rule: selected pods, or the addresses of an ipBlock."""
 
     path: Path
-    """The path in the policy."""
+    """The path in the NetworkPolicy object."""
     pods: Selector = ()
     """The selector of pods in the selected namespaces."""
     namespaces: Selector | None = None
     """The selector of namespaces; None for the namespace of the policy."""
     block: Ranges | None = None
-    """The addresses of an ipBlock, which has no selectors; None for a peer with selectors."""
+    """The addresses of an ipBlock; None for a peer with selectors."""
 
 
 class TrafficRule(NamedTuple):
-    """A rule that allows some peers on some ports."""
+    """A rule that allows connections with some peers on some ports."""
 
     path: Path
-    """The path in the policy."""
+    """The path in the NetworkPolicy object."""
     peers: tuple[Peer, ...]
     """The allowed peers; empty if all peers are allowed."""
     ports: Ports
@@ -42,10 +42,10 @@ class TrafficRule(NamedTuple):
 
 @dataclass(frozen=True)
 class NetworkPolicy:
-    """A NetworkPolicy with its defaults."""
+    """A NetworkPolicy, with default values for missing fields."""
 
     namespace: str
     pods: Selector
     """The selector of the pods that the policy isolates."""
     rules: Mapping[str, tuple[TrafficRule, ...]]
-    """Rules by direction; a direction that the policy does not isolate is missing."""
+    """Rules by direction, only for the directions that the policy isolates."""

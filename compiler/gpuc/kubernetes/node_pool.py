@@ -1,4 +1,4 @@
-"""The nodes that a Karpenter NodePool can start: their labels, and the requirements of pods that they meet.
+"""The labels of the nodes that a Karpenter NodePool can start, and the requirements of pods that the nodes meet.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go, pkg/scheduling/requirements.go (Compatible, Intersects);
 aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go
@@ -32,41 +32,47 @@ WELL_KNOWN: Final[Mapping[str, frozenset[str]]] = {
     "topology.kubernetes.io/region": frozenset(),
     "topology.kubernetes.io/zone": frozenset(),
 }
-"""Labels that all nodes have, with their values; an empty set if the values are unknown."""
-OF_OFFERINGS: Final = frozenset((CAPACITY_TYPE, "topology.k8s.aws/zone-id", "topology.kubernetes.io/zone"))
-"""Labels that can differ between nodes of one instance type."""
+"""Labels that all nodes have, with the possible values; an empty set if the values are unknown."""
+OFFERING_LABELS: Final = frozenset((CAPACITY_TYPE, "topology.k8s.aws/zone-id", "topology.kubernetes.io/zone"))
+"""Labels whose values can differ between nodes of one instance type."""
 _PROVIDERS = ("karpenter.k8s.aws/", "karpenter.azure.com/", "karpenter.k8s.gcp/", "eks.amazonaws.com/")
 HOSTNAME: Final = "kubernetes.io/hostname"
 _AFTER_BOOT = ("nvidia.com/", "feature.node.kubernetes.io/", "topology.k8s.aws/", HOSTNAME)
-"""Prefixes of labels that running nodes get. Existing nodes can have them, but Karpenter starts no node for them."""
+"""Prefixes of labels that nodes get after they have started. Karpenter starts no node for pods that select them."""
 Offer = Mapping[str, Domain]
-"""The possible values of node labels, by normalized key."""
+"""The possible values of node labels, by current key (see `normal`)."""
 
 
 def normal(key: str) -> str:
-    """The current key of a deprecated label."""
+    """Returns the current key of a deprecated label key; any other key unchanged."""
     return _ALIASES.get(key, key)
 
 
 def is_well_known(key: str) -> bool:
-    """Whether all nodes have a label, given by its normalized key."""
+    """Returns whether all nodes have the label with a current key."""
     return key in WELL_KNOWN or key.startswith(_PROVIDERS)
 
 
 def offer(requirements: Iterable[Requirement]) -> Offer:
-    """The possible values of node labels under the requirements of a pool; its labels count as requirements."""
-    found: dict[str, Domain] = {}
+    """Returns the possible values of node labels that meet all requirements of a NodePool.
+
+    Args:
+        requirements: the requirements of the NodePool, and one requirement for every label of the node template.
+    """
+    domains: dict[str, Domain] = {}
     for label, domain in requirements:
         key = normal(label)
-        found[key] = found[key].meet(domain) if key in found else domain
-    return found
+        domains[key] = domains[key].meet(domain) if key in domains else domain
+    return domains
 
 
 def meets(own: Offer, wanted: Requirement, *, is_static: bool = False) -> bool:
-    """Whether a node can meet a requirement of a pod.
+    """Returns whether a node can meet a requirement of a pod.
 
     Args:
-        is_static: whether the nodes exist before the pods, so that they can have the labels of running nodes.
+        own: the possible values of the node's labels.
+        wanted: the requirement of the pod.
+        is_static: whether the nodes exist before the pods. Such nodes can have labels that nodes get after the start.
     """
     key = normal(wanted.key)
     known = own.get(key)
@@ -79,5 +85,5 @@ def meets(own: Offer, wanted: Requirement, *, is_static: bool = False) -> bool:
 
 
 def _is_negative(domain: Domain) -> bool:
-    """Whether Karpenter treats the requirement as NotIn or DoesNotExist, which a missing label meets."""
+    """Returns whether Karpenter treats a requirement as NotIn or DoesNotExist, which a missing label meets."""
     return bool(domain.values) == domain.is_complement

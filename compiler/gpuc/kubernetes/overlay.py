@@ -1,4 +1,4 @@
-"""Karpenter NodeOverlays: which overlays apply to an instance type, and which of them sets the capacity.
+"""NodeOverlays of Karpenter: the overlays that apply to an instance type, and the overlays that set its capacity.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1alpha1/nodeoverlay.go (OrderByWeight),
 pkg/controllers/nodeoverlay/controller.go (getOverlaidOfferings) and store.go (updateInstanceTypeCapacity)
@@ -18,22 +18,22 @@ class Overlay(NamedTuple):
 
     name: str
     weight: int
-    """The weight; 0 by default."""
+    """The weight; 0 if the object has no weight."""
     requirements: Selector
     capacity: Mapping[str, Any]
-    """The quantities by resource, unparsed."""
+    """The quantities by resource, as in the object."""
 
 
 def precedence(overlay: Overlay) -> tuple[int, str]:
-    """The sort key of overlays in descending order: first the weight, then the name."""
+    """Returns the sort key of an overlay: the weight, then the name. The overlay with the largest key wins."""
     return overlay.weight, overlay.name
 
 
 def applies(overlay: Overlay, own: Offer) -> bool | None:
-    """Whether an overlay applies to nodes of an instance type; None if it depends on unknown labels.
+    """Returns whether an overlay applies to nodes of an instance type; None if the answer depends on unknown labels.
 
     Args:
-        own: the labels of the instance type, the template and the node pool.
+        own: the labels of the instance type, of the node template and of the NodePool.
     """
     verdict: bool | None = True
     for wanted in overlay.requirements:
@@ -46,13 +46,13 @@ def applies(overlay: Overlay, own: Offer) -> bool | None:
 
 
 def capacity(overlays: Iterable[Overlay]) -> dict[str, Overlay]:
-    """The overlay that sets the capacity of a resource, by resource.
+    """Returns the overlay that sets the capacity of each resource, by resource.
 
     Args:
-        overlays: the overlays that apply, in their order of precedence.
+        overlays: the overlays that apply, the overlay with the highest precedence first.
     """
-    found: dict[str, Overlay] = {}
+    by_resource: dict[str, Overlay] = {}
     for overlay in overlays:
         for resource in overlay.capacity:
-            found.setdefault(resource, overlay)
-    return found
+            by_resource.setdefault(resource, overlay)
+    return by_resource

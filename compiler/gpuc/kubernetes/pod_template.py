@@ -34,7 +34,8 @@ TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
     "PodTemplate": ("template",),
     "ReplicationController": _TEMPLATE,
 }  # fmt: skip
-"""Paths of the pod metadata and spec, by kind as group/Kind.
+"""Paths of the pod templates in objects, by kind. A kind is written as group/Kind.
 
-"[]" matches every item of a list, "*" every value of a map.
+In a path, "[]" matches every item of a list, and "*" matches every value of a map. The path of a Pod is empty, because
+the object is the template.
 """

@@ -19,7 +19,7 @@ class Span(NamedTuple):
     high: int = _PORT_MAX
     """The last port, included in the range."""
     name: str = ""
-    """A port name; if set, only ports of the server pod with this name are included."""
+    """A port name; if set, the range includes only ports with this name of the pod that gets the connection."""
 
 
 Ports = tuple[Span, ...]
@@ -27,7 +27,7 @@ ALL: Ports = tuple(Span(protocol) for protocol in PROTOCOLS)
 
 
 def span(protocol: Any = "TCP", port: Any = None, end: Any = None) -> Span:
-    """Read a port of a rule: a number, a name or a range; without a port, all ports of the protocol.
+    """Returns the range of a rule's port: a number, a name, or two numbers; without a port, all ports of the protocol.
 
     Source: k8s.io/api v0.35 networking/v1, NetworkPolicyPort
 
@@ -54,9 +54,11 @@ def _number(value: Any) -> int:
 
 
 def opens(ports: Ports, protocol: str, number: int, named: Mapping[tuple[str, str], frozenset[int]]) -> bool:
-    """Whether ports include a port of a pod.
+    """Returns whether the ports of a rule include a port of a pod.
 
     Args:
+        protocol: the protocol of the pod's port.
+        number: the number of the pod's port.
         named: the port numbers of the pod, by protocol and port name.
     """
     return any(
@@ -67,7 +69,10 @@ def opens(ports: Ports, protocol: str, number: int, named: Mapping[tuple[str, st
 
 
 def meet(some: Ports, others: Ports) -> Ports:
-    """The ports that both include. A port name can have any number, because the owner of the server pod chooses it."""
+    """Returns the ports that both arguments include.
+
+    A port name can mean any number, because the owner of the pod with the port chooses the number.
+    """
     if some == ALL:
         return others
     if others == ALL:
@@ -82,7 +87,7 @@ def meet(some: Ports, others: Ports) -> Ports:
 
 
 def described(ports: Iterable[Span]) -> str:
-    """Ports as text: "TCP 80, 8000-8100, UDP 53"."""
+    """Returns the ports as text: "TCP 80, 8000-8100, UDP 53"."""
     spans = sorted(set(ports), key=lambda span: (PROTOCOLS.index(span.protocol), span.low, span.high, span.name))
     if set(ALL) <= set(spans):
         return "all ports"

@@ -1,4 +1,4 @@
-"""Kubernetes quantities: parsing, rounding and formatting as in k8s.io/apimachinery.
+"""Parses, rounds and formats quantities as k8s.io/apimachinery does.
 
 Source: k8s.io/apimachinery v0.35, pkg/api/resource: quantity.go (ParseQuantity, CanonicalizeBytes), suffix.go
 """
@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any, Literal
 
 Form = Literal["decimal", "binary", "exponent"]
-"""The suffixes of a quantity: k, M, G; Ki, Mi, Gi; or e3, e6, e9."""
+"""The form of a quantity's suffix: decimal (k, M, G), binary (Ki, Mi, Gi) or exponent (e3, e6, e9)."""
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = {-9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 _POWERS = {suffix: power for power, suffix in _DECIMAL.items()}
@@ -23,14 +23,14 @@ _GRAMMAR = re.compile(
 _LARGEST = Fraction(2**63 - 1)
 _NANO = 10**9
 _MAX_CHARACTERS = 64
-"""The maximum length of a quantity. A value of 64 bits needs fewer characters; longer texts would be slow to parse."""
+"""The maximum length of a quantity. A 64-bit value needs fewer characters, and longer texts are slow to parse."""
 
 
 @lru_cache(maxsize=8192)
 def parse_quantity(text: str) -> Fraction:
-    """The value that Kubernetes stores for a quantity, in base units: "200Gi" is 214748364800, "500m" is one half.
+    """Returns the value that Kubernetes stores for a quantity: 214748364800 for "200Gi", one half for "500m".
 
-    As in apimachinery, fractions of one nano are rounded away from zero, and the maximum is 2^63-1.
+    As in apimachinery, the value is rounded away from zero to a multiple of 10^-9, and the maximum is 2^63-1.
 
     Raises:
         ValueError: if the text is not a quantity.
@@ -39,7 +39,7 @@ def parse_quantity(text: str) -> Fraction:
 
 
 def quantity(value: Any) -> Fraction | None:
-    """The value of a quantity in an object; None if the value is not a quantity."""
+    """Returns the number of a quantity in an object, which may be a string or a number; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -50,7 +50,7 @@ def quantity(value: Any) -> Fraction | None:
 
 @lru_cache(maxsize=4096)
 def canonical_quantity(text: str) -> str:
-    """The text that Kubernetes stores for a quantity: "1024Mi" is "1Gi", "1000m" is "1", "2000" is "2k".
+    """Returns the text that Kubernetes stores for a quantity: "1Gi" for "1024Mi", "1" for "1000m", "2k" for "2000".
 
     Raises:
         ValueError: if the text is not a quantity.
@@ -59,7 +59,7 @@ def canonical_quantity(text: str) -> str:
 
 
 def is_canonical_quantity(text: str) -> bool:
-    """Whether the text is a quantity that the API server stores unchanged."""
+    """Returns whether the text is a quantity that the API server stores unchanged."""
     try:
         return canonical_quantity(text) == text
     except ValueError:
@@ -67,12 +67,12 @@ def is_canonical_quantity(text: str) -> bool:
 
 
 def format_quantity(value: int | Fraction, form: Form = "decimal") -> str:
-    """The canonical text of a value: "2k" for 2000, "500m" for one half; in binary form, "1Gi" for 2^30."""
+    """Returns the canonical text of a value: "2k" for 2000, "500m" for one half; in binary form, "1Gi" for 2^30."""
     return _print(int(value * _NANO), form)
 
 
 def _parse(text: str) -> tuple[int, Form]:
-    """The value in nanos and the form of the text."""
+    """Returns the value of a quantity as a multiple of 10^-9, and the form of its suffix."""
     match = _GRAMMAR.fullmatch(text) if len(text) <= _MAX_CHARACTERS else None
     if match is None:
         raise ValueError(f'"{text}" is not a quantity; write a number with a unit such as 500m, 16, 200Gi or 2Ti')
@@ -82,7 +82,7 @@ def _parse(text: str) -> tuple[int, Form]:
         value *= 1024 ** _BINARY.index(match["binary"])
     else:
         power = int(match["exponent"]) if form == "exponent" else _POWERS[match["decimal"] or ""]
-        # Limit the power, because larger powers exceed every quantity and are slow to compute.
+        # Larger powers exceed every quantity and are slow to compute.
         value *= Fraction(10) ** max(-2 * _MAX_CHARACTERS, min(power, 2 * _MAX_CHARACTERS))
     nanos = int(min(Fraction(ceil(value * _NANO)), _LARGEST * _NANO))
     return -nanos if match["sign"] == "-" else nanos, form

@@ -1,4 +1,4 @@
-"""Kueue's quota trees: nominal quota, borrowing and lending of ClusterQueues and Cohorts.
+"""Nominal quota, borrowing and lending in the tree of ClusterQueues and Cohorts, as Kueue computes them.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go
 """
@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 Key = tuple[str, str]
-"""Flavor and resource."""
+"""The name of the flavor, and the resource."""
 
 
 class Quota(NamedTuple):
@@ -34,9 +34,9 @@ class Node:
     quotas: dict[Key, Quota] = field(default_factory=dict)
     parent: Node | None = None
     is_circular: bool = False
-    """Whether its cohorts form a cycle. Kueue admits no workloads in a cycle; here such a node is a root."""
+    """Whether the cohorts above the node form a cycle. Kueue admits no workload then; `connect` removes the parent."""
     subtree: dict[Key, int] = field(default_factory=dict)
-    """The nominal quota of the node plus the quota that its children lend (SubtreeQuota)."""
+    """The nominal quota of the node plus the quota that its children lend (SubtreeQuota in Kueue)."""
     height: int = 0
     """The height of the tree below the node: 0 for a queue, 1 for a cohort that has only queues."""
 
@@ -49,37 +49,37 @@ class Node:
             node = node.parent
 
     def local_quota(self, key: Key) -> int:
-        """The quota that the node never lends (localQuota)."""
+        """Returns the quota that the node does not lend because of its lending limit (localQuota in Kueue)."""
         quota = self.quotas.get(key)
         return 0 if quota is None or quota.lend is None else max(0, self.subtree.get(key, 0) - quota.lend)
 
     def capacity(self, key: Key) -> int:
-        """The maximum usage of the node while no other queue uses quota (potentialAvailable)."""
+        """Returns the maximum usage of the node while no other queue uses quota (potentialAvailable in Kueue)."""
         return self.available(key, {})
 
     def lent(self, key: Key) -> int:
-        """The maximum that other queues lend to the node, without its borrowing limit."""
+        """Returns the maximum that other queues lend to the node, ignoring the borrowing limit of the node."""
         if self.parent is None:
             return 0
         return self.parent.capacity(key) + self.local_quota(key) - self.subtree.get(key, 0)
 
     def available(self, key: Key, usage: Usage) -> int:
-        """The unused quota that the node can use; negative if the usage exceeds the quota."""
+        """Returns the quota that the node can still use or borrow; negative if the usage exceeds the quota."""
         *below, root = self.to_root
-        found = root.subtree.get(key, 0) - usage.get((root, key), 0)
+        unused = root.subtree.get(key, 0) - usage.get((root, key), 0)
         for node in reversed(below):
             private, used = node.local_quota(key), usage.get((node, key), 0)
             quota = node.quotas.get(key)
             if quota is not None and quota.borrow is not None:
                 stored = node.subtree.get(key, 0) - private
-                found = min(stored - max(0, used - private) + quota.borrow, found)
-            found += max(0, private - used)
-        return found
+                unused = min(stored - max(0, used - private) + quota.borrow, unused)
+            unused += max(0, private - used)
+        return unused
 
     def distance(self, key: Key, wanted: int, usage: Usage) -> int:
-        """The height in the tree up to which an amount is borrowed; 0 if the node's own quota is enough.
+        """Returns the height in the tree up to which the node borrows an amount; 0 if the node's own quota is enough.
 
-        Source: the same, pkg/scheduler/preemption/classical/hierarchical_preemption.go
+        Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/preemption/classical/hierarchical_preemption.go
         (FindHeightOfLowestSubtreeThatFits)
         """
         remaining, height = wanted, 0
@@ -92,12 +92,12 @@ class Node:
 
 
 Usage = Mapping[tuple[Node, Key], int]
-"""Usage by node. For a Cohort, the usage of its children that exceeds the quota that they do not lend."""
+"""Usage by node. The usage of a Cohort is the usage of its children above the quota that the children do not lend."""
 N = TypeVar("N", bound=Node)
 
 
 def add_usage(node: Node, key: Key, count: int, usage: dict[tuple[Node, Key], int]) -> None:
-    """Add to the usage of a ClusterQueue and of its cohorts (addUsage)."""
+    """Adds an amount to the usage of a ClusterQueue and of the cohorts above the ClusterQueue (addUsage in Kueue)."""
     for above in node.to_root:
         free = max(0, above.local_quota(key) - usage.get((above, key), 0))
         usage[above, key] = usage.get((above, key), 0) + count
@@ -107,10 +107,10 @@ def add_usage(node: Node, key: Key, count: int, usage: dict[tuple[Node, Key], in
 
 
 def connect(queues: Iterable[N], cohorts: Iterable[N], named: Callable[[str], N]) -> list[N]:
-    """Connect nodes by `parent_name` and compute the quota of their subtrees. Returns all nodes, parents first.
+    """Connects nodes by `parent_name`, computes the quota of their subtrees, and returns all nodes, parents first.
 
     Args:
-        named: creates a cohort that has no object.
+        named: creates the node of a cohort that is a parent and has no object.
     """
     above = {cohort.name: cohort for cohort in cohorts}
     nodes = [*above.values(), *queues]

@@ -1,4 +1,4 @@
-"""Selectors: which labels they match, and whether labels exist that match some selectors and not others.
+"""Selectors: matches selectors with labels, and checks whether labels exist that match some selectors and not others.
 
 Source: k8s.io/apimachinery v0.35 pkg/labels/selector.go (NewRequirement, Requirement.Matches);
 sigs.k8s.io/karpenter v1.14.1 pkg/scheduling/requirement.go (bounds, Intersection)
@@ -22,7 +22,9 @@ POOL_OPERATORS: Final = NODE_OPERATORS | {"Gte", "Lte"}
 """Operators of the requirements of a NodePool or a NodeOverlay."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _STEPS_MAX = 20_000
-"""The number of steps of the search for labels, after which labels are assumed to exist. Real selectors need few."""
+"""The maximum number of steps of the search for labels. After that, gpuc assumes that such labels exist.
+
+Selectors of real clusters need few steps."""
 
 
 class Domain(NamedTuple):
@@ -34,8 +36,9 @@ class Domain(NamedTuple):
     is_complement: bool
     """Whether `values` are the excluded values instead of the allowed ones."""
     low: int | None = None
-    """The minimum of a numeric value; None if there is none. With a bound, only numbers are allowed."""
+    """The minimum of a numeric value; None without a minimum. With a minimum or maximum, only numbers are allowed."""
     high: int | None = None
+    """The maximum of a numeric value; None without a maximum."""
 
     @property
     def has_values(self) -> bool:
@@ -44,7 +47,7 @@ class Domain(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is allowed, not even a missing label."""
+        """Whether no value is allowed, and the label must not be missing either."""
         return not (self.absent or self.has_values)
 
     @property
@@ -52,14 +55,14 @@ class Domain(NamedTuple):
         """The allowed values; None if only excluded values are known."""
         return None if self.is_complement else self.values
 
-    def holds(self, value: str | None) -> bool:
-        """Whether a value is allowed; None means a missing label."""
+    def allows(self, value: str | None) -> bool:
+        """Returns whether a value is allowed; None means a missing label."""
         if value is None:
             return self.absent
         return (value in self.values) != self.is_complement and _is_within(value, self.low, self.high)
 
     def meet(self, other: Domain) -> Domain:
-        """The values that both domains allow."""
+        """Returns the domain of the values that both domains allow."""
         absent = self.absent and other.absent
         low = max((bound for bound in (self.low, other.low) if bound is not None), default=None)
         high = min((bound for bound in (self.high, other.high) if bound is not None), default=None)
@@ -71,7 +74,7 @@ class Domain(NamedTuple):
                 absent, frozenset(value for value in excluded if _is_within(value, low, high)), True, low, high
             )
         listed = other.values if self.is_complement else self.values
-        return Domain(absent, frozenset(value for value in listed if self.holds(value) and other.holds(value)), False)
+        return Domain(absent, frozenset(value for value in listed if self.allows(value) and other.allows(value)), False)
 
 
 def _is_within(value: str, low: int | None, high: int | None) -> bool:
@@ -92,7 +95,7 @@ class Requirement(NamedTuple):
     domain: Domain
 
     def __str__(self) -> str:
-        """The requirement in the syntax of selectors; numeric operators as in node selectors."""
+        """Returns the requirement as text, for example "pool In h100, h200" or "gpus Gt 4"."""
         _, values, is_complement, low, high = self.domain
         if low is not None or high is not None:
             return f"{self.key} Gt {low - 1}" if low is not None else f"{self.key} Lt {(high or 0) + 1}"
@@ -101,15 +104,18 @@ class Requirement(NamedTuple):
 
 
 Selector = tuple[Requirement, ...]
-"""Requirements that labels have to meet together; an empty selector matches everything."""
+"""Requirements that labels must meet together. An empty selector matches all labels."""
 NOTHING: Selector = (Requirement("", Domain(False, frozenset(), False)),)
-"""The selector that matches nothing: a missing selector, or one that the API server rejects."""
+"""The selector that matches no labels: for a missing selector, or a selector that the API server rejects."""
 
 
 def requirement(
     key: str, operator: str, values: Collection[str] = (), operators: Collection[str] = LABEL_OPERATORS
 ) -> Requirement:
-    """Read a requirement.
+    """Returns the requirement with an operator and values.
+
+    Args:
+        operators: the allowed operators.
 
     Raises:
         Invalid: for an unknown operator, an invalid key, or values that do not fit the operator.
@@ -138,17 +144,17 @@ def _domain(operator: str, values: tuple[str, ...]) -> Domain:
 
 
 def equals(key: str, value: str) -> Requirement:
-    """The requirement that a label has a value, without validation, as in matchLabels."""
+    """Returns the requirement that a label has a value, as in matchLabels. The key and the value are not validated."""
     return Requirement(key, _domain("In", (value,)))
 
 
 def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
-    """Whether a selector matches labels."""
-    return all(domain.holds(labels.get(key)) for key, domain in selector)
+    """Returns whether the selector matches the labels."""
+    return all(domain.allows(labels.get(key)) for key, domain in selector)
 
 
 class LabelIndex:
-    """An index of names by labels."""
+    """Named objects with labels, indexed by label."""
 
     def __init__(self, labels: Mapping[str, Mapping[str, str]]) -> None:
         self._labels = labels
@@ -159,14 +165,14 @@ class LabelIndex:
                 self._by_label.setdefault(label, []).append(name)
 
     def select(self, selector: Selector) -> tuple[str, ...]:
-        """The names whose labels match a selector."""
+        """Returns the names of the objects whose labels match a selector."""
         if selector not in self._selected:
             candidates = self._candidates(selector)
             self._selected[selector] = tuple(name for name in candidates if matches(selector, self._labels[name]))
         return self._selected[selector]
 
     def _candidates(self, selector: Selector) -> Iterable[str]:
-        """The names that can match: those with a listed value of one label, otherwise all."""
+        """Returns the names that can match. If the selector lists values of a label, other names are excluded."""
         for key, domain in selector:
             if not (domain.absent or domain.is_complement):
                 return [name for value in sorted(domain.values) for name in self._by_label.get((key, value), ())]
@@ -174,9 +180,9 @@ class LabelIndex:
 
 
 def satisfiable(wanted: Iterable[Requirement], unwanted: Iterable[Selector]) -> bool:
-    """Whether labels exist that meet all wanted requirements and match no unwanted selector.
+    """Returns whether labels exist that meet all wanted requirements and match no unwanted selector.
 
-    Requirements must not have numeric bounds; those of a LabelSelector have none.
+    The requirements must not have numeric operators. The requirements of a LabelSelector have none.
     """
     known: dict[str, Domain] = {}
     for key, domain in wanted:
@@ -187,22 +193,22 @@ def satisfiable(wanted: Iterable[Requirement], unwanted: Iterable[Selector]) -> 
     for _ in range(_STEPS_MAX):
         if not candidates:
             return False
-        known, left = candidates.pop()
-        while left and _is_missed(left[0], known):
-            left = left[1:]
-        if not left:
+        known, remaining = candidates.pop()
+        while remaining and _cannot_match(remaining[0], known):
+            remaining = remaining[1:]
+        if not remaining:
             return True
-        candidates += [(choice, left[1:]) for choice in _ways_to_miss(left[0], known)]
+        candidates += [(choice, remaining[1:]) for choice in _choices_without_match(remaining[0], known)]
     return True
 
 
-def _is_missed(selector: Selector, known: Mapping[str, Domain]) -> bool:
-    """Whether a selector matches none of the labels that are still possible."""
+def _cannot_match(selector: Selector, known: Mapping[str, Domain]) -> bool:
+    """Returns whether the selector matches none of the possible labels."""
     return any(known.get(key, ANY).meet(domain).is_empty for key, domain in selector)
 
 
-def _ways_to_miss(selector: Selector, known: dict[str, Domain]) -> list[dict[str, Domain]]:
-    """The labels that are still possible if one requirement of a selector fails, for all of its requirements."""
+def _choices_without_match(selector: Selector, known: dict[str, Domain]) -> list[dict[str, Domain]]:
+    """Returns, for every requirement of a selector, the possible labels that do not meet the requirement."""
     failed = ((key, known.get(key, ANY).meet(_complement(domain))) for key, domain in selector)
     return [{**known, key: domain} for key, domain in failed if not domain.is_empty]
 
@@ -212,6 +218,6 @@ def _complement(domain: Domain) -> Domain:
 
 
 def _integer(text: str) -> int | None:
-    """A 64-bit integer, as read by Go's strconv.ParseInt; None for any other text."""
+    """Returns the 64-bit integer in a text, as Go's strconv.ParseInt reads the text; None for any other text."""
     number = int(text) if _INTEGER.fullmatch(text) else None
     return number if number is not None and -(2**63) <= number < 2**63 else None

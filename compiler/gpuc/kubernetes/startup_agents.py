@@ -1,4 +1,4 @@
-"""Agents that remove a startup taint and may not be among the objects."""
+"""Agents that remove startup taints, although their objects may not be in the linted files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ AGENTS = {
     "node.cloudprovider.kubernetes.io/uninitialized": "the cloud controller manager",
     "s3.csi.aws.com/agent-not-ready": "the Mountpoint for S3 CSI driver",
 }
-"""Agents by the key of the taint.
+"""Agents by the key of the taint that the agent removes.
 
-Source: documentation of Cilium (taints and unmanaged pods), kubernetes-sigs/aws-ebs-csi-driver docs/install.md and the
-same file of the other drivers
+Source: documentation of Cilium (taints and unmanaged pods); docs/install.md of kubernetes-sigs/aws-ebs-csi-driver and
+of the repositories of the other CSI drivers
 """
 _PREFIXES = {"readiness.k8s.io/": "the node readiness controller", "karpenter.sh/": "Karpenter"}
 
 
 def agent_of(key: str) -> str:
-    """The agent that removes a taint; empty if no agent is known."""
+    """Returns the agent that removes the taint with a key; the empty string if no agent is known."""
     return AGENTS.get(key) or next((agent for prefix, agent in _PREFIXES.items() if key.startswith(prefix)), "")

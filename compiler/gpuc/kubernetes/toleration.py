@@ -2,7 +2,8 @@
 
 Source: k8s.io/api v0.35 core/v1/toleration.go (ToleratesTaint); k8s.io/kubernetes v1.35 pkg/apis/core/validation
 (ValidateTolerations) rejects a toleration without a key whose operator is not Exists. The operators Lt and Gt need the
-alpha feature TaintTolerationComparisonOperators, which is off by default; here they tolerate nothing.
+alpha feature TaintTolerationComparisonOperators, which is off by default; here, tolerations with Lt or Gt tolerate
+no taint.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 KEEPS_OFF = ("NoSchedule", "NoExecute")
-"""The effects of taints that prevent scheduling; PreferNoSchedule is only a preference."""
+"""The effects of taints that prevent scheduling. PreferNoSchedule does not prevent scheduling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +23,20 @@ class Taint:
     value: str
     effect: str
     index: int = 0
-    """The index in the list of taints."""
+    """The index of the taint in its list."""
 
     def __str__(self) -> str:
         return f"{self.key}{'=' if self.value else ''}{self.value}:{self.effect}"
 
     @property
     def keeps_off(self) -> bool:
-        """Whether pods without a matching toleration cannot be scheduled."""
+        """Whether the taint prevents the scheduling of pods that do not tolerate the taint."""
         return self.effect in KEEPS_OFF
 
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """A toleration of a pod; missing fields are empty."""
+    """A toleration of a pod. Missing fields are empty strings."""
 
     key: str = ""
     operator: str = ""
@@ -43,7 +44,7 @@ class Toleration:
     effect: str = ""
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether the toleration tolerates a taint."""
+        """Returns whether the toleration tolerates a taint."""
         if self.effect not in ("", taint.effect) or self.key not in ("", taint.key):
             return False
         if self.operator == "Exists":
@@ -52,12 +53,12 @@ class Toleration:
 
 
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    """Whether one of the tolerations tolerates a taint."""
+    """Returns whether one of the tolerations tolerates a taint."""
     return any(toleration.tolerates(taint) for toleration in tolerations)
 
 
 def untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> Taint | None:
-    """The first taint that prevents scheduling and is not tolerated; None if there is none.
+    """Returns the first taint that prevents scheduling and that no toleration tolerates; None without such a taint.
 
     Source: k8s.io/component-helpers v0.35 scheduling/corev1/helpers.go (FindMatchingUntoleratedTaint)
     """

@@ -14,22 +14,23 @@ ARGO = "argoproj.io"
 
 
 class Source(NamedTuple):
-    """A source of an Application."""
+    """A source of an Argo CD Application."""
 
     application: Manifest
     path: Path
     """The path of the source in the Application."""
     value: Any
+    """The source as in the object, unvalidated."""
 
     @property
     def repository(self) -> str:
-        """The repoURL in lower case, without a trailing slash and ".git"."""
+        """The repoURL in lower case, without a trailing slash and without ".git"."""
         url = dig(self.value, "repoURL")
         return url.lower().removesuffix("/").removesuffix(".git") if isinstance(url, str) else ""
 
     @property
     def folder(self) -> str | None:
-        """The synced folder, relative to the repository; None for a chart, or for a source of values files."""
+        """The synced folder, relative to the root of the repository; None for a chart or a source of values files."""
         folder = dig(self.value, "path")
         if not isinstance(folder, str) or dig(self.value, "chart") is not None:
             return None
@@ -37,18 +38,18 @@ class Source(NamedTuple):
 
     @property
     def chart(self) -> str | None:
-        """The name of the Helm chart."""
+        """The name of the Helm chart; None for a source without a chart."""
         name = dig(self.value, "chart")
         return name if isinstance(name, str) else None
 
     @property
     def is_recursive(self) -> bool:
-        """Whether Argo CD also syncs the subfolders."""
+        """Whether Argo CD also syncs the subfolders of the folder."""
         return dig(self.value, "directory", "recurse") is True
 
 
 def sources(application: Manifest) -> Iterator[Source]:
-    """The sources of an Application: those in spec.sources, otherwise spec.source, as Argo CD reads them."""
+    """Yields the sources of an Application: the items of spec.sources, or else spec.source, as Argo CD does."""
     spec = dig(application.body, "spec")
     several = [
         Source(application, ("spec", "sources", number), source) for number, source in items(dig(spec, "sources"))
@@ -70,23 +71,23 @@ class Delivery:
 
     @cached_property
     def objects(self) -> dict[str, list[Manifest]]:
-        """Objects by folder."""
-        found: dict[str, list[Manifest]] = {}
+        """The objects of all files, by folder."""
+        by_folder: dict[str, list[Manifest]] = {}
         for manifest in self._objects.manifests:
-            found.setdefault(manifest.file.rpartition("/")[0], []).append(manifest)
-        return found
+            by_folder.setdefault(manifest.file.rpartition("/")[0], []).append(manifest)
+        return by_folder
 
     @cached_property
     def _below(self) -> dict[str, list[str]]:
-        """The folders with objects inside of every folder, including the folder itself."""
-        found: dict[str, list[str]] = {}
+        """The folders that contain objects, by parent folder. Every folder counts as its own parent."""
+        by_parent: dict[str, list[str]] = {}
         for folder in self.objects:
             for above in _ancestors(folder):
-                found.setdefault(above, []).append(folder)
-        return found
+                by_parent.setdefault(above, []).append(folder)
+        return by_parent
 
     def synced_folders(self, source: Source) -> list[str]:
-        """The folders with objects that a source syncs."""
+        """Returns the folders that a source syncs and that contain objects."""
         folder = source.folder
         if folder is None:
             return []
@@ -96,22 +97,22 @@ class Delivery:
 
     @cached_property
     def delivered(self) -> set[str]:
-        """The folders that the sources sync."""
+        """The folders that any source syncs and that contain objects."""
         return {folder for source in self.sources for folder in self.synced_folders(source)}
 
     @cached_property
     def repositories(self) -> set[str]:
-        """The repositories of the objects: those of sources that sync one of the folders."""
+        """The URLs of the repository that contains the objects: of all sources that sync a folder with objects."""
         return {source.repository for source in self.sources if self.synced_folders(source)}
 
     @cached_property
     def charts(self) -> set[str]:
-        """The Helm charts that are installed."""
+        """The names of the Helm charts that any source installs."""
         return {chart for source in self.sources if (chart := source.chart)}
 
 
 def _ancestors(folder: str) -> Iterator[str]:
-    """A folder and its parent folders, up to the root."""
+    """Yields a folder and all of its parent folders, up to the root folder."""
     while folder:
         yield folder
         folder = folder.rpartition("/")[0]

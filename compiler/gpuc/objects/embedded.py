@@ -1,4 +1,4 @@
-"""YAML documents inside of text values, for example in a ConfigMap."""
+"""Reads YAML documents in string values, for example in the data of a ConfigMap."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from gpuc.objects.object_set import ObjectSet
 
-_KEPT = 64
+_CACHED_DOCUMENTS = 64
 
 
 def document(objects: ObjectSet, text: Any) -> Any:
-    """The YAML document in a text; None if the value is not a text or not YAML."""
+    """Returns the YAML document in a string; None if the value is not a string or not YAML."""
     if not isinstance(text, str):
         return None
     return objects.documents[text] if text in objects.documents else _read(text)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_DOCUMENTS)
 def _read(text: str) -> Any:
     import yaml
 

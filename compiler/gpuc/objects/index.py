@@ -1,4 +1,4 @@
-"""Lookups that several checks share."""
+"""The index of an object set, which all checks of the set share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuc.objects.symbol_table import SymbolTable
 
 
 class Index:
-    """An object set with the lookups that several checks share."""
+    """An object set, with pods, node pools, namespaces and references that are read once for all checks."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self.tree = objects
@@ -21,7 +21,7 @@ class Index:
 
     @cached_property
     def pods(self) -> tuple[Pods, ...]:
-        """All pod templates."""
+        """The pods of all pod templates."""
         return tuple(pods(self.tree))
 
     @cached_property
@@ -36,10 +36,10 @@ class Index:
 
     @cached_property
     def namespaces(self) -> Namespaces:
-        """The known namespaces."""
+        """The known namespaces, with their labels."""
         return Namespaces(self.tree)
 
     @cached_property
     def delivery(self) -> Delivery:
-        """The folders and charts that Argo CD Applications install."""
+        """The sources of all Argo CD Applications, with the folders and charts that the sources install."""
         return Delivery(self.tree)

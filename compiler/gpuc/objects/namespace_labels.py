@@ -1,4 +1,4 @@
-"""The known namespaces, and which of them a label selector matches."""
+"""The known namespaces, and their labels."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from gpuc.kubernetes.selector import LabelIndex
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, labels
 
 ALWAYS = frozenset(("default", "kube-node-lease", "kube-public", "kube-system"))
+"""The namespaces that every cluster has."""
 
 
 class Namespaces:
-    """The namespaces of an object set: those with a Namespace object, and the destinations of Applications."""
+    """The namespaces of an object set: of Namespace objects, and of the destinations of Applications."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self.labels: dict[str, dict[str, str]] = {name: dict(own) for name, own in objects.namespaces.items()}
-        """Labels by namespace, for namespaces with an object or labels from an Application."""
+        """Labels by namespace, for namespaces with a Namespace object or with labels from an Application."""
         self.has_objects = bool(self.labels)
+        """Whether the set contains Namespace objects."""
         self.named = set(ALWAYS) | set(self.labels)
-        """All known namespaces."""
+        """The names of all known namespaces."""
         for application in objects.of("argoproj.io", "Application"):
             name = dig(application.body, "spec", "destination", "namespace")
             if isinstance(name, str) and name:
@@ -32,10 +34,10 @@ class Namespaces:
             for _, destination in items(dig(project.body, "spec", "destinations"))
             if isinstance(name := dig(destination, "namespace"), str) and "*" not in name
         }
-        """All known namespaces, and the destinations of AppProjects."""
+        """The names of all known namespaces, and of the destinations of AppProjects."""
 
     def values(self, key: str) -> set[str]:
-        """The values of a label in all namespaces."""
+        """Returns the values that a label has in any namespace."""
         if key == NAMESPACE_NAME:
             return set(self.mentioned)
         return {own[key] for own in self.labels.values() if key in own}

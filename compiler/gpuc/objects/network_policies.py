@@ -1,4 +1,4 @@
-"""Read NetworkPolicy objects into the types of gpuc.kubernetes."""
+"""Converts NetworkPolicy objects to the types of gpuc.kubernetes."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ OTHER_KINDS = {
     "projectcalico.org": ("NetworkPolicy", "GlobalNetworkPolicy"),
     "k8s.cni.cncf.io": ("MultiNetworkPolicy",),
 }
-"""Other kinds of network policies by API group; gpuc does not evaluate them, and they can allow more connections."""
+"""Kinds of network policies that gpuc does not evaluate, by API group. Their objects can allow more connections."""
 
 
 @dataclass(frozen=True)
 class Policy(NetworkPolicy):
-    """A NetworkPolicy with its object."""
+    """A NetworkPolicy, with the object that declares the policy."""
 
     manifest: Manifest
 
 
 def read_policies(manifests: Iterable[Manifest]) -> list[Policy]:
-    """The valid policies. The API server rejects the others, so they have no effect."""
-    read = []
+    """Returns the valid policies. The API server rejects invalid policies, so invalid policies have no effect."""
+    policies = []
     for manifest in manifests:
         try:
-            read.append(_policy(manifest))
+            policies.append(_policy(manifest))
         except Invalid:
             continue
-    return read
+    return policies
 
 
 def _policy(manifest: Manifest) -> Policy:
-    """Read a policy with its defaults.
+    """Returns the policy of an object, with default values for missing fields.
 
     Source: k8s.io/api v0.35 networking/v1 NetworkPolicySpec; kubernetes v1.35 pkg/apis/networking/v1/defaults.go
     """
@@ -62,12 +62,14 @@ def _rules(spec: dict[str, Any], direction: str, peers: str) -> tuple[TrafficRul
     rules = []
     for index, raw in enumerate(_list(spec, direction)):
         path: Path = ("spec", direction, index)
-        read = tuple(_peer(_map(peer), (*path, peers, number)) for number, peer in enumerate(_list(_map(raw), peers)))
+        allowed = tuple(
+            _peer(_map(peer), (*path, peers, number)) for number, peer in enumerate(_list(_map(raw), peers))
+        )
         ports = tuple(
             span(port.get("protocol", "TCP"), port.get("port"), port.get("endPort"))
             for port in map(_map, _list(raw, "ports"))
         )
-        rules.append(TrafficRule(path, read, ports or ALL))
+        rules.append(TrafficRule(path, allowed, ports or ALL))
     return tuple(rules)
 
 

@@ -1,4 +1,4 @@
-"""Read NodePool and NodeOverlay objects into the types of gpuc.kubernetes."""
+"""Reads NodePool and NodeOverlay objects of Karpenter, and finds the node pools that meet the requirements of pods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuc.kubernetes.node_pool import (
     HOSTNAME,
     INSTANCE_TYPE,
     NODE_POOL,
-    OF_OFFERINGS,
+    OFFERING_LABELS,
     WELL_KNOWN,
     Offer,
     is_well_known,
@@ -48,11 +48,11 @@ class Pool:
         self.manifest = manifest
         self.name = manifest.name
         self.template = dig(manifest.body, "spec", "template", "spec")
-        """The spec of the node template, unvalidated."""
+        """The spec of the node template as in the object, unvalidated."""
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """The labels that the template gives to nodes."""
+        """The labels of all nodes of the pool, with the labels that Karpenter adds for the pool and the node class."""
         own = labels(dig(self.manifest.body, "spec", "template", "metadata", "labels"))
         if self.node_class:
             api_group, kind, name = self.node_class
@@ -68,56 +68,56 @@ class Pool:
 
     @cached_property
     def offer(self) -> Offer:
-        """The possible values of the labels that the pool sets or restricts."""
+        """The possible values of the node labels that the pool sets or restricts."""
         own = valid_requirements(dig(self.template, "requirements"), POOL_OPERATORS)
         return offer([*(equals(key, value) for key, value in self.labels.items()), *own])
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """The permanent taints."""
+        """The permanent taints of the nodes."""
         return taints(dig(self.template, "taints"))
 
     @cached_property
     def startup_taints(self) -> tuple[Taint, ...]:
-        """The taints that an agent has to remove before pods start."""
+        """The taints that keep pods off until an agent removes the taints."""
         return taints(dig(self.template, "startupTaints"))
 
     @cached_property
     def replicas(self) -> int | None:
-        """The number of nodes of a static pool; None for a pool that starts nodes for pending pods."""
-        found = dig(self.manifest.body, "spec", "replicas")
-        return found if isinstance(found, int) and not isinstance(found, bool) else None
+        """The number of nodes of a static node pool; None for a pool that starts nodes for pending pods."""
+        replicas = dig(self.manifest.body, "spec", "replicas")
+        return replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else None
 
     def listed(self, key: str) -> frozenset[str]:
-        """The values that the pool lists for a label; empty if it lists none."""
+        """Returns the values that the pool lists for a label; empty if the pool lists no values."""
         known = self.offer.get(key)
         return known.listed or frozenset() if known else frozenset()
 
     def requirement_index(self, key: str) -> int | None:
-        """The index of the first requirement for a label; None if there is none."""
+        """Returns the index of the first requirement for a label; None without a requirement for the label."""
         rows = items(dig(self.template, "requirements"))
         return next((number for number, row in rows if normal(str(dig(row, "key"))) == key), None)
 
     def mismatch(self, term: Iterable[Requirement]) -> Requirement | None:
-        """The first requirement that no node of the pool can meet; None if nodes can meet all."""
+        """Returns the first requirement that no node of the pool can meet; None without such a requirement."""
         is_static = self.replicas is not None
         return next((wanted for wanted in term if not meets(self.offer, wanted, is_static=is_static)), None)
 
-    def takes(self, instance_labels: Mapping[str, str]) -> bool:
-        """Whether the pool can start an instance type with these labels."""
-        return all(self.offer[key].holds(value) for key, value in instance_labels.items() if key in self.offer)
+    def can_start(self, instance_labels: Mapping[str, str]) -> bool:
+        """Returns whether the pool can start nodes of an instance type with the given labels."""
+        return all(self.offer[key].allows(value) for key, value in instance_labels.items() if key in self.offer)
 
 
 P = TypeVar("P", bound=Pool)
 
 
 class PoolIndex(Generic[P]):
-    """An index of node pools by the labels of their nodes."""
+    """Node pools, indexed by the labels of their nodes."""
 
     def __init__(self, pools: Iterable[P]) -> None:
         self.pools = tuple(pools)
         self.values: dict[str, dict[str, list[P]]] = {}
-        """Pools by label and listed value."""
+        """Pools by label key and listed value."""
         self._unlisted: dict[str, list[P]] = {}
         for pool in self.pools:
             for key, domain in pool.offer.items():
@@ -125,8 +125,11 @@ class PoolIndex(Generic[P]):
                     self.values.setdefault(key, {}).setdefault(value, []).append(pool)
 
     def candidates(self, term: Iterable[Requirement]) -> Sequence[P]:
-        """The pools that may meet the requirements of a pod; pools that list other values of a label are excluded."""
-        best: Sequence[P] = self.pools
+        """Returns the pools that may meet the requirements of a pod.
+
+        The result excludes pools that list only other values of a label. `mismatch` decides about the returned pools.
+        """
+        fewest: Sequence[P] = self.pools
         for wanted, domain in term:
             key = normal(wanted)
             if domain.listed is None or key not in self.values:
@@ -134,25 +137,25 @@ class PoolIndex(Generic[P]):
             if key not in self._unlisted:
                 self._unlisted[key] = [pool for pool in self.pools if not pool.listed(key)]
             named = [pool for value in sorted(domain.listed) for pool in self.values[key].get(value, ())]
-            left = [*dict.fromkeys(named), *self._unlisted[key]]
-            best = left if len(left) < len(best) else best
-        return best
+            possible = [*dict.fromkeys(named), *self._unlisted[key]]
+            fewest = possible if len(possible) < len(fewest) else fewest
+        return fewest
 
     def giving(self, key: str, value: str) -> list[P]:
-        """The pools whose nodes can have a label."""
+        """Returns the pools whose nodes can have a label with the given value."""
         return self.meeting((equals(key, value),))
 
     def matching(self, wanted: Any) -> list[P]:
-        """The pools whose nodes can have all labels of a map."""
+        """Returns the pools whose nodes can have all labels of a map."""
         return self.meeting(equal_labels(wanted))
 
     def meeting(self, term: Selector) -> list[P]:
-        """The pools whose nodes can meet all requirements of a pod."""
+        """Returns the pools whose nodes can meet all requirements of a pod."""
         return [pool for pool in self.candidates(term) if pool.mismatch(term) is None]
 
     @cached_property
     def keys(self) -> set[str]:
-        """The keys of all labels that pools set or restrict, or that all nodes have."""
+        """The keys of all labels that any pool sets or restricts, or that all nodes have."""
         return {*(key for pool in self.pools for key in pool.offer), *WELL_KNOWN, HOSTNAME}
 
 
@@ -161,10 +164,10 @@ class Nodes(PoolIndex[Pool]):
 
     def __init__(self, objects: ObjectSet) -> None:
         super().__init__(Pool(manifest) for manifest in objects.of(KARPENTER, "NodePool"))
-        self.are_all = objects.is_complete or not any(
+        self.is_complete = objects.is_complete or not any(
             (group(manifest), manifest.kind) in _OTHER_NODES for manifest in objects.manifests
         )
-        """Whether no other objects create nodes."""
+        """Whether all nodes come from NodePools: no object of another kind creates nodes."""
 
 
 class AppliedOverlay(NamedTuple):
@@ -173,40 +176,46 @@ class AppliedOverlay(NamedTuple):
     value: Overlay
     manifest: Manifest
     is_sure: bool
-    """Whether the overlay certainly applies; otherwise it depends on unknown labels."""
+    """Whether the overlay certainly applies; False if the answer depends on unknown labels."""
 
 
 class Overlays:
-    """The valid NodeOverlays, by the node pools and instance types that they select."""
+    """The valid NodeOverlays of an object set."""
 
     def __init__(self, objects: ObjectSet) -> None:
-        self._named: dict[tuple[str, str], list[tuple[Overlay, Manifest]]] = {}
+        self._by_selection: dict[tuple[str, str], list[tuple[Overlay, Manifest]]] = {}
+        """Overlays by a label key and a value that the overlay selects; by empty strings without such a label."""
         for manifest in objects.of(KARPENTER, "NodeOverlay"):
             try:
-                read = _overlay(manifest)
+                current = _overlay(manifest)
             except Invalid:
                 continue
-            wanted = offer(read.requirements)
+            wanted = offer(current.requirements)
             key = next((key for key in (NODE_POOL, INSTANCE_TYPE) if key in wanted and wanted[key].listed), "")
             for value in wanted[key].values if key else ("",):
-                self._named.setdefault((key, value), []).append((read, manifest))
+                self._by_selection.setdefault((key, value), []).append((current, manifest))
 
     def of(self, pool: Pool, name: str, instance_labels: Mapping[str, str]) -> list[AppliedOverlay]:
-        """The overlays that apply to nodes of a pool and an instance type, in their order of precedence."""
+        """Returns the overlays that apply to nodes of a pool and an instance type, the highest precedence first.
+
+        Args:
+            name: the name of the instance type.
+            instance_labels: the labels of the instance type.
+        """
         candidates = (
-            entry
+            candidate
             for key in ((NODE_POOL, pool.name), (INSTANCE_TYPE, name), ("", ""))
-            for entry in self._named.get(key, ())
+            for candidate in self._by_selection.get(key, ())
         )
         own = {key: domain for key, domain in pool.offer.items() if key in pool.labels or is_well_known(key)}
         own |= {key: Domain(False, frozenset((value,)), False) for key, value in instance_labels.items()}
-        known = {key: domain for key, domain in own.items() if key not in OF_OFFERINGS}
+        known = {key: domain for key, domain in own.items() if key not in OFFERING_LABELS}
         applied = [
-            AppliedOverlay(read, manifest, verdict is True)
-            for read, manifest in candidates
-            if (verdict := overlay.applies(read, known)) is not False
+            AppliedOverlay(candidate, manifest, does_apply is True)
+            for candidate, manifest in candidates
+            if (does_apply := overlay.applies(candidate, known)) is not False
         ]
-        return sorted(applied, key=lambda entry: overlay.precedence(entry.value), reverse=True)
+        return sorted(applied, key=lambda item: overlay.precedence(item.value), reverse=True)
 
 
 def _overlay(manifest: Manifest) -> Overlay:

@@ -16,20 +16,20 @@ class ObjectFinding(NamedTuple):
     path: Path
     """The path in the object, such as ("spec", "taints", 0, "effect"); empty for the complete object."""
     message: str
-    """The actual value, and the allowed or expected one; without the place."""
+    """The actual value and the allowed or expected value, without the path."""
     fix: str = ""
-    """The correct value, if it is certain."""
+    """The correct value; empty if the correct value is not certain."""
     on_key: bool = False
     """Whether the key at the path is wrong, not its value."""
 
     def to_finding(self) -> Finding:
-        """The finding at the spec path from which the object was emitted."""
+        """Returns the finding at the path of the spec from which gpuc emitted the object."""
         parts = (self.manifest.file, str(self.manifest), place(self.path), self.message)
         return self.rule.at(self.manifest.origin, ": ".join(filter(None, parts)), fix=self.fix)
 
 
 def place(path: Path) -> str:
-    """A path as text: spec.taints[0].effect. Keys with special characters are in brackets and quotes."""
+    """Returns a path as text: spec.taints[0].effect. Brackets and quotes surround keys with special characters."""
     text = ""
     for step in path:
         if isinstance(step, int):

@@ -1,4 +1,4 @@
-"""Object sets: Kubernetes objects with lookups by kind, name and namespace."""
+"""Object sets: Kubernetes objects, indexed by kind, name and namespace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Key = tuple[str, str, str, str]
 
 
 class ObjectSet:
-    """The objects of a cluster, complete or in part, and the values of its Helm charts."""
+    """All objects of a cluster, or some of them, and the values of Helm charts."""
 
     def __init__(
         self,
@@ -28,22 +28,23 @@ class ObjectSet:
     ) -> None:
         self.manifests = tuple(manifests)
         self.values: Mapping[str, Any] = values or {}
-        """Helm values by chart; other charts can be installed too."""
+        """Helm values by chart. The cluster can have other charts too."""
         self.value_files = None if value_files is None else frozenset(value_files)
-        """The paths of all values files; None if they are unknown."""
+        """The paths of all values files; None if the paths are unknown."""
         self.documents: Mapping[str, Any] = documents or {}
-        """A cache of parsed YAML documents, by their text."""
+        """Parsed YAML documents, by text."""
         self.is_complete = is_complete
         """Whether the set contains all objects of a cluster, so that a missing object is an error.
 
-        Files given to lint can be a part of a cluster; there only contradictions between the objects are findings."""
+        The files that a user lints can contain only some objects of a cluster. Then only contradictions between objects
+        are findings."""
 
     @cached_property
     def _by_kind(self) -> dict[tuple[str, str], list[Manifest]]:
-        found: dict[tuple[str, str], list[Manifest]] = {}
+        by_kind: dict[tuple[str, str], list[Manifest]] = {}
         for manifest in self.manifests:
-            found.setdefault((group(manifest), manifest.kind), []).append(manifest)
-        return found
+            by_kind.setdefault((group(manifest), manifest.kind), []).append(manifest)
+        return by_kind
 
     @cached_property
     def _by_key(self) -> dict[Key, Manifest]:
@@ -56,11 +57,11 @@ class ObjectSet:
         return self._by_kind.get((api_group, kind), [])
 
     def find(self, api_group: str, kind: str, name: str, namespace: str = "") -> Manifest | None:
-        """The object with a name; None if it does not exist."""
+        """Returns the object with a name; None if the set has no such object."""
         return self._by_key.get((api_group, kind, namespace, name))
 
     def has(self, api_group: str, kind: str) -> bool:
-        """Whether the set has an object of a kind."""
+        """Returns whether the set has an object of a kind."""
         return (api_group, kind) in self._by_kind
 
     @cached_property
@@ -73,11 +74,11 @@ class ObjectSet:
 
 
 def emitted(artifacts: Iterable[Artifact]) -> ObjectSet:
-    """The object set of all files that gpuc emits for a cluster."""
-    found = list(artifacts)
-    values = [artifact for artifact in found if isinstance(artifact, Values)]
+    """Returns the object set of all files that gpuc emits for a cluster."""
+    files = list(artifacts)
+    values = [artifact for artifact in files if isinstance(artifact, Values)]
     return ObjectSet(
-        (artifact for artifact in found if isinstance(artifact, Manifest)),
+        (artifact for artifact in files if isinstance(artifact, Manifest)),
         is_complete=True,
         values={chart.component: chart.body for chart in values},
         value_files=[chart.file for chart in values],
@@ -86,12 +87,12 @@ def emitted(artifacts: Iterable[Artifact]) -> ObjectSet:
 
 
 def group(manifest: Manifest) -> str:
-    """The API group of an object."""
+    """Returns the API group of an object; the empty string for the core group."""
     return manifest.api.rpartition("/")[0]
 
 
 def dig(value: Any, *path: str | int) -> Any:
-    """The value at a path of unvalidated data; None if the path does not exist."""
+    """Returns the value at a path of unvalidated data; None if the path does not exist."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)
@@ -103,15 +104,15 @@ def dig(value: Any, *path: str | int) -> Any:
 
 
 def items(value: Any) -> Iterator[tuple[int, Any]]:
-    """The indexes and items of a list; empty for any other value."""
+    """Yields the indexes and items of a list; empty for any other value."""
     return iter(enumerate(value if isinstance(value, list) else ()))
 
 
 def pairs(value: Any) -> Iterator[tuple[str, Any]]:
-    """The keys and values of a map; empty for any other value."""
+    """Yields the keys and values of a map; empty for any other value."""
     return iter(value.items() if isinstance(value, dict) else ())
 
 
 def labels(value: Any) -> dict[str, str]:
-    """The labels of a map; keys and values that are not texts are left out, as the API server rejects them."""
+    """Returns the labels of a map, without keys and values that are not strings, which the API server rejects."""
     return {key: text for key, text in pairs(value) if isinstance(key, str) and isinstance(text, str)}

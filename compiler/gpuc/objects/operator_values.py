@@ -1,4 +1,4 @@
-"""Objects that the GPU operator's chart renders from its values: ConfigMaps, and a ClusterPolicy unless disabled.
+"""The ClusterPolicy and the ConfigMaps that the GPU operator's chart renders from the Helm values.
 
 Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates: clusterpolicy.yaml, plugin_config.yaml,
 mig_config.yaml, dcgm_exporter_config.yaml
@@ -11,12 +11,12 @@ from typing import Any, Final
 from gpuc.objects.object_set import ObjectSet, dig, pairs
 
 CHART: Final = "gpu-operator"
-_PARTS = ("devicePlugin", "migManager", "dcgmExporter")
-"""The operands whose ConfigMap the chart renders from the `config` of their values."""
+_OPERANDS = ("devicePlugin", "migManager", "dcgmExporter")
+"""The keys of the operands for which the chart renders a ConfigMap from `config`."""
 
 
 def policy_values(objects: ObjectSet) -> Any:
-    """The values for the ClusterPolicy; None if the chart is missing or renders no ClusterPolicy."""
+    """Returns the chart's values for the ClusterPolicy; None if the chart renders no ClusterPolicy."""
     values = objects.values.get(CHART)
     if not isinstance(values, dict) or dig(values, "clusterPolicy", "deployCR") is False:
         return None
@@ -24,11 +24,11 @@ def policy_values(objects: ObjectSet) -> Any:
 
 
 def config_maps(objects: ObjectSet) -> dict[str, tuple[str, Any]]:
-    """The ConfigMaps that the chart renders, by name: their operand and their data."""
-    found: dict[str, tuple[str, Any]] = {}
-    for part in _PARTS:
-        config = dig(objects.values, CHART, part, "config")
+    """Returns the operand and the data of every ConfigMap that the chart renders, by the name of the ConfigMap."""
+    rendered: dict[str, tuple[str, Any]] = {}
+    for operand in _OPERANDS:
+        config = dig(objects.values, CHART, operand, "config")
         name, data = dig(config, "name"), dig(config, "data")
         if dig(config, "create") is True and isinstance(name, str) and name and data:
-            found[name] = (part, dict(pairs(data)))
-    return found
+            rendered[name] = (operand, dict(pairs(data)))
+    return rendered

@@ -1,4 +1,4 @@
-"""Path patterns, and all places of a document that match a pattern."""
+"""Path patterns, and the values of a document at the paths that match a pattern."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Final
 from gpuc.diagnostics.finding import Path
 
 EVERY_ITEM: Final = "[]"
-"""Every item of a list."""
+"""The step of a pattern that matches every item of a list."""
 EVERY_VALUE: Final = "*"
-"""Every value of a map."""
+"""The step of a pattern that matches every value of a map."""
 Pattern = tuple[str, ...]
 
 _STEP = re.compile(r"\{([^}]*)\}|(\[\])|([^.\[\]{}]+)")
@@ -20,21 +20,28 @@ _STEP = re.compile(r"\{([^}]*)\}|(\[\])|([^.\[\]{}]+)")
 
 @cache
 def pattern(text: str) -> Pattern:
-    """The steps of "spec.flavors[].name" or "spec.*.template"; a key with dots is in braces: "labels.{a.b/c}"."""
+    """Returns the steps of a pattern such as "spec.flavors[].name" or "spec.*.template".
+
+    Braces surround a key with dots: "labels.{a.b/c}".
+    """
     return tuple(braced or brackets or plain for braced, brackets, plain in _STEP.findall(text))
 
 
-def places(value: Any, steps: Pattern, at: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The paths and values that match a pattern."""
+def matching_values(value: Any, steps: Pattern, at: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yields the path and the value of every match of a pattern in a document.
+
+    Args:
+        at: the path of the document, which starts the paths of the matches.
+    """
     for number, step in enumerate(steps):
         if step in (EVERY_ITEM, EVERY_VALUE):
             rest = steps[number + 1 :]
             if step == EVERY_ITEM and isinstance(value, list):
                 for index, item in enumerate(value):
-                    yield from places(item, rest, (*at, index))
+                    yield from matching_values(item, rest, (*at, index))
             elif step == EVERY_VALUE and isinstance(value, dict):
                 for key, item in value.items():
-                    yield from places(item, rest, (*at, key))
+                    yield from matching_values(item, rest, (*at, key))
             return
         if not isinstance(value, dict) or step not in value:
             return

@@ -11,7 +11,7 @@ from gpuc.kubernetes.selector import Selector
 from gpuc.kubernetes.toleration import Toleration
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items, labels, pairs
-from gpuc.objects.paths import pattern, places
+from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.selectors import node_terms, tolerations
 
 JOB_NAME = ("job-name", "batch.kubernetes.io/job-name")
@@ -26,6 +26,7 @@ class Pods(NamedTuple):
     path: Path
     """The path of the template in the object."""
     template: Any
+    """The pod template, with metadata and spec, unvalidated."""
 
     @property
     def spec(self) -> Any:
@@ -34,12 +35,12 @@ class Pods(NamedTuple):
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels of the pods, without labels whose values only the controller knows."""
+        """The labels of the pods, without labels whose values are unknown before the controller creates the pods."""
         return {**labels(dig(self.template, "metadata", "labels")), **self._controller_labels}
 
     @property
     def terms(self) -> tuple[Selector, ...]:
-        """The node selector terms; a node has to match one of them."""
+        """The node selector terms of the pods. A node must match one of the terms."""
         return node_terms(self.spec)
 
     @property
@@ -49,7 +50,7 @@ class Pods(NamedTuple):
 
     @property
     def _controller_labels(self) -> dict[str, str]:
-        """The labels that the controller adds and whose values follow from the object.
+        """The labels that the controller adds to the pods with values from the object.
 
         Source: kubernetes v1.35 pkg/registry/batch/job/strategy.go; jobset v0.12 pkg/controllers/jobset_controller.go
         """
@@ -57,40 +58,40 @@ class Pods(NamedTuple):
             case "batch", "Job":
                 return dict.fromkeys(JOB_NAME, self.manifest.name)
             case "jobset.x-k8s.io", "JobSet":
-                part = dig(self.manifest.body, *self.path[:3], "name")
-                return {JOBSET_NAME: self.manifest.name} | ({REPLICATED_JOB: part} if isinstance(part, str) else {})
+                job = dig(self.manifest.body, *self.path[:3], "name")
+                return {JOBSET_NAME: self.manifest.name} | ({REPLICATED_JOB: job} if isinstance(job, str) else {})
         return {}
 
     def containers(self) -> Iterator[tuple[Path, Any]]:
-        """All containers with their paths in the object."""
-        for where in ("initContainers", "containers"):
-            for number, container in items(dig(self.spec, where)):
-                yield (*self.path, "spec", where, number), container
+        """Yields all containers, init containers first, with their paths in the object."""
+        for field in ("initContainers", "containers"):
+            for number, container in items(dig(self.spec, field)):
+                yield (*self.path, "spec", field, number), container
 
     def resources(self) -> Iterator[tuple[Path, str]]:
-        """The names of all requested resources, with their paths in the object."""
+        """Yields the path in the object and the name of every resource in the limits and requests of the containers."""
         for path, container in self.containers():
-            for part in ("limits", "requests"):
-                for name, _ in pairs(dig(container, "resources", part)):
-                    yield (*path, "resources", part, name), name
+            for field in ("limits", "requests"):
+                for name, _ in pairs(dig(container, "resources", field)):
+                    yield (*path, "resources", field, name), name
 
     @property
     def wants_devices(self) -> bool:
-        """Whether the pods request extended resources such as GPUs."""
+        """Whether the pods request extended resources, for example GPUs."""
         return any("/" in name for _, name in self.resources())
 
 
-_PLACES = {kind: tuple(pattern(where) for where in places) for kind, places in TEMPLATES.items()}
+_TEMPLATE_PATTERNS = {kind: tuple(map(pattern, paths)) for kind, paths in TEMPLATES.items()}
 
 
 def pods_of(manifest: Manifest) -> Iterator[Pods]:
-    """The pod templates of an object."""
-    for steps in _PLACES.get("/".join(filter(None, (group(manifest), manifest.kind))), ()):
-        for path, template in places(manifest.document(), steps):
+    """Yields the pods of every pod template of an object."""
+    for steps in _TEMPLATE_PATTERNS.get("/".join(filter(None, (group(manifest), manifest.kind))), ()):
+        for path, template in matching_values(manifest.document(), steps):
             if isinstance(template, dict):
                 yield Pods(manifest, path, template)
 
 
 def pods(objects: ObjectSet) -> Iterator[Pods]:
-    """All pod templates, in the order of the objects."""
-    return (found for manifest in objects.manifests for found in pods_of(manifest))
+    """Yields the pods of all pod templates, in the order of the objects."""
+    return (item for manifest in objects.manifests for item in pods_of(manifest))

@@ -1,4 +1,4 @@
-"""Read selectors, tolerations and taints of objects into the types of gpuc.kubernetes."""
+"""Converts selectors, tolerations and taints of objects to the types of gpuc.kubernetes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _TERMS: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuri
 
 
 def equal_labels(raw: Any) -> Selector:
-    """The selector of a map of labels, as in Services, flavors and nodeSelector."""
+    """Returns the selector of a map of labels, as in Services, ResourceFlavors and nodeSelector."""
     return tuple(equals(key, value) for key, value in labels(raw).items())
 
 
 def read_selector(raw: Any) -> Selector:
-    """Read a LabelSelector.
+    """Returns the selector of a LabelSelector.
 
     Source: k8s.io/apimachinery v0.35 pkg/apis/meta/v1/helpers.go (LabelSelectorAsSelector)
 
     Raises:
-        Invalid: if the API server rejects it.
+        Invalid: if the API server rejects the LabelSelector.
     """
     wanted = _of_type(raw, "matchLabels", dict)
     if any(not isinstance(value, str) for value in wanted.values()):
@@ -45,7 +45,7 @@ def read_selector(raw: Any) -> Selector:
 
 
 def selector(raw: Any) -> Selector:
-    """Read a LabelSelector; a missing or invalid one selects nothing."""
+    """Returns the selector of a LabelSelector. A missing or invalid LabelSelector selects nothing."""
     try:
         return read_selector(raw)
     except Invalid:
@@ -53,16 +53,19 @@ def selector(raw: Any) -> Selector:
 
 
 def read_requirements(raw: Any, operators: Collection[str]) -> Selector:
-    """Read a list of requirements with key, operator and values.
+    """Returns the selector of a list of requirements with key, operator and values.
+
+    Args:
+        operators: the allowed operators.
 
     Raises:
-        Invalid: if the API server rejects it.
+        Invalid: if the API server rejects a requirement.
     """
     return tuple(_requirement(row, operators) for _, row in items(raw))
 
 
 def valid_requirements(raw: Any, operators: Collection[str]) -> Iterator[Requirement]:
-    """The valid requirements of a list."""
+    """Yields the valid requirements of a list."""
     for _, row in items(raw):
         try:
             yield _requirement(row, operators)
@@ -85,7 +88,11 @@ def _of_type(raw: Any, key: str, kind: type) -> Any:
 
 
 def wanted_labels(raw: Any, path: Path) -> Iterator[tuple[Path, str, list[str]]]:
-    """The required labels of a LabelSelector: path, key and allowed values."""
+    """Yields the path, the key and the allowed values of every label that a LabelSelector requires.
+
+    Args:
+        path: the path of the LabelSelector, which starts the paths of the labels.
+    """
     for key, value in labels(dig(raw, "matchLabels")).items():
         yield (*path, "matchLabels", key), key, [value]
     for number, row in items(dig(raw, "matchExpressions")):
@@ -95,9 +102,9 @@ def wanted_labels(raw: Any, path: Path) -> Iterator[tuple[Path, str, list[str]]]
 
 
 def node_terms(pod: Any) -> tuple[Selector, ...]:
-    """The node selector terms of a pod spec, from nodeSelector and required node affinity; a node has to match one.
+    """Returns the node selector terms of a pod spec, from nodeSelector and required node affinity.
 
-    An empty or invalid term matches nothing.
+    A node must match one of the terms. An empty or invalid term matches no node.
 
     Source: k8s.io/component-helpers v0.35 scheduling/corev1/nodeaffinity/nodeaffinity.go
     """
@@ -107,24 +114,24 @@ def node_terms(pod: Any) -> tuple[Selector, ...]:
 
 def _term(raw: Any) -> Selector:
     try:
-        found = read_requirements(dig(raw, "matchExpressions"), NODE_OPERATORS)
+        requirements = read_requirements(dig(raw, "matchExpressions"), NODE_OPERATORS)
     except Invalid:
         return NOTHING
-    return found if found or dig(raw, "matchFields") else NOTHING
+    return requirements if requirements or dig(raw, "matchFields") else NOTHING
 
 
 def tolerations(raw: Any) -> tuple[Toleration, ...]:
-    """Read a list of tolerations; invalid ones are left out."""
+    """Returns the valid tolerations of a list."""
     return tuple(
-        Toleration(*(dig(row, part) or "" for part in ("key", "operator", "value", "effect")))
+        Toleration(*(dig(row, field) or "" for field in ("key", "operator", "value", "effect")))
         for _, row in items(raw)
         if isinstance(row, dict)
-        and all(isinstance(row.get(part), str | None) for part in ("key", "operator", "value", "effect"))
+        and all(isinstance(row.get(field), str | None) for field in ("key", "operator", "value", "effect"))
     )
 
 
 def taints(raw: Any) -> tuple[Taint, ...]:
-    """Read a list of taints; those without a key or an effect are left out."""
+    """Returns the taints of a list that have a key and an effect."""
     return tuple(
         Taint(key, str(dig(row, "value") or ""), effect, index)
         for index, row in items(raw)

@@ -8,20 +8,20 @@ from collections.abc import Iterator
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.objects.operator_values import config_maps
-from gpuc.objects.paths import pattern, places
+from gpuc.objects.paths import matching_values, pattern
 
 Kind = tuple[str, str]
-"""API group and kind; the core group is the empty text."""
+"""API group and kind; the core group is the empty string."""
 
 
 def kind_of(text: str) -> Kind:
-    """The kind in a text such as "kueue.x-k8s.io/LocalQueue" or "ConfigMap"."""
+    """Returns the API group and kind of a text such as "kueue.x-k8s.io/LocalQueue" or "ConfigMap"."""
     api_group, _, kind = text.rpartition("/")
     return api_group, kind
 
 
 NAMED_BY = {"templates.gatekeeper.sh/ConstraintTemplate": "spec.crd.spec.names.kind"}
-"""The path of the referenced name, for kinds whose name is not metadata.name."""
+"""The path of the field by which other objects reference a kind, for kinds where it is not metadata.name."""
 
 CREATORS: tuple[tuple[str, str, str], ...] = (
     ("external-secrets.io/ExternalSecret", "spec.target.name", "Secret"),
@@ -32,7 +32,7 @@ CREATORS: tuple[tuple[str, str, str], ...] = (
     ("secrets-store.csi.x-k8s.io/SecretProviderClass", "spec.secretObjects[].secretName", "Secret"),
     ("apps/StatefulSet", "spec.volumeClaimTemplates[].metadata.name", "PersistentVolumeClaim"),
 )
-"""Kinds whose controllers create other objects: kind, path of the created name, created kind."""
+"""Kinds whose controllers create other objects: the kind, the path of the created object's name, the created kind."""
 
 CLUSTER_SCOPED = frozenset(
     kind_of(kind)
@@ -59,7 +59,7 @@ CLUSTER_SCOPED = frozenset(
         "PersistentVolume",
     )
 )
-"""The cluster-scoped kinds among the referenced kinds."""
+"""The referenced kinds that are cluster-scoped."""
 
 _BUILT_IN = {
     kind_of(kind): re.compile(names)
@@ -81,52 +81,57 @@ _CONFIG_MAP = kind_of("ConfigMap")
 
 
 class SymbolTable:
-    """The names of all objects, collected by kind on first use."""
+    """The names of all objects by kind. The names of a kind are collected when they are first used."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects
-        self._offers: dict[Kind, dict[str, set[str]]] = {}
-        self._within: dict[tuple[Kind, str], list[str]] = {}
+        self._namespaces: dict[Kind, dict[str, set[str]]] = {}
+        self._names: dict[tuple[Kind, str], list[str]] = {}
 
-    def offers(self, kind: Kind) -> dict[str, set[str]]:
-        """Namespaces by name; the namespace is empty for cluster-scoped objects, or if a file does not contain it."""
-        if kind not in self._offers:
-            found: dict[str, set[str]] = {}
+    def namespaces_by_name(self, kind: Kind) -> dict[str, set[str]]:
+        """Returns the namespaces in which objects of a kind exist, by the name of the objects.
+
+        The namespace is the empty string for cluster-scoped objects, and for objects whose file has no namespace.
+        """
+        if kind not in self._namespaces:
+            namespaces: dict[str, set[str]] = {}
             is_namespaced = kind not in CLUSTER_SCOPED
             for name, manifest in self._named(kind):
-                found.setdefault(name, set()).add(manifest.namespace if is_namespaced else "")
+                namespaces.setdefault(name, set()).add(manifest.namespace if is_namespaced else "")
             for name in config_maps(self._objects) if kind == _CONFIG_MAP else ():
-                found.setdefault(name, set()).add("")
-            self._offers[kind] = found
-        return self._offers[kind]
+                namespaces.setdefault(name, set()).add("")
+            self._namespaces[kind] = namespaces
+        return self._namespaces[kind]
 
     def has(self, kind: Kind, name: str, namespace: str) -> bool:
-        """Whether an object with the name can exist in the namespace; an empty namespace matches every namespace."""
+        """Returns whether an object with a name can exist in a namespace, or in any if the namespace is empty."""
         if (known := _BUILT_IN.get(kind)) and known.fullmatch(name):
             return True
-        where = self.offers(kind).get(name, ())
-        return bool(where) and (not namespace or namespace in where or "" in where)
+        namespaces = self.namespaces_by_name(kind).get(name, ())
+        return bool(namespaces) and (not namespace or namespace in namespaces or "" in namespaces)
 
-    def within(self, kind: Kind, namespace: str) -> list[str]:
-        """The names of a kind in a namespace; with an empty namespace, in all namespaces."""
+    def names_in(self, kind: Kind, namespace: str) -> list[str]:
+        """Returns the names of the objects of a kind in a namespace; in all namespaces if the namespace is empty."""
         key = (kind, namespace)
-        if key not in self._within:
-            by_name = self.offers(kind).items()
-            self._within[key] = [name for name, where in by_name if not namespace or namespace in where or "" in where]
-        return self._within[key]
+        if key not in self._names:
+            by_name = self.namespaces_by_name(kind).items()
+            self._names[key] = [
+                name for name, namespaces in by_name if not namespace or namespace in namespaces or "" in namespaces
+            ]
+        return self._names[key]
 
     def name_of(self, manifest: Manifest) -> str:
-        """The name by which other objects reference an object."""
-        where = NAMED_BY.get(f"{group(manifest)}/{manifest.kind}")
-        name = dig(manifest.body, *pattern(where)) if where else manifest.name
+        """Returns the name by which other objects reference an object."""
+        path = NAMED_BY.get(f"{group(manifest)}/{manifest.kind}")
+        name = dig(manifest.body, *pattern(path)) if path else manifest.name
         return name if isinstance(name, str) else manifest.name
 
     def _named(self, kind: Kind) -> Iterator[tuple[str, Manifest]]:
         text = "/".join(filter(None, kind))
         for manifest in self._objects.of(*kind):
             yield self.name_of(manifest), manifest
-        for creator, where, created in CREATORS:
+        for creator, path, created in CREATORS:
             if created == text:
                 for manifest in self._objects.of(*kind_of(creator)):
-                    found = places(manifest.document(), pattern(where))
-                    yield from ((name, manifest) for _, name in found if isinstance(name, str))
+                    names = matching_values(manifest.document(), pattern(path))
+                    yield from ((name, manifest) for _, name in names if isinstance(name, str))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpuc.catalog.records import InstanceType
 from gpuc.kubernetes import flavor
-from gpuc.kubernetes.amounts import Amounts, places, texts
+from gpuc.kubernetes.amounts import Amounts, pods_that_fit, texts
 from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.rehearse.outcome import Outcome, Request
@@ -96,7 +96,7 @@ def nodes(pool: Pool, request: Request, decided: Outcome) -> Outcome:
 
 def pods_per_node(pool: Pool, instance: InstanceType, pod: Amounts) -> int:
     """Number of equal pods that fit an empty node of an instance type."""
-    return min(instance.pods - RESERVE_PODS, places(pool.tenant_allocatable(instance), pod))
+    return min(instance.pods - RESERVE_PODS, pods_that_fit(pool.tenant_allocatable(instance), pod))
 
 
 def cluster_queues(cluster: Cluster) -> Iterable[ClusterQueue]:

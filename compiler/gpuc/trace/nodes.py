@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import PODS, Amounts, described, places, quantity_text
+from gpuc.kubernetes.amounts import PODS, Amounts, described, pods_that_fit, quantity_text
 from gpuc.kubernetes.selector import Requirement, Selector
 from gpuc.kubernetes.toleration import Toleration, untolerated
 from gpuc.manifest.manifest import Manifest
@@ -128,7 +128,7 @@ _LABELS: Path = (*_TEMPLATE, "metadata", "labels")
 
 def pods_per_node(match: MatchingPool, pods: PodDemand) -> dict[str, int]:
     """The number of pods that an empty node holds, by instance type; types that hold none are left out."""
-    found = {instance.type: places(match.pool.room(instance), pods.pod) for instance in match.types}
+    found = {instance.type: pods_that_fit(match.pool.room(instance), pods.pod) for instance in match.types}
     return {name: count for name, count in found.items() if count}
 
 

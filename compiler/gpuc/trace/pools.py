@@ -52,7 +52,7 @@ class NodePool(Pool):
         """The instance types of the catalog that the pool can start."""
         catalog = load().instances
         names = sorted(self.listed(INSTANCE_TYPE)) or list(catalog)
-        return tuple(catalog[name] for name in names if name in catalog and self.takes(instance_labels(name)))
+        return tuple(catalog[name] for name in names if name in catalog and self.can_start(instance_labels(name)))
 
     @cached_property
     def is_known(self) -> bool:
@@ -123,4 +123,4 @@ class NodePool(Pool):
 def _is_type(instance: InstanceType, wanted: Iterable[Requirement]) -> bool:
     """Whether an instance type meets the requirements; requirements for other labels are ignored."""
     labels = instance_labels(instance.type)
-    return all(domain.holds(labels[normal(key)]) for key, domain in wanted if normal(key) in labels)
+    return all(domain.allows(labels[normal(key)]) for key, domain in wanted if normal(key) in labels)

@@ -1,8 +1,8 @@
-"""Checks of the emitted objects before they are written: fields, values, metadata, references, and tenant isolation.
+"""Checks the emitted objects before gpuc writes the files: fields, values, metadata, references, and tenant isolation.
 
-The checks read only the objects and share no code with the emitters. Every check is a module with a case file beside
-it; the modules are discovered and not listed. `gpuc lint` has more checks, and the tests run all of them on the output
-of the example clusters.
+The checks read only the objects and share no code with the emitters. Every check is a module, and a case file with the
+same name contains examples. gpuc discovers the modules. `gpuc lint` has more checks. The tests run the checks of
+`gpuc lint` on the output of the example clusters too.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 CHECKS: Checks[Subject, ObjectFinding] = Checks("gpuc.verify")
 check = CHECKS.declare
-"""Declares a function as the check of a rule. Its docstring has the title of the rule, and below that the reason."""
+"""Declares a function as the check of a rule. The first line of the docstring is the title, the rest is the reason."""
 
 
 def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str, Any]) -> list[ObjectFinding]:
-    """Findings about the emitted objects and values of one cluster.
+    """Returns the findings about the emitted objects and Helm values of one cluster.
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".
@@ -38,8 +38,8 @@ def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str
 
 
 def findings(subject: Subject) -> list[ObjectFinding]:
-    """The findings of all checks, followed by the findings about tenant isolation."""
+    """Returns the findings of all checks, followed by the findings about tenant isolation."""
     from gpuc import isolation
 
-    found = [finding for check in CHECKS.discover() for finding in check.find(subject)]
-    return [*found, *isolation.findings(subject.tree)]
+    of_checks = [finding for check in CHECKS.discover() for finding in check.find(subject)]
+    return [*of_checks, *isolation.findings(subject.objects)]

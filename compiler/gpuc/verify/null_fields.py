@@ -1,4 +1,4 @@
-"""Empty Helm values that a pinned chart renders as nulls, which a server-side apply refuses in custom resources."""
+"""Finds empty Helm values that a pinned chart renders as nulls, which a server-side apply refuses."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gpuc.objects.object_set import dig
 
 
 def null_fields(component: str, values: Any) -> Iterator[tuple[Path, str]]:
-    """The path of every empty value, and a sentence about the field that becomes null.
+    """Yields the path of every empty value that a chart renders as a null, and a message about the null.
 
-    A missing value has the default of the chart, which renders no null.
+    A missing value is no error: the chart uses its default value, which renders no null.
 
     Args:
         component: the chart's key in the release set.
@@ -23,7 +23,7 @@ def null_fields(component: str, values: Any) -> Iterator[tuple[Path, str]]:
         *above, key = row.value.split(".")
         parent = dig(values, *above)
         if isinstance(parent, dict) and key in parent and _is_empty(parent[key]) and _is_rendered(row, values):
-            yield (*above, key), f"is empty, so the chart renders {row.kind} with a null at {row.field}"
+            yield (*above, key), f"the value is empty, so the chart renders {row.kind} with a null at {row.field}"
 
 
 def _is_empty(value: Any) -> bool:
@@ -31,7 +31,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def _is_rendered(row: NullField, values: Any) -> bool:
-    """Whether the chart renders the object."""
+    """Returns whether the chart renders the object with the field."""
     if not row.object_if:
         return True
     switch = dig(values, *row.object_if.split("."))

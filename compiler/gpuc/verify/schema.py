@@ -1,4 +1,4 @@
-"""The schema checks for `gpuc lint`: everything that the API server would drop or refuse."""
+"""The schema checks for `gpuc lint`: fields, values and metadata that the API server drops or refuses."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ _CHECKS = (unknown_field, wrong_value, missing_field, unknown_kind, quantity_not
 
 
 def schema_findings(manifests: Iterable[Manifest], kubernetes: str, *, as_written: bool = False) -> list[ObjectFinding]:
-    """Findings about fields, values and metadata that the API server of a minor version would drop or refuse.
+    """Returns the findings about fields, values and metadata that the API server would drop or refuse.
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".
-        as_written: whether the objects are written manifests, in which quantities may be numbers and the namespace may
-            be missing.
+        as_written: whether people wrote the objects. Then quantities may be numbers, and the namespace may be missing.
     """
     subject = Subject(ObjectSet(manifests, is_complete=False), kubernetes, as_written=as_written)
     return [finding for check in _CHECKS for finding in check.find(subject)]

@@ -1,7 +1,7 @@
 """Validates documents against schemas and explains the errors: jsonschema-rs validates, jsonschema explains.
 
-jsonschema-rs is fast and reads the patterns of Go. jsonschema gives the failing part of the schema with every error,
-and the best match among alternatives. jsonschema is loaded only for documents that have errors.
+jsonschema-rs is fast and supports the regular expressions of Go. jsonschema reports the failing subschema of every
+error, and the most relevant error if a schema has alternatives. Only documents with errors need jsonschema.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ErrorKind(Enum):
-    """The ways in which a value can violate its schema."""
+    """The kinds of schema errors."""
 
     UNKNOWN = "unknown field"
     VALUE = "wrong value"
@@ -34,22 +34,23 @@ class ErrorKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SchemaError:
-    """A value of a document that violates the schema."""
+    """An error of a document: a value that violates the schema."""
 
     kind: ErrorKind
     path: Path
-    """From the document's root: ("spec", "taints", 0, "effect")."""
+    """The path in the document, for example ("spec", "taints", 0, "effect")."""
     message: str
-    """The error, without the path."""
+    """The description of the error, without the path."""
     fix: str = ""
+    """The correct value; empty if the correct value is not certain."""
 
     def under(self, *path: str | int) -> SchemaError:
-        """The same error in a larger document, which has this document at a path."""
+        """Returns the same error for an outer document that contains this document at a path."""
         return replace(self, path=(*path, *self.path))
 
 
 def validator(schema: Schema) -> Draft202012Validator:
-    """A compiled validator that also knows quantities and the keys of Kubernetes' list maps."""
+    """Returns a compiled validator that also validates quantities and the keys of Kubernetes' list maps."""
     from jsonschema_rs import Draft202012Validator
 
     return Draft202012Validator(
@@ -61,63 +62,68 @@ def validator(schema: Schema) -> Draft202012Validator:
 
 
 def schema_errors(compiled: Draft202012Validator, document: Any, schema: Schema) -> Iterator[SchemaError]:
-    """All errors of a document, sorted by path.
+    """Yields all errors of a document, sorted by path.
 
     Args:
         compiled: the validator of the schema.
+        schema: the schema, for the explanations of errors.
     """
     if compiled.is_valid(document):
         return
-    found = {item for error in compiled.iter_errors(document) for item in _explained(error, schema)}
-    yield from sorted(found, key=lambda item: (place(item.path), item.message))
+    errors = {item for error in compiled.iter_errors(document) for item in _explained(error, schema)}
+    yield from sorted(errors, key=lambda item: (place(item.path), item.message))
 
 
 class _MapKeys:
-    """Keyword x-kubernetes-list-map-keys for jsonschema-rs."""
+    """The keyword x-kubernetes-list-map-keys for jsonschema-rs."""
 
     def __init__(self, parent_schema: dict[str, Any], value: Any, schema_path: list[str | int]) -> None:
         self._schema, self._keys = parent_schema, value
 
     def validate(self, instance: Any) -> None:
-        """Raises an error for two items with the same key.
+        """Checks that all items of a list have different keys.
 
         Raises:
-            ValueError: when two items have the same key. The message has the key.
+            ValueError: when two items have the same key. The message names the key.
         """
         for problem in _repeated_keys(self._keys, instance, self._schema):
             raise ValueError(problem)
 
 
 def _repeated_keys(keys: list[str], instance: Any, schema: Schema) -> Iterator[str]:
-    """A sentence for every item of a list map that repeats the key of an earlier item. Missing fields have defaults."""
+    """Yields a message for every item of a list map that repeats the key of an earlier item.
+
+    A key field that an item lacks has the default of the schema.
+    """
     properties = schema.get("items", {}).get("properties", {})
     defaults = {name: properties.get(name, {}).get("default") for name in keys}
-    before = set()
+    keys_of_items = set()
     for item in instance if isinstance(instance, list) else ():
         if isinstance(item, dict):
             key = tuple(str(item.get(name, defaults[name])) for name in keys)
-            if key in before:
+            if key in keys_of_items:
                 yield f"two items have the same {', '.join(keys)}: {', '.join(key)}"
-            before.add(key)
+            keys_of_items.add(key)
 
 
 def _explained(error: ValidationError, schema: Schema) -> Iterator[SchemaError]:
-    """The errors that jsonschema reports for the value and the part of the schema of an error of jsonschema-rs."""
+    """Yields the errors of jsonschema for the value and the subschema of one error of jsonschema-rs."""
     path: Path = tuple(error.instance_path)
     if error.kind.name == "format" and error.kind.format == "quantity":  # type: ignore[attr-defined]
         yield _quantity(path, str(error.instance))
         return
     from jsonschema.exceptions import best_match
 
-    part = _part(schema, list(error.schema_path[:-1]))
-    errors = _explaining()({**part, "$defs": schema.get("$defs", {})}).iter_errors(error.instance)
-    here = [best_match([inner]) for inner in errors if not inner.path]  # nested values have errors of their own
-    found = [item.under(*path) for inner in here for item in _read(inner)]
-    yield from found or [SchemaError(ErrorKind.VALUE, path, _short(error.message, 300))]
+    part = _subschema(schema, list(error.schema_path[:-1]))
+    errors = _jsonschema_validator()({**part, "$defs": schema.get("$defs", {})}).iter_errors(error.instance)
+    # jsonschema-rs reports the errors of nested values separately.
+    own_errors = [best_match([inner]) for inner in errors if not inner.path]
+    explained = [item.under(*path) for inner in own_errors for item in _converted(inner)]
+    yield from explained or [SchemaError(ErrorKind.VALUE, path, _short(error.message, 300))]
 
 
-def _part(schema: Schema, schema_path: list[str | int]) -> Any:
-    """The part of a schema at a path. References are followed."""
+def _subschema(schema: Schema, schema_path: list[str | int]) -> Any:
+    """Returns the subschema at a path of a schema, following references."""
     part: Any = schema
     for step in schema_path:
         part = schema["$defs"][part["$ref"].rpartition("/")[2]] if step == "$ref" else part[step]
@@ -125,18 +131,18 @@ def _part(schema: Schema, schema_path: list[str | int]) -> Any:
 
 
 @cache
-def _explaining() -> Any:
-    """The validator of jsonschema, with the patterns, formats and keywords of jsonschema-rs."""
+def _jsonschema_validator() -> Any:
+    """Returns the validator class of jsonschema, with the patterns, formats and keywords of jsonschema-rs."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
     from jsonschema.validators import extend
 
     def pattern(_: Any, value: str, instance: Any, __: Schema) -> Iterator[Any]:
-        if not _alone("pattern", value).is_valid(instance):
+        if not _keyword_validator("pattern", value).is_valid(instance):
             yield ValidationError(f"{instance!r} does not match {value!r}")
 
     def text_format(_: Any, value: str, instance: Any, __: Schema) -> Iterator[Any]:
-        if not _alone("format", value).is_valid(instance):
+        if not _keyword_validator("format", value).is_valid(instance):
             yield ValidationError(f"{instance!r} is not a {value!r}")
 
     def map_keys(_: Any, keys: list[str], instance: Any, schema: Schema) -> Iterator[Any]:
@@ -148,12 +154,12 @@ def _explaining() -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _alone(keyword: str, value: str) -> Draft202012Validator:
+def _keyword_validator(keyword: str, value: str) -> Draft202012Validator:
     return validator({keyword: value})
 
 
-def _read(error: Any) -> Iterator[SchemaError]:
-    """Converts an error of jsonschema."""
+def _converted(error: Any) -> Iterator[SchemaError]:
+    """Yields the errors that an error of jsonschema describes."""
     path: Path = tuple(error.absolute_path)
     if error.validator == "additionalProperties" and error.validator_value is False:
         known = sorted(error.schema.get("properties", {}))
@@ -170,12 +176,12 @@ def _read(error: Any) -> Iterator[SchemaError]:
         yield SchemaError(ErrorKind.VALUE, path, _short(error.message.replace(repr(error.instance), shown, 1), 300))
 
 
-def _quantity(where: Path, text: str) -> SchemaError:
+def _quantity(path: Path, text: str) -> SchemaError:
     try:
         canonical = canonical_quantity(text)
     except ValueError as error:
-        return SchemaError(ErrorKind.VALUE, where, str(error))
-    return SchemaError(ErrorKind.QUANTITY, where, f'quantity "{text}" is stored as "{canonical}"', f'"{canonical}"')
+        return SchemaError(ErrorKind.VALUE, path, str(error))
+    return SchemaError(ErrorKind.QUANTITY, path, f'quantity "{text}" is stored as "{canonical}"', f'"{canonical}"')
 
 
 def _short(text: str, length_max: int) -> str:

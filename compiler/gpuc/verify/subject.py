@@ -1,4 +1,4 @@
-"""The input of the checks: the objects and values of one cluster, and cached results that several checks need."""
+"""The input of the checks: the objects and Helm values of one cluster, and results that several checks use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify.schema_errors import ErrorKind, SchemaError, schema_errors, validator
-from gpuc.verify.templates import declared_parameters, open_parts, parameter_errors
+from gpuc.verify.templates import declared_parameters, parameter_errors, template_errors
 from gpuc.verify.values import value_errors
 
 if TYPE_CHECKING:
@@ -24,42 +24,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Subject:
-    """Objects and Helm values that are checked together."""
+    """The objects and Helm values that gpuc checks together."""
 
-    tree: ObjectSet
+    objects: ObjectSet
     kubernetes: str
     """The cluster's minor version, for example "1.35"."""
     releases: Mapping[str, Any] = field(default_factory=dict)
     """The cluster's releases by component. Values of any other component are a finding."""
     values: tuple[Values, ...] = ()
+    """The Helm values of all components."""
     as_written: bool = False
-    """Whether the objects are written manifests: quantities may be numbers, and the namespace may be missing."""
+    """Whether people wrote the objects. Then quantities may be numbers, and the namespace may be missing."""
 
     @cached_property
     def index(self) -> Index:
-        """The objects by name and kind, and the pod templates of the objects that have one."""
-        return Index(self.tree)
+        """The index of the objects."""
+        return Index(self.objects)
 
     @cached_property
     def tables(self) -> tuple[tuple[Manifest, Table | None], ...]:
-        """All objects with the schema tables of their kinds; None for an unknown kind."""
-        return tuple((manifest, self._table(manifest)) for manifest in self.tree.manifests)
+        """All objects, with the tables that contain the schemas of their kinds; None for an unknown kind."""
+        return tuple((manifest, self._table(manifest)) for manifest in self.objects.manifests)
 
     def schema_errors(self, kind: ErrorKind) -> Iterator[tuple[Manifest, SchemaError]]:
-        """The schema errors of one kind in all objects."""
+        """Yields the schema errors of one kind in all objects, with the objects."""
         return ((manifest, item) for manifest, item in self._schema_errors if item.kind is kind)
 
     def value_errors(self, *kinds: ErrorKind) -> Iterator[tuple[Values, SchemaError]]:
-        """The errors of some kinds in all Helm values."""
+        """Yields the schema errors of some kinds in all Helm values, with the values."""
         return ((values, item) for values, item in self._value_errors if item.kind in kinds)
 
     def unresolved(self, rule: Rule) -> Iterator[ObjectFinding]:
-        """The findings of one rule about references to objects that do not exist."""
+        """Yields the findings of one rule about references to objects that do not exist."""
         return (finding for finding in self._unresolved if finding.rule is rule)
 
     @cached_property
     def _parameters(self) -> dict[str, str]:
-        return declared_parameters(self.tree.manifests)
+        return declared_parameters(self.objects.manifests)
 
     def _table(self, manifest: Manifest) -> Table | None:
         if manifest.api == CONSTRAINTS and manifest.kind not in self._parameters:
@@ -77,7 +78,7 @@ class Subject:
         if manifest.api == CONSTRAINTS:
             yield from parameter_errors(manifest, self._parameters[manifest.kind])
         if manifest.kind == "ConstraintTemplate":
-            yield from open_parts(manifest)
+            yield from template_errors(manifest)
 
     @cached_property
     def _value_errors(self) -> tuple[tuple[Values, SchemaError], ...]:
@@ -103,7 +104,10 @@ def _schema(api: str, kind: str, kubernetes: str, as_written: bool) -> Schema:
 
 
 def written(schema: Any) -> Any:
-    """The schema for written manifests: a quantity may be a number, and a field that has a default may be missing."""
+    """Returns the schema for objects that people wrote.
+
+    In such objects, a quantity may be a number, and a required field with a default may be missing.
+    """
     if isinstance(schema, list):
         return [written(item) for item in schema]
     if not isinstance(schema, dict):

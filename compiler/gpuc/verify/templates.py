@@ -1,4 +1,4 @@
-"""Checks Gatekeeper's ConstraintTemplates, including the parts that their CRD does not validate."""
+"""Checks the fields of ConstraintTemplates and constraints that the CRDs of Gatekeeper do not validate."""
 
 from __future__ import annotations
 
@@ -17,41 +17,45 @@ if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
 _CEL_ENGINE = "K8sNativeValidation"
-_OPEN = '{"x-kubernetes-preserve-unknown-fields": true}'
+_ANY_PARAMETERS = '{"x-kubernetes-preserve-unknown-fields": true}'
 _LEGACY = ("/v1alpha1", "/v1beta1")
 _PARAMETERS = ("spec", "crd", "spec", "validation", "openAPIV3Schema")
 
 
 def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
-    """The schemas of parameters that templates declare, as JSON text, by the kind of constraint.
+    """Returns the schemas of the parameters that ConstraintTemplates declare, as JSON text, by the kind of constraint.
 
-    A template with an invalid schema is left out; `open_parts` reports it. If several templates of a kind declare
-    different schemas, for example those of several clusters in one folder, any parameters are valid.
+    The result has no invalid schemas, which `template_errors` reports. If several ConstraintTemplates of a kind declare
+    different schemas, for example templates of several clusters in one folder, the schema accepts any parameters.
     """
     declared: dict[str, set[str]] = {}
     for template in manifests:
         if template.kind == "ConstraintTemplate":
             declared.setdefault(_kind(template), set()).add(_declared(template))
-    texts = {kind: schemas.pop() if len(schemas) == 1 else _OPEN for kind, schemas in declared.items()}
+    texts = {kind: schemas.pop() if len(schemas) == 1 else _ANY_PARAMETERS for kind, schemas in declared.items()}
     return {kind: text for kind, text in texts.items() if not _invalid_schema(text)}
 
 
 def parameter_errors(constraint: Manifest, declared: str) -> Iterator[SchemaError]:
-    """Errors in the parameters of a constraint, checked against the schema that the template declares."""
+    """Yields the errors of the parameters of a constraint, for the schema that the ConstraintTemplate declares."""
     compiled, schema = _parameters(declared)
     for item in schema_errors(compiled, dig(constraint.body, "spec", "parameters") or {}, schema):
         yield item.under("spec", "parameters")
 
 
-def open_parts(manifest: Manifest) -> Iterator[SchemaError]:
-    """Errors in a template that its CRD does not find: its name, its schema, and its CEL source.
+def template_errors(manifest: Manifest) -> Iterator[SchemaError]:
+    """Yields the errors in the name, the schema and the CEL source of a ConstraintTemplate.
 
-    A misspelled key in the CEL source makes a policy that admits everything.
+    The CRD of ConstraintTemplates does not validate them. A policy with a misspelled key in the CEL source admits
+    everything.
     """
     if manifest.name != _kind(manifest).lower():
         fix = _kind(manifest).lower()
         yield SchemaError(
-            ErrorKind.VALUE, ("metadata", "name"), f'the name must be "{fix}", the kind in lower case', fix
+            ErrorKind.VALUE,
+            ("metadata", "name"),
+            f'the name must be "{fix}", the kind of the constraints in lower case',
+            fix,
         )
     error = _invalid_schema(_declared(manifest))
     if error:
@@ -71,7 +75,7 @@ def _parameters(declared: str) -> tuple[Draft202012Validator, Schema]:
 
 @cache
 def _invalid_schema(declared: str) -> str:
-    """The reason why a text is not a schema of parameters, or an empty text."""
+    """Returns the reason why a JSON text is not a valid schema; the empty string for a valid schema."""
     try:
         _parameters(declared)
     except (TypeError, ValueError, AttributeError) as error:
@@ -81,7 +85,8 @@ def _invalid_schema(declared: str) -> str:
 
 def _declared(template: Manifest) -> str:
     if template.api.endswith(_LEGACY) and dig(template.body, *_PARAMETERS[:-1], "legacySchema") is not False:
-        return _OPEN  # gatekeeper: frameworks constraint/pkg/apis/templates/v1beta1, legacySchema is true by default
+        # In Gatekeeper, legacySchema is true by default (frameworks constraint/pkg/apis/templates/v1beta1).
+        return _ANY_PARAMETERS
     return json.dumps(dig(template.body, *_PARAMETERS) or {}, sort_keys=True)
 
 

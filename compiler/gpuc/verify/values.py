@@ -1,4 +1,4 @@
-"""Checks Helm values against the keys and types of the pinned charts."""
+"""Checks the keys and types of Helm values against the schemas of the pinned charts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _CONFIGURATION = ("managerConfig", "controllerManagerConfigYaml")
 
 
 def value_errors(values: Values) -> Iterator[SchemaError]:
-    """Errors about keys and values that the chart does not accept. A chart without a schema has no errors."""
+    """Yields the errors of Helm values: keys and values that the chart does not accept.
+
+    The values of a chart without a schema have no errors.
+    """
     schema = chart(values.component)
     if schema is not None:
         yield from schema_errors(_compiled(values.component), values.body, schema)
@@ -27,7 +30,7 @@ def value_errors(values: Values) -> Iterator[SchemaError]:
 
 
 def _configuration(values: Values) -> Iterator[SchemaError]:
-    """Errors in the text with Kueue's configuration, which the chart passes on without a check."""
+    """Yields the errors of Kueue's configuration, a YAML text in the Helm values that the chart does not validate."""
     text = values.body.get(_CONFIGURATION[0], {}).get(_CONFIGURATION[1])
     if not isinstance(text, str):
         return
@@ -41,7 +44,7 @@ def _configuration(values: Values) -> Iterator[SchemaError]:
 
 
 def _parsed(text: str) -> Any:
-    """The document of a YAML text.
+    """Returns the document of a YAML text.
 
     Raises:
         ValueError: when the text is not YAML.

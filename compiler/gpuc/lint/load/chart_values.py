@@ -36,7 +36,7 @@ NO_CONFIG = declare_rule(
 NULL_FIELD = declare_rule(
     "VAL005",
     Severity.WARNING,
-    "A chart renders an empty Helm value as a null in an object of a custom kind.",
+    "A chart renders an empty Helm value as a null in a custom resource.",
     "The API server refuses a server-side apply of the object, which Flux, Helm 4 and Argo CD (ServerSideApply) use.",
     "compiler/gpuc/catalog/nulls.json",
 )

@@ -1,1 +1,1 @@
-"""Checks of the values of the pinned Helm charts."""
+"""Checks of the Helm values of the pinned charts."""

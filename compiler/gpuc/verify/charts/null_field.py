@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     "compiler/gpuc/catalog/nulls.json",
 )
 def null_field(subject: Subject) -> Iterator[ObjectFinding]:
-    """A chart renders an empty Helm value as a null in an object of a custom kind.
+    """A chart renders an empty Helm value as a null in a custom resource.
 
     The API server refuses a server-side apply of the object, and the sync of its Application fails.
     """

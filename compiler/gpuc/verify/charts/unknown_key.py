@@ -24,7 +24,7 @@ def unknown_key(subject: Subject) -> Iterator[ObjectFinding]:
             yield ObjectFinding(unknown_key.rule, values.manifest, (), text)
         elif values.component not in subject.releases:
             known = ", ".join(sorted(subject.releases))
-            text = f'chart "{values.component}" is not among the releases: {known}'
+            text = f'chart "{values.component}" is not among the releases of the cluster: {known}'
             yield ObjectFinding(unknown_key.rule, values.manifest, (), text)
     for values, item in subject.value_errors(ErrorKind.UNKNOWN):
         yield ObjectFinding(unknown_key.rule, values.manifest, item.path, item.message, item.fix, on_key=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @check("VAL002")
 def wrong_type(subject: Subject) -> Iterator[ObjectFinding]:
-    """A Helm value has a type, range or word that the pinned chart does not accept.
+    """A Helm value has a type, or a value of the right type, that the pinned chart does not accept.
 
     The chart fails to render, or renders the wrong object.
     """

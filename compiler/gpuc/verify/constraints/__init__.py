@@ -1,4 +1,4 @@
-"""Checks Gatekeeper's constraints together: the namespaces and kinds they select, and the names in their parameters."""
+"""Checks all constraints of Gatekeeper together: selected namespaces, selected kinds, and names in parameters."""
 
 from __future__ import annotations
 
@@ -15,73 +15,79 @@ GATEKEEPER = "constraints.gatekeeper.sh"
 TEMPLATES = "templates.gatekeeper.sh"
 EXPANSION = "expansion.gatekeeper.sh"
 DENYING = (None, "deny")
+"""Values of enforcementAction that refuse objects. None is a missing action, for which Gatekeeper denies."""
 SAMPLE_KINDS = ("Deployment", "StatefulSet", "Job", "CronJob")
+"""The kinds of workloads that ExpansionTemplates should cover."""
 
-CATCHES_ALL = declare_rule(
-    "PLC001", Severity.ERROR, "A denying constraint selects no namespaces and applies to those of the platform too.",
-    "Gatekeeper may refuse pods of kube-system and of the operators, such as the agents of a node.",
+DENIES_EVERYWHERE = declare_rule(
+    "PLC001", Severity.ERROR,
+    "A denying constraint selects no namespaces, and also applies to the namespaces of the platform.",
+    "Gatekeeper may refuse pods of kube-system and of operators, for example the agents of a node.",
     "https://open-policy-agent.github.io/gatekeeper/website/docs/howto/#the-match-field",
 )  # fmt: skip
 NO_KINDS = declare_rule(
     "PLC002", Severity.ERROR, "A constraint selects no kinds.",
     "The constraint applies to every object of the cluster, and most objects lack the fields that the policy reads.",
 )  # fmt: skip
-LEFT_OUT = declare_rule(
-    "PLC003", Severity.ERROR, "No constraint of a policy selects a namespace that is similar to selected ones.",
-    "The policy is not enforced for this tenant, and no error or event shows it.",
+NOT_SELECTED = declare_rule(
+    "PLC003", Severity.ERROR,
+    "The constraints of one kind select namespaces by a label, but not exactly the values that namespaces have.",
+    "The policy is not enforced in namespaces that no constraint selects, and no error or event reports the gap.",
 )  # fmt: skip
-ODD_KINDS = declare_rule(
-    "PLC004", Severity.ERROR, "Constraints of one policy select different kinds.",
-    "The same workload is refused for one tenant and admitted for another.",
+DIFFERENT_KINDS = declare_rule(
+    "PLC004", Severity.ERROR, "Constraints of one kind select objects of different kinds.",
+    "Gatekeeper refuses a workload of one tenant and admits the same workload of another tenant.",
 )  # fmt: skip
 UNKNOWN_NAME = declare_rule(
     "PLC005", Severity.ERROR, "A parameter of a constraint names a queue or node pool that does not exist.",
-    "The policy compares names. With a misspelled name it refuses valid workloads, or admits invalid ones.",
+    "The policy compares names. With a misspelled name, the policy refuses valid workloads or admits invalid ones.",
 )  # fmt: skip
-NEVER_APPLIED = declare_rule(
+WITHOUT_CONSTRAINT = declare_rule(
     "PLC006", Severity.ERROR, "A ConstraintTemplate has no constraint.",
-    "A template without a constraint refuses nothing: the policy looks installed and is not enforced.",
+    "Without a constraint, the policy of the ConstraintTemplate is installed but not enforced.",
 )  # fmt: skip
 NOT_EXPANDED = declare_rule(
-    "PLC007", Severity.WARNING, "No ExpansionTemplate covers a kind of workload, although templates cover other kinds.",
-    "Gatekeeper admits the workload and refuses its pods. The author of the workload gets no error.",
+    "PLC007", Severity.WARNING,
+    "No ExpansionTemplate covers a kind of workload, although ExpansionTemplates cover other kinds.",
+    "Gatekeeper admits the workload and refuses the pods of the workload. The author of the workload gets no error.",
     "https://open-policy-agent.github.io/gatekeeper/website/docs/expansion/",
 )  # fmt: skip
-NO_EXCLUSION = declare_rule(
+NOTHING_EXCLUDED = declare_rule(
     "PLC008", Severity.ERROR, "Gatekeeper has denying constraints, and no Config excludes any namespace.",
     "A constraint that selects too much can stop nodes, operators and Gatekeeper itself.",
 )  # fmt: skip
 
 WARNS_EVERYWHERE = declare_rule(
-    "PLC014", Severity.WARNING, "A constraint that warns or audits selects no namespaces, although others do.",
+    "PLC014", Severity.WARNING,
+    "A constraint that warns or audits selects no namespaces, although other constraints select namespaces.",
     "Users of other namespaces get warnings about a policy that does not apply to them, and audits report violations "
     "that need no fix.",
     "https://open-policy-agent.github.io/gatekeeper/website/docs/violations/",
 )  # fmt: skip
 _SELECTORS = ("namespaceSelector", "namespaces", "excludedNamespaces", "labelSelector", "name")
 _DENYING_POINTS = ("*", "validation.gatekeeper.sh", "vap.k8s.io")
-"""Enforcement points that refuse objects; audit and gator only report."""
+"""Enforcement points that refuse objects. The other enforcement points, audit and gator, only report violations."""
 _SELECTING_MIN = 3
-"""A constraint without a selector is reported if at least this many other constraints have one."""
+"""The number of constraints with a selector from which a constraint without a selector is a finding."""
 
 
-def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Findings about constraints, grouped by the kind of constraint."""
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields the findings about all constraints of an object set."""
     by_kind: dict[str, list[Manifest]] = {}
-    for manifest in tree.manifests:
+    for manifest in objects.manifests:
         if manifest.api.startswith(f"{GATEKEEPER}/"):
             by_kind.setdefault(manifest.kind, []).append(manifest)
     for constraints in by_kind.values():
         for constraint in constraints:
             yield from _single_constraint(constraint)
-        yield from _same_kind(tree, constraints)
+        yield from _compared(objects, constraints)
     all_constraints = [constraint for constraints in by_kind.values() for constraint in constraints]
-    yield from _parameter_names(tree, all_constraints)
-    if tree.is_complete:
+    yield from _parameter_names(objects, all_constraints)
+    if objects.is_complete:
         yield from _warns_everywhere(list(by_kind.values()))
-        yield from _unused_templates(tree, set(by_kind))
-        yield from _unexpanded_kinds(tree)
-        yield from _without_exclusion(tree, all_constraints)
+        yield from _unused_templates(objects, set(by_kind))
+        yield from _unexpanded_kinds(objects)
+        yield from _without_exclusion(objects, all_constraints)
 
 
 def _single_constraint(constraint: Manifest) -> Iterator[ObjectFinding]:
@@ -96,12 +102,14 @@ def _single_constraint(constraint: Manifest) -> Iterator[ObjectFinding]:
             text = "no kinds are selected: the constraint applies to every kind of these API groups"
             yield ObjectFinding(NO_KINDS, constraint, ("spec", "match", "kinds", index), text)
     if _denies(constraint) and not _selects(constraint):
-        text = "denies in every namespace, including those of the platform: select namespaces, or exclude some"
-        yield ObjectFinding(CATCHES_ALL, constraint, ("spec", "match", "namespaceSelector"), text)
+        text = "the constraint denies objects in every namespace, also of the platform: select or exclude namespaces"
+        yield ObjectFinding(DENIES_EVERYWHERE, constraint, ("spec", "match", "namespaceSelector"), text)
 
 
 def _denies(constraint: Manifest) -> bool:
-    """Whether a constraint refuses objects. The action "scoped" has actions per enforcement point.
+    """Returns whether a constraint refuses objects.
+
+    A constraint with the action "scoped" has an action for every enforcement point.
 
     Source: gatekeeper v3.23 pkg/util/enforcement_action.go
     """
@@ -117,21 +125,21 @@ def _denies(constraint: Manifest) -> bool:
 
 
 def _selects(constraint: Manifest) -> bool:
-    """Whether a constraint applies to some namespaces or objects only."""
+    """Returns whether a constraint selects some namespaces or objects."""
     match = dig(constraint.body, "spec", "match")
     return any(_is_set(dig(match, selector)) for selector in _SELECTORS)
 
 
 def _warns_everywhere(by_kind: list[list[Manifest]]) -> Iterator[ObjectFinding]:
-    """Constraints that warn or audit in every namespace, although the constraints of other kinds select namespaces."""
+    """Yields findings about constraints that warn or audit in every namespace, while other constraints select some."""
     selecting = sum(_selects(constraint) for constraints in by_kind for constraint in constraints)
     for constraints in by_kind:
         if selecting < _SELECTING_MIN or any(_selects(constraint) for constraint in constraints):
-            continue  # _same_kind compares the constraints of one kind
+            continue  # _compared reports constraints whose kind has other constraints with a selector.
         for constraint in constraints:
             if not _denies(constraint):
                 action = dig(constraint.body, "spec", "enforcementAction")
-                text = f"{action} applies to every namespace; {selecting} other constraints select namespaces"
+                text = f"{action} applies to every namespace, while {selecting} other constraints select namespaces"
                 yield ObjectFinding(WARNS_EVERYWHERE, constraint, ("spec", "match", "namespaceSelector"), text)
 
 
@@ -141,8 +149,11 @@ def _is_set(value: Any) -> bool:
     return bool(value)
 
 
-def _same_kind(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    """Compares the constraints of one kind: they select the same kinds, and together all values of a label."""
+def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+    """Yields the findings from a comparison of the constraints of one kind.
+
+    The constraints should select the same kinds of objects, and together all values of a namespace label.
+    """
     if len(constraints) > 1:
         yield from _different_kinds(constraints)
     selected: dict[str, dict[str, Manifest]] = {}
@@ -158,38 +169,39 @@ def _same_kind(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectF
         else:
             everywhere.append(constraint)
     for constraint in everywhere if selected else ():
-        text = "applies to every namespace; other constraints of this kind select namespaces"
-        rule = CATCHES_ALL if _denies(constraint) else WARNS_EVERYWHERE
+        text = f"the constraint applies to every namespace; other {constraint.kind} constraints select namespaces"
+        rule = DENIES_EVERYWHERE if _denies(constraint) else WARNS_EVERYWHERE
         yield ObjectFinding(rule, constraint, ("spec", "match", "namespaceSelector"), text)
     for key, values in selected.items():
-        yield from _unselected_namespaces(tree, key, values)
+        yield from _unselected_namespaces(objects, key, values)
 
 
-def _unselected_namespaces(tree: ObjectSet, key: str, values: dict[str, Manifest]) -> Iterator[ObjectFinding]:
-    """Values of a label that no namespace has, and namespaces whose value no constraint of one kind selects."""
-    actual = {str(labels[key]): name for name, labels in tree.namespaces.items() if key in labels}
+def _unselected_namespaces(objects: ObjectSet, key: str, values: dict[str, Manifest]) -> Iterator[ObjectFinding]:
+    """Yields a finding for every selected value of a label that no namespace has, and for every value not selected."""
+    actual = {str(labels[key]): name for name, labels in objects.namespaces.items() if key in labels}
     for value, constraint in values.items():
         if actual and value not in actual:
             suggestion = misspelt(str(value), map(str, actual))
             known = ", ".join(sorted(map(str, actual)))
             hint = f', did you mean "{suggestion}"' if suggestion else f"; known values: {known}"
             path = ("spec", "match", "namespaceSelector", "matchLabels", key)
-            yield ObjectFinding(LEFT_OUT, constraint, path, f'no namespace has "{key}: {value}"{hint}', suggestion)
+            text = f'no namespace has the label "{key}: {value}"{hint}'
+            yield ObjectFinding(NOT_SELECTED, constraint, path, text, suggestion)
     kind = next(iter(values.values())).kind
     for value, name in sorted(actual.items(), key=str):
-        namespace = tree.find("", "Namespace", name)
+        namespace = objects.find("", "Namespace", name)
         if value not in values and namespace is not None:
-            text = f'no {kind} selects "{key}: {value}", although other values are selected'
-            yield ObjectFinding(LEFT_OUT, namespace, ("metadata", "labels", key), text)
+            text = f'no constraint of kind {kind} selects "{key}: {value}", but constraints select other values'
+            yield ObjectFinding(NOT_SELECTED, namespace, ("metadata", "labels", key), text)
 
 
 def _different_kinds(constraints: list[Manifest]) -> Iterator[ObjectFinding]:
     kinds = {id(constraint): _kinds(constraint) for constraint in constraints}
     all_kinds = set().union(*kinds.values())
     for constraint in constraints:
-        if missing := sorted(all_kinds - kinds[id(constraint)]):
-            text = f"{', '.join(missing)} missing; other constraints of this kind select them"
-            yield ObjectFinding(ODD_KINDS, constraint, ("spec", "match", "kinds"), text)
+        if absent := sorted(all_kinds - kinds[id(constraint)]):
+            text = f"the constraint does not select {', '.join(absent)}; other {constraint.kind} constraints do"
+            yield ObjectFinding(DIFFERENT_KINDS, constraint, ("spec", "match", "kinds"), text)
 
 
 def _kinds(constraint: Manifest) -> set[str]:
@@ -197,14 +209,15 @@ def _kinds(constraint: Manifest) -> set[str]:
     return {str(kind) for _, entry in entries for _, kind in items(dig(entry, "kinds"))}
 
 
-def _parameter_names(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    """Parameters that name a queue or node pool that does not exist."""
-    queues = {queue.name for queue in tree.of("kueue.x-k8s.io", "LocalQueue")}
-    pools = {pool.name for pool in tree.of("karpenter.sh", "NodePool")}
+def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+    """Yields a finding for every parameter that names a LocalQueue or NodePool that does not exist."""
+    queues = {queue.name for queue in objects.of("kueue.x-k8s.io", "LocalQueue")}
+    pools = {pool.name for pool in objects.of("karpenter.sh", "NodePool")}
     for constraint in constraints:
         for path, value in _texts(dig(constraint.body, "spec", "parameters"), ("spec", "parameters")):
             keys = " ".join(step for step in path if isinstance(step, str)).lower()
-            kind, known = ("queue", queues) if "queue" in keys else ("node pool", pools if "pool" in keys else set())
+            kind = "LocalQueue" if "queue" in keys else "NodePool"
+            known = queues if "queue" in keys else pools if "pool" in keys else set()
             if value and known and value not in known:
                 suggestion = misspelt(str(value), map(str, known))
                 hint = f', did you mean "{suggestion}"' if suggestion else f"; known: {', '.join(sorted(known))}"
@@ -223,33 +236,36 @@ def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
             yield from _texts(item, (*path, index))
 
 
-def _unused_templates(tree: ObjectSet, kinds: set[str]) -> Iterator[ObjectFinding]:
-    for template in tree.of(TEMPLATES, "ConstraintTemplate"):
+def _unused_templates(objects: ObjectSet, kinds: set[str]) -> Iterator[ObjectFinding]:
+    for template in objects.of(TEMPLATES, "ConstraintTemplate"):
         kind = dig(template.body, "spec", "crd", "spec", "names", "kind")
         if isinstance(kind, str) and kind not in kinds:
             path = ("spec", "crd", "spec", "names", "kind")
-            yield ObjectFinding(NEVER_APPLIED, template, path, f"there is no constraint of kind {kind}")
+            yield ObjectFinding(WITHOUT_CONSTRAINT, template, path, f"there is no constraint of kind {kind}")
 
 
-def _unexpanded_kinds(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    found = tree.of(EXPANSION, "ExpansionTemplate")
+def _unexpanded_kinds(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    templates = objects.of(EXPANSION, "ExpansionTemplate")
     kinds = {
         str(kind)
-        for template in found
+        for template in templates
         for _, entry in items(dig(template.body, "spec", "applyTo"))
         for _, kind in items(dig(entry, "kinds"))
     }
-    if found and (missing := [kind for kind in SAMPLE_KINDS if kind not in kinds]):
-        yield ObjectFinding(NOT_EXPANDED, found[0], ("spec", "applyTo"), f"no template expands {', '.join(missing)}")
+    if templates and (absent := [kind for kind in SAMPLE_KINDS if kind not in kinds]):
+        text = f"no ExpansionTemplate covers {', '.join(absent)}"
+        yield ObjectFinding(NOT_EXPANDED, templates[0], ("spec", "applyTo"), text)
 
 
-def _without_exclusion(tree: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+def _without_exclusion(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
     denying = [constraint for constraint in constraints if _denies(constraint)]
     excluding = any(
         entry.get("excludedNamespaces")
-        for config in tree.of("config.gatekeeper.sh", "Config")
+        for config in objects.of("config.gatekeeper.sh", "Config")
         for _, entry in items(dig(config.body, "spec", "match"))
         if isinstance(entry, dict)
     )
     if denying and not excluding:
-        yield ObjectFinding(NO_EXCLUSION, denying[0], ("spec", "enforcementAction"), "no Config excludes a namespace")
+        yield ObjectFinding(
+            NOTHING_EXCLUDED, denying[0], ("spec", "enforcementAction"), "no Config of Gatekeeper excludes a namespace"
+        )

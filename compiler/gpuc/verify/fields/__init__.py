@@ -1,1 +1,1 @@
-"""Checks of fields, values, quantities and metadata of single objects against the schema of their kind."""
+"""Checks of the fields, values, quantities and metadata of every object against the schema of the object's kind."""

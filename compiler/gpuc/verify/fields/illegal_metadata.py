@@ -31,14 +31,14 @@ _LABEL_VALUED = frozenset(
     ("ClusterQueue", "Job", "JobSet", "LocalQueue", "NodePool", "Pod", "ResourceFlavor", "WorkloadPriorityClass")
 )
 """Kinds whose controllers copy the name into a label value, which has at most 63 characters."""
-_MOST_ANNOTATIONS_BYTES = 262_144
+_ANNOTATIONS_BYTES_MAX = 262_144
 
 
 @check("SCH006", source="https://kubernetes.io/docs/concepts/overview/working-with-objects/names/")
 def illegal_metadata(subject: Subject) -> Iterator[ObjectFinding]:
     """An object has a name, namespace, label or annotation that Kubernetes refuses.
 
-    The API server refuses the object and its Application does not sync.
+    The API server refuses the object, and its Application does not sync.
     """
     for manifest, known in subject.tables:
         if known is not None:
@@ -46,16 +46,16 @@ def illegal_metadata(subject: Subject) -> Iterator[ObjectFinding]:
 
 
 def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = False) -> Iterator[ObjectFinding]:
-    """Findings about the metadata of an object.
+    """Yields the findings about the metadata of an object.
 
     Args:
         namespaced: whether the kind is namespaced.
-        as_written: whether the object is a written manifest. A namespaced object may have no namespace, because
-            `kubectl -n` or Argo CD adds it. A cluster-scoped object may have one, because the API server removes it
-            (k8s.io/apiserver v0.35 pkg/registry/rest/meta.go).
+        as_written: whether people wrote the object. Then a namespaced object may have no namespace, because
+            `kubectl -n` or Argo CD adds the namespace. A cluster-scoped object may have a namespace, because the API
+            server removes the namespace (k8s.io/apiserver v0.35 pkg/registry/rest/meta.go).
     """
-    is_open = as_written and not (namespaced and manifest.namespace)
-    namespace = () if is_open else _namespace(manifest, namespaced)
+    is_unchecked = as_written and not (namespaced and manifest.namespace)
+    namespace = () if is_unchecked else _namespace(manifest, namespaced)
     errors = (*_name(manifest), *namespace, *_labels(manifest), *_annotations(manifest))
     for path, message in errors:
         yield ObjectFinding(illegal_metadata.rule, manifest, ("metadata", *path), message)
@@ -70,7 +70,10 @@ def _name(manifest: Manifest) -> Iterator[tuple[Path, str]]:
 
 def _namespace(manifest: Manifest, namespaced: bool) -> Iterator[tuple[Path, str]]:
     if namespaced and not LABEL.fullmatch(manifest.namespace):
-        yield ("namespace",), f'"{manifest.namespace}" is not a namespace, and {manifest.kind} is a namespaced kind'
+        yield (
+            ("namespace",),
+            f'"{manifest.namespace}" is not a valid namespace, and {manifest.kind} is a namespaced kind',
+        )
     if not namespaced and manifest.namespace:
         yield ("namespace",), f'{manifest.kind} is cluster-scoped and cannot have the namespace "{manifest.namespace}"'
 
@@ -78,18 +81,18 @@ def _namespace(manifest: Manifest, namespaced: bool) -> Iterator[tuple[Path, str
 def _labels(manifest: Manifest) -> Iterator[tuple[Path, str]]:
     for key, value in manifest.labels.items():
         if not is_label_key(key):
-            yield ("labels", key), f'"{key}" is not a label key'
+            yield ("labels", key), f'"{key}" is not a valid label key'
         if not isinstance(value, str) or not is_label_value(value):
-            yield ("labels", key), f"{value!r} is not a label value"
+            yield ("labels", key), f"{value!r} is not a valid label value"
 
 
 def _annotations(manifest: Manifest) -> Iterator[tuple[Path, str]]:
     total = 0
     for key, value in manifest.annotations.items():
         if not is_label_key(key.lower()):
-            yield ("annotations", key), f'"{key}" is not an annotation key'
+            yield ("annotations", key), f'"{key}" is not a valid annotation key'
         if not isinstance(value, str):
-            yield ("annotations", key), f"{value!r} is not text"
+            yield ("annotations", key), f"{value!r} is not a string"
         total += len(key.encode()) + len(str(value).encode())
-    if total > _MOST_ANNOTATIONS_BYTES:
-        yield ("annotations",), f"the annotations have {total} bytes, at most {_MOST_ANNOTATIONS_BYTES} are allowed"
+    if total > _ANNOTATIONS_BYTES_MAX:
+        yield ("annotations",), f"the annotations have {total} bytes, at most {_ANNOTATIONS_BYTES_MAX} are allowed"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def missing_field(subject: Subject) -> Iterator[ObjectFinding]:
     """An object lacks a field that its kind requires.
 
-    The API server refuses the object and its Application does not sync.
+    The API server refuses the object, and its Application does not sync.
     """
     for manifest, item in subject.schema_errors(ErrorKind.MISSING):
         yield ObjectFinding(missing_field.rule, manifest, item.path, item.message, item.fix)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def unknown_field(subject: Subject) -> Iterator[ObjectFinding]:
     """An object has a field that its kind does not have.
 
-    The API server drops the field or refuses the object. The setting has no effect.
+    The API server drops the field, and the setting has no effect; or the API server refuses the object.
     """
     for manifest, item in subject.schema_errors(ErrorKind.UNKNOWN):
         yield ObjectFinding(unknown_field.rule, manifest, item.path, item.message, item.fix, on_key=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def unknown_kind(subject: Subject) -> Iterator[ObjectFinding]:
     """An object has a kind or version for which gpuc has no schema.
 
-    gpuc could not check the fields of the object.
+    gpuc does not check the fields of the object.
     """
     for manifest, known in subject.tables:
         if known is None:
@@ -29,7 +29,7 @@ def _reason(manifest: Manifest, kubernetes: str) -> str:
         return f'no ConstraintTemplate declares the kind "{manifest.kind}"'
     known = [f"{api} {kind}" for api, kind in (*builtin_kinds(kubernetes), *custom_kinds())]
     suggestion = nearest(f"{manifest.api} {manifest.kind}", known)
-    reason = f"no schema of {manifest.api} {manifest.kind} in Kubernetes {kubernetes} or the release set"
+    reason = f"gpuc has no schema of {manifest.api} {manifest.kind} for Kubernetes {kubernetes} or the release set"
     if suggestion:
         return f'{reason}, did you mean "{suggestion}"'
     return f"{reason}: {DERIVE} with --kind {manifest.api} {manifest.kind}, see its --help"

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @check("SCH002")
 def wrong_value(subject: Subject) -> Iterator[ObjectFinding]:
-    """A value has a type, range, pattern or word that its field does not allow.
+    """A field has a value of the wrong type, out of range, or not among the allowed values.
 
-    The API server refuses the object and its Application does not sync.
+    The API server refuses the object, and its Application does not sync.
     """
     for manifest, item in subject.schema_errors(ErrorKind.VALUE):
         yield ObjectFinding(wrong_value.rule, manifest, item.path, item.message, item.fix)

@@ -1,1 +1,1 @@
-"""Checks for repeated objects and for empty values."""
+"""Checks that find repeated objects and empty values."""

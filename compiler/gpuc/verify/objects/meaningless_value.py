@@ -15,26 +15,26 @@ _MEANINGFUL = frozenset(
         "namespaceResourceWhitelist", "namespaceSelector", "podSelector", "selector",
     }
 )  # fmt: skip
-"""Fields that have a meaning when they are empty: select everything, allow nothing, use the default volume."""
+"""Fields whose empty value has a meaning: to select everything, to allow nothing, or to use the default volume."""
 _PARAMETERS = ("spec", "parameters")
-"""The parameters of a constraint: its policy may compare with an empty list."""
-_OPEN = "openAPIV3Schema"
-"""The key of a schema, in which empty values are valid."""
+"""The path of a constraint's parameters. The policy may compare values with an empty list."""
+_SCHEMA = "openAPIV3Schema"
+"""The key of a schema. Empty values in a schema are valid."""
 
 
 @check("SCH007")
 def meaningless_value(subject: Subject) -> Iterator[ObjectFinding]:
     """An object has a null, or an empty map or list that has no meaning.
 
-    The API server drops the value, and Argo CD reports OutOfSync forever; or the value selects all instead of none.
+    The API server drops the value, and Argo CD reports OutOfSync forever; or a selector selects all instead of none.
     """
-    for manifest in subject.tree.manifests:
+    for manifest in subject.objects.manifests:
         for path in _empties(manifest.body):
             yield ObjectFinding(meaningless_value.rule, manifest, path, "null or empty: remove the field")
 
 
 def _empties(body: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:
-    """The paths of nulls and of empty maps and lists that have no meaning."""
+    """Yields the paths of nulls and of empty maps and lists that have no meaning."""
     waiting: list[tuple[tuple[str | int, ...], Any]] = [((), body)] if body else []
     while waiting:
         path, value = waiting.pop()
@@ -44,7 +44,7 @@ def _empties(body: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:
                 yield (*path, step)
             elif isinstance(child, (dict, list)):
                 if child:
-                    if step != _OPEN:
+                    if step != _SCHEMA:
                         waiting.append(((*path, step), child))
                 elif step not in _MEANINGFUL and path[:2] != _PARAMETERS:
                     yield (*path, step)

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 @check("SCH008")
 def object_twice(subject: Subject) -> Iterator[ObjectFinding]:
-    """An object is emitted twice, or the objects of one file are not adjacent.
+    """gpuc emits an object twice, or emits objects of another file between the objects of one file.
 
-    The later of two equal objects wins. A file whose objects are not adjacent would be written in several pieces.
+    The later of two objects with the same kind, namespace and name overwrites the earlier object. The
+    emitters must emit the objects of a file together.
     """
-    yield from _duplicates(subject.tree.manifests)
-    yield from _interleaved(subject.tree.manifests)
+    yield from _duplicates(subject.objects.manifests)
+    yield from _interleaved(subject.objects.manifests)
 
 
 def _duplicates(manifests: Sequence[Manifest]) -> Iterator[ObjectFinding]:
@@ -27,7 +28,7 @@ def _duplicates(manifests: Sequence[Manifest]) -> Iterator[ObjectFinding]:
         group = manifest.api.rpartition("/")[0]
         before = first.setdefault((group, manifest.kind, manifest.namespace, manifest.name), manifest)
         if before is not manifest:
-            yield ObjectFinding(object_twice.rule, manifest, (), f"{before.file} already has this object")
+            yield ObjectFinding(object_twice.rule, manifest, (), f"{before.file} already contains this object")
 
 
 def _interleaved(manifests: Sequence[Manifest]) -> Iterator[ObjectFinding]:
@@ -40,7 +41,7 @@ def _interleaved(manifests: Sequence[Manifest]) -> Iterator[ObjectFinding]:
                     object_twice.rule,
                     manifest,
                     (),
-                    f"objects of {current} separate this object from the others of its file",
+                    f"objects of {current} separate this object from the other objects of its file",
                 )
             ended.add(current)
             current = manifest.file

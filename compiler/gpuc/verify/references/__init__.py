@@ -1,1 +1,1 @@
-"""References between objects by name or key."""
+"""Checks of references from objects to other objects, by name or by key."""

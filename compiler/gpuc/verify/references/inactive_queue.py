@@ -20,9 +20,9 @@ _LOCAL = f"{_KUEUE}/LocalQueue"
     "TopologyNotFound)",
 )
 def inactive_queue(subject: Subject) -> Iterator[ObjectFinding]:
-    """A queue or flavor of Kueue refers to an object that does not exist.
+    """A queue, flavor or admission check of Kueue refers to an object that does not exist.
 
-    Kueue keeps the queue inactive and admits nothing through it. Workloads wait without an event.
+    Kueue keeps the queue inactive and admits no workload of the queue. The workloads wait without an event.
     """
     return subject.unresolved(inactive_queue.rule)
 
@@ -54,4 +54,4 @@ ROWS = (
     Reference(f"{_KUEUE}/AdmissionCheck", "spec.parameters", TYPED, _RULE),
     Reference(f"{_KUEUE}/MultiKueueConfig", "spec.clusters[]", f"{_KUEUE}/MultiKueueCluster", _RULE),
 )
-"""The fields in which objects refer to others."""
+"""The fields of the references that the check covers."""

@@ -9,7 +9,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, pairs
-from gpuc.objects.paths import pattern, places
+from gpuc.objects.paths import matching_values, pattern
 from gpuc.verify import check
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def missing_key(subject: Subject) -> Iterator[ObjectFinding]:
     """A pod refers to a key that the ConfigMap or Secret does not have.
 
-    The container does not start: CreateContainerConfigError, or the volume cannot be mounted.
+    The container does not start: the kubelet reports CreateContainerConfigError, or cannot mount the volume.
     """
     return findings(subject.index)
 
@@ -39,28 +39,34 @@ READS: tuple[tuple[str, str, str, str], ...] = (
     ("spec.volumes[].projected.sources[].configMap", "name", "items[].key", "ConfigMap"),
     ("spec.volumes[].projected.sources[].secret", "name", "items[].key", "Secret"),
 )
-"""Fields of pods: path of the reference, its key with the name of the object, path of the keys, kind of the object."""
+"""References of pods to keys: the path of the reference, and the kind of the referenced object.
+
+Between them: the field of the reference with the name of the object, and the path of the keys in the reference.
+"""
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """References to keys that do not exist. Objects without any key are skipped: a program fills them."""
+    """Yields a finding for every reference to a key that does not exist.
+
+    An object without any key causes no finding, because a program adds the keys.
+    """
     objects: dict[tuple[str, str], list[Manifest]] = {}
     for kind in ("ConfigMap", "Secret"):
         for manifest in index.tree.of("", kind):
             objects.setdefault((kind, manifest.name), []).append(manifest)
     for pods in index.pods:
-        for where, name, keys, kind in READS:
-            for path, reference in places(pods.template, pattern(where)):
-                candidates = objects.get((kind, str(dig(reference, name))), [])
+        for reference_path, name_field, keys_path, kind in READS:
+            for path, reference in matching_values(pods.template, pattern(reference_path)):
+                candidates = objects.get((kind, str(dig(reference, name_field))), [])
                 known = _known_keys(candidates, pods.manifest.namespace)
                 if known and dig(reference, "optional") is not True:
-                    for inner, key in places(reference, pattern(keys)):
-                        target = f"{kind} {dig(reference, name)}"
+                    for inner, key in matching_values(reference, pattern(keys_path)):
+                        target = f"{kind} {dig(reference, name_field)}"
                         yield from _key_finding(pods.manifest, (*pods.path, *path, *inner), key, known, target)
 
 
 def _known_keys(candidates: list[Manifest], namespace: str) -> set[str]:
-    """The keys of the object that a pod of a namespace refers to; empty if no candidate or several match."""
+    """Returns the keys of the candidate in a pod's namespace; empty if none or several are in the namespace."""
     matching = [
         manifest
         for manifest in candidates

@@ -1,4 +1,4 @@
-"""Checks that objects exist which other objects refer to by name."""
+"""Checks that every object exists to which another object refers by name."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from gpuc.diagnostics.contract import modules
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
-from gpuc.objects.paths import pattern, places
+from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import Pods
 from gpuc.verify.references.reference import ANY, POD, ObjectReference, Reference, check_reference, object_reference
 
 REFERENCES: tuple[Reference, ...] = tuple(row for module in modules(__package__) for row in getattr(module, "ROWS", ()))
-"""Every field in which objects refer to others: the ROWS of all modules in this folder."""
+"""All fields in which objects refer to other objects: the ROWS of all modules in this folder."""
 
 _BY_SOURCE: dict[str, list[tuple[Reference, tuple[str, ...]]]] = {}
 for _row in REFERENCES:
@@ -21,24 +21,24 @@ for _row in REFERENCES:
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Every reference to an object that does not exist, in the order of the objects."""
-    for found in object_references(index):
-        yield from check_reference(found, index)
+    """Yields a finding for every reference to an object that does not exist, in the order of the objects."""
+    for reference in object_references(index):
+        yield from check_reference(reference, index)
 
 
 def object_references(index: Index) -> Iterator[ObjectReference]:
-    """Every reference from an object to another object."""
+    """Yields every reference from an object to another object."""
     for manifest in index.tree.manifests:
         api_group = group(manifest)
         rows = _BY_SOURCE.get(f"{api_group}/{manifest.kind}" if api_group else manifest.kind, [])
-        wide = _BY_SOURCE.get(f"{api_group}/*", [])
-        if not (rows or wide or manifest.labels):
+        group_rows = _BY_SOURCE.get(f"{api_group}/*", [])
+        if not (rows or group_rows or manifest.labels):
             continue
         document = manifest.document()
-        for reference, steps in (*rows, *wide, *(_BY_SOURCE[ANY] if manifest.labels else ())):
-            for path, value in places(document, steps):
-                if found := object_reference(reference, manifest, path, value, document):
-                    yield found
+        for reference, steps in (*rows, *group_rows, *(_BY_SOURCE[ANY] if manifest.labels else ())):
+            for path, value in matching_values(document, steps):
+                if resolved := object_reference(reference, manifest, path, value, document):
+                    yield resolved
     for pods in index.pods:
         yield from _pod_references(pods)
 
@@ -46,7 +46,7 @@ def object_references(index: Index) -> Iterator[ObjectReference]:
 def _pod_references(pods: Pods) -> Iterator[ObjectReference]:
     for reference, steps in _BY_SOURCE[POD]:
         if not pods.path and steps[0] == "metadata":
-            continue  # the rows for ANY cover the labels of a bare pod
-        for path, value in places(pods.template, steps):
-            if found := object_reference(reference, pods.manifest, path, value, pods.template, under=pods.path):
-                yield found
+            continue  # The rows for ANY include the labels of a Pod object.
+        for path, value in matching_values(pods.template, steps):
+            if resolved := object_reference(reference, pods.manifest, path, value, pods.template, under=pods.path):
+                yield resolved

@@ -1,4 +1,4 @@
-"""References between objects: their declaration, and the check that the named object exists."""
+"""Declarations of the fields in which objects refer to other objects, and the check that the named object exists."""
 
 from __future__ import annotations
 
@@ -18,32 +18,33 @@ from gpuc.objects.symbol_table import CLUSTER_SCOPED, Kind, kind_of
 NOT_IN_THESE_FILES = declare_rule(
     "REF090",
     Severity.WARNING,
-    "An object refers to an object that is not in these files, although others of that kind are.",
-    "Unless the object is kept elsewhere, the reference is broken: whatever depends on it waits or has no effect.",
+    "An object refers to an object that is not in the checked files, although the files contain others of its kind.",
+    "If the cluster does not get the object from another source, pods wait for the object, or a setting has no effect.",
 )
-"""For incomplete input, where the missing object may be created by something else."""
+"""The rule for incomplete input, for which a program or another repository may create the missing object."""
 
 ANY: Final = "*"
-"""A source: objects of every kind."""
+"""A value of Reference.source: objects of every kind."""
 POD: Final = "pod"
-"""A source: pods and all pod templates."""
+"""A value of Reference.source: pods and all pod templates."""
 TYPED: Final = "typed"
-"""A target: the reference is a map that has group, kind and name."""
+"""A value of Reference.target: the reference is a map with group, kind and name."""
 SAME_NAMESPACE: Final = "same"
-"""A namespace: the namespace of the object that refers."""
+"""A value of Reference.namespace: the namespace of the object with the reference."""
 ANY_NAMESPACE: Final = "any"
-"""A namespace: the object may be in any namespace."""
+"""A value of Reference.namespace: the named object may be in any namespace."""
 
 
 class Confidence(Enum):
-    """How certain it is, for incomplete input with other objects of a kind, that an object of that kind is missing."""
+    """The confidence that a cluster lacks an object of a kind, if the checked files lack the object."""
 
     CERTAIN = "certain"
-    """A repository has either all objects of the kind or none: an error."""
+    """A repository has either all objects of the kind or none. If the files have others, the finding is an error."""
     LIKELY = "likely"
-    """Programs create some objects of the kind: a warning if the same namespace has others."""
+    """Programs create some objects of the kind. If the files have others in the namespace, the finding is a warning."""
     ONLY_IF_MISSPELLED = "only if misspelled"
-    """Charts and generators create objects of the kind: a warning only if the name resembles another name."""
+    """Charts and generators create objects of the kind. If the name is similar to a name in the files, the finding is a
+    warning."""
 
 
 class Reference(NamedTuple):
@@ -54,27 +55,30 @@ class Reference(NamedTuple):
     path: str
     """The path of the field, as a pattern of compiler/gpuc/objects/paths.py."""
     target: str
-    """The kind of the named object, in the same form, or TYPED."""
+    """The kind of the named object, for example "kueue.x-k8s.io/ClusterQueue" or "ConfigMap", or TYPED."""
     rule: Rule
     namespace: str = SAME_NAMESPACE
-    """The namespace of the named object: SAME_NAMESPACE, ANY_NAMESPACE, or the key beside the name that has it.
+    """The namespace of the named object: SAME_NAMESPACE, ANY_NAMESPACE, or a key.
 
-    Cluster-scoped kinds ignore it."""
+    The value of the key is the namespace. The key is in the same map as the name. For cluster-scoped kinds, the field
+    has no meaning."""
     when: tuple[str, str] = ("", "")
-    """A key beside the name, and the value of that key: with any other value the field is not a reference."""
+    """A key in the same map as the name, and a value. If the key has another value, the field is not a reference."""
 
 
 class ObjectReference(NamedTuple):
-    """One object refers to another by name."""
+    """A reference from an object to another object by name."""
 
     reference: Reference
     manifest: Manifest
+    """The object with the reference."""
     path: Path
-    """The path of the name in the object that refers."""
+    """The path of the name in the object with the reference."""
     kind: Kind
+    """The kind of the named object."""
     name: str
     namespace: str
-    """Empty for cluster-scoped kinds, for any namespace, and if the file has no namespace."""
+    """The namespace of the named object; empty for cluster-scoped kinds, any namespace, or an unknown namespace."""
 
 
 _CERTAIN_GROUPS = frozenset(("karpenter.sh", "karpenter.k8s.aws", "kueue.x-k8s.io", "templates.gatekeeper.sh"))
@@ -97,7 +101,7 @@ _OFTEN_GENERATED = frozenset(
 
 
 def confidence_of(kind: Kind) -> Confidence:
-    """How certain it is that an object of a kind is missing."""
+    """Returns the confidence that a cluster lacks an object of a kind, if the checked files lack the object."""
     if kind[0] in _CERTAIN_GROUPS:
         return Confidence.CERTAIN
     return Confidence.ONLY_IF_MISSPELLED if kind in _OFTEN_GENERATED else Confidence.LIKELY
@@ -106,7 +110,7 @@ def confidence_of(kind: Kind) -> Confidence:
 def object_reference(
     reference: Reference, manifest: Manifest, path: Path, value: Any, document: Any, under: Path = ()
 ) -> ObjectReference | None:
-    """The reference at a field of a document; None if the field refers to no object.
+    """Returns the reference in a field of a document; None if the field refers to no object.
 
     Args:
         path: the path of the field in the document.
@@ -116,52 +120,55 @@ def object_reference(
     """
     if reference.target == TYPED:
         kind = _typed_kind(value)
-        path, value, beside = (*path, "name"), dig(value, "name"), value
+        path, value, parent = (*path, "name"), dig(value, "name"), value
     else:
         kind = kind_of(reference.target)
-        beside = dig(document, *_around(path))
+        parent = dig(document, *_parent_map(path))
     key, wanted = reference.when
-    if kind is None or not is_name(value) or (key and dig(beside, key) != wanted) or dig(beside, "optional") is True:
+    if kind is None or not is_name(value) or (key and dig(parent, key) != wanted) or dig(parent, "optional") is True:
         return None
     return ObjectReference(
-        reference, manifest, (*under, *path), kind, value, _namespace(reference, kind, manifest, beside)
+        reference, manifest, (*under, *path), kind, value, _namespace(reference, kind, manifest, parent)
     )
 
 
-def check_reference(found: ObjectReference, index: Index) -> Iterator[ObjectFinding]:
-    """The finding about a reference whose object does not exist."""
-    register, is_complete = index.symbols, index.tree.is_complete
-    kind, name, namespace = found.kind, found.name, found.namespace
-    if register.has(kind, name, namespace) or not (is_complete or register.offers(kind)):
+def check_reference(reference: ObjectReference, index: Index) -> Iterator[ObjectFinding]:
+    """Yields a finding if the named object of a reference does not exist."""
+    symbols, is_complete = index.symbols, index.tree.is_complete
+    kind, name, namespace = reference.kind, reference.name, reference.namespace
+    if symbols.has(kind, name, namespace) or not (is_complete or symbols.namespaces_by_name(kind)):
         return
-    known = register.within(kind, namespace)
+    known = symbols.names_in(kind, namespace)
     suggestion = misspelt(name, known) or _other_hash(name, known)
-    rule = _rule(found, is_complete=is_complete, has_others=bool(known), suggestion=suggestion)
+    rule = _rule(reference, is_complete=is_complete, has_others=bool(known), suggestion=suggestion)
     if rule is not None:
         message = missing(f"the {kind[1]}", name, known, suggestion)
         message += f" in namespace {namespace}" if namespace and not suggestion and not known else ""
-        others = register.offers(kind).get(name, set()) - {""}
-        message += f"; namespace {min(others)} has a {kind[1]} of that name" if others and not suggestion else ""
-        yield ObjectFinding(rule, found.manifest, found.path, message, write(suggestion))
+        others = symbols.namespaces_by_name(kind).get(name, set()) - {""}
+        message += f"; namespace {min(others)} has a {kind[1]} with this name" if others and not suggestion else ""
+        yield ObjectFinding(rule, reference.manifest, reference.path, message, write(suggestion))
 
 
 def _other_hash(name: str, known: list[str]) -> str:
-    """The only known name that differs just in the hash suffix of Kustomize, or an empty text."""
+    """Returns the only known name that differs only in the hash suffix of Kustomize; otherwise the empty string."""
     stem = _HASHED.fullmatch(name)
-    found = [text for text in known if stem and (other := _HASHED.fullmatch(text)) and other[1] == stem[1]]
-    return found[0] if len(found) == 1 else ""
+    matching = [text for text in known if stem and (other := _HASHED.fullmatch(text)) and other[1] == stem[1]]
+    return matching[0] if len(matching) == 1 else ""
 
 
 _HASHED = re.compile(r"(.+)-[2456789bcdfghkmt]{10}")
-"""Names of generated ConfigMaps and Secrets: kustomize v5 api/internal/generators and api/hasher/hasher.go (encode)."""
+"""Names of ConfigMaps and Secrets that Kustomize generates.
+
+Source: kustomize v5 api/internal/generators, api/hasher/hasher.go (encode)
+"""
 
 
-def _rule(found: ObjectReference, *, is_complete: bool, has_others: bool, suggestion: str) -> Rule | None:
+def _rule(reference: ObjectReference, *, is_complete: bool, has_others: bool, suggestion: str) -> Rule | None:
     if is_complete:
-        return found.reference.rule
-    match confidence_of(found.kind):
+        return reference.reference.rule
+    match confidence_of(reference.kind):
         case Confidence.CERTAIN:
-            return found.reference.rule if has_others else NOT_IN_THESE_FILES
+            return reference.reference.rule if has_others else NOT_IN_THESE_FILES
         case Confidence.LIKELY:
             return NOT_IN_THESE_FILES if has_others else None
         case Confidence.ONLY_IF_MISSPELLED:
@@ -169,7 +176,7 @@ def _rule(found: ObjectReference, *, is_complete: bool, has_others: bool, sugges
 
 
 def _typed_kind(value: Any) -> Kind | None:
-    """The group and kind of a typed reference. If it has an apiVersion instead of a group, the version is removed."""
+    """Returns the API group and kind of a reference with TYPED target, from its group, apiGroup or apiVersion."""
     kind = dig(value, "kind")
     for key in ("group", "apiGroup"):
         if isinstance(api_group := dig(value, key), str):
@@ -179,8 +186,8 @@ def _typed_kind(value: Any) -> Kind | None:
     return (api_group, kind) if isinstance(kind, str) else None
 
 
-def _around(path: Path) -> Path:
-    """The path of the map that has the last key of a path. Indexes of items at the end of the path are ignored."""
+def _parent_map(path: Path) -> Path:
+    """Returns the path of the map with the last key of a path. List indexes after the last key are ignored."""
     end = len(path)
     while end and isinstance(path[end - 1], int):
         end -= 1
@@ -188,13 +195,13 @@ def _around(path: Path) -> Path:
 
 
 def is_name(value: Any) -> bool:
-    """Whether a value is a name without a variable that a tool replaces."""
+    """Returns whether a value is a name, and contains no variable that a tool replaces."""
     return isinstance(value, str) and bool(value) and not any(sign in value for sign in "${}<>")
 
 
-def _namespace(reference: Reference, kind: Kind, manifest: Manifest, beside: Any) -> str:
+def _namespace(reference: Reference, kind: Kind, manifest: Manifest, parent: Any) -> str:
     if kind in CLUSTER_SCOPED or reference.namespace == ANY_NAMESPACE:
         return ""
-    if reference.namespace != SAME_NAMESPACE and isinstance(namespace := dig(beside, reference.namespace), str):
+    if reference.namespace != SAME_NAMESPACE and isinstance(namespace := dig(parent, reference.namespace), str):
         return namespace
     return manifest.namespace

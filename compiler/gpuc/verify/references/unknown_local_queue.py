@@ -20,7 +20,7 @@ _LOCAL = f"{_KUEUE}/LocalQueue"
     source="Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)",
 )
 def unknown_local_queue(subject: Subject) -> Iterator[ObjectFinding]:
-    """A workload names a LocalQueue that its namespace does not have.
+    """A workload names a LocalQueue that does not exist in the namespace of the workload.
 
     Kueue suspends the workload and never admits it.
     """
@@ -33,4 +33,4 @@ ROWS = (
     Reference(POD, f"metadata.labels.{_QUEUE}", _LOCAL, _RULE),
     Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_QUEUE}", _LOCAL, _RULE),
 )
-"""The fields in which objects refer to others."""
+"""The fields of the references that the check covers."""

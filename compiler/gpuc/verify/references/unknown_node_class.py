@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @check("REF004", source="Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go")
 def unknown_node_class(subject: Subject) -> Iterator[ObjectFinding]:
-    """A node pool or overlay of Karpenter refers to an object that does not exist.
+    """A NodePool or NodeOverlay refers to an object that does not exist.
 
-    The pool is not ready and starts no node. An overlay for a missing pool has no effect.
+    The NodePool is not ready and starts no node. A NodeOverlay for a missing NodePool has no effect.
     """
     return subject.unresolved(unknown_node_class.rule)
 
@@ -31,4 +31,4 @@ ROWS = (
         when=("key", "karpenter.sh/nodepool"),
     ),
 )
-"""The fields in which objects refer to others."""
+"""The fields of the references that the check covers."""

@@ -22,7 +22,7 @@ _CLASS = f"{_KUEUE}/WorkloadPriorityClass"
 def unknown_priority(subject: Subject) -> Iterator[ObjectFinding]:
     """A workload names a priority class that does not exist.
 
-    Without the WorkloadPriorityClass Kueue creates no Workload; without the PriorityClass the API server refuses the
+    Without the WorkloadPriorityClass, Kueue creates no Workload. Without the PriorityClass, the API server refuses the
     pods.
     """
     return subject.unresolved(unknown_priority.rule)
@@ -35,4 +35,4 @@ ROWS = (
     Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_PRIORITY}", _CLASS, _RULE),
     Reference(POD, "spec.priorityClassName", "scheduling.k8s.io/PriorityClass", _RULE),
 )
-"""The fields in which objects refer to others."""
+"""The fields of the references that the check covers."""

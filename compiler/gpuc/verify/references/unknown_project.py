@@ -31,4 +31,4 @@ ROWS = (
         ANY_NAMESPACE,
     ),
 )
-"""The fields in which objects refer to others."""
+"""The fields of the references that the check covers."""

@@ -20,7 +20,7 @@ _RBAC = "rbac.authorization.k8s.io"
 def unknown_role(subject: Subject) -> Iterator[ObjectFinding]:
     """A binding refers to a role or a service account that does not exist.
 
-    The API server accepts the binding, and the binding grants nothing.
+    The API server accepts the binding, but the binding grants no permissions.
     """
     return subject.unresolved(unknown_role.rule)
 
@@ -41,4 +41,4 @@ ROWS = (
         for kind in ("RoleBinding", "ClusterRoleBinding")
     ),
 )
-"""The fields in which objects refer to others."""
+"""The fields of the references that the check covers."""

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 @check("REF006", source="https://kubernetes.io/docs/concepts/configuration/configmap/")
 def unknown_source(subject: Subject) -> Iterator[ObjectFinding]:
-    """A pod refers to a ConfigMap, Secret, claim, service account or class that does not exist.
+    """A pod refers to a ConfigMap, Secret, claim, ServiceAccount or class that does not exist.
 
-    The API server refuses the pod, or the pod stays in ContainerCreating. The other pods of its gang wait and hold
-    their GPUs.
+    The API server refuses the pod, or the pod stays in ContainerCreating. The other pods of the workload wait and
+    occupy GPUs.
     """
     return subject.unresolved(unknown_source.rule)
 
@@ -53,4 +53,4 @@ ROWS = (
     Reference("nvidia.com/ClusterPolicy", "spec.migManager.config.name", "ConfigMap", _RULE, ANY_NAMESPACE),
     Reference("nvidia.com/ClusterPolicy", "spec.dcgmExporter.config.name", "ConfigMap", _RULE, ANY_NAMESPACE),
 )
-"""The fields in which objects refer to others."""
+"""The fields of the references that the check covers."""

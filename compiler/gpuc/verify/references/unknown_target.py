@@ -20,7 +20,7 @@ _CLASS = f"{_KUEUE}/WorkloadPriorityClass"
 def unknown_target(subject: Subject) -> Iterator[ObjectFinding]:
     """A scaler, route, webhook or policy refers to an object that does not exist.
 
-    It has no effect. Only its status, or an error of its clients, shows the reason.
+    The scaler, route, webhook or policy has no effect. Only its status, or an error of clients, shows the reason.
     """
     return subject.unresolved(unknown_target.rule)
 
@@ -53,4 +53,4 @@ ROWS = (
     Reference("networking.k8s.io/Ingress", "spec.rules[].http.paths[].backend.service.name", "Service", _RULE),
     Reference("trainer.kubeflow.org/TrainJob", "spec.runtimeRef", TYPED, _RULE),
 )
-"""The fields in which objects refer to others."""
+"""The fields of the references that the check covers."""

@@ -15,9 +15,9 @@ _CONSTRAINTS = "constraints.gatekeeper.sh"
 
 @check("REF008", source="Gatekeeper v3.23, website/docs/howto.md")
 def unknown_template(subject: Subject) -> Iterator[ObjectFinding]:
-    """A constraint or policy binding has no template or policy.
+    """A constraint has no ConstraintTemplate, or a ValidatingAdmissionPolicyBinding has no policy.
 
-    The API server does not know the kind of the constraint, or the binding has no effect: the policy is not enforced.
+    The policy is not enforced: the API server refuses the constraint, or the binding has no effect.
     """
     return subject.unresolved(unknown_template.rule)
 
@@ -32,4 +32,4 @@ ROWS = (
         _RULE,
     ),
 )
-"""The fields in which objects refer to others."""
+"""The fields of the references that the check covers."""

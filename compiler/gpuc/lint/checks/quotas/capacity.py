@@ -137,7 +137,7 @@ def _pool(pool: PoolOfNodes, overlays: Overlays) -> Pool:
         limits = {NODES: 0 if limits.get(NODES) == 0 else replicas}
     names = sorted(pool.listed(INSTANCE_TYPE))
     is_known = all(name in load().instances for name in names)
-    started = [name for name in names if is_known and pool.takes(instance_labels(name))]
+    started = [name for name in names if is_known and pool.can_start(instance_labels(name))]
     return Pool(pool.name, limits, tuple(_capacity(name, pool, overlays) for name in started))
 
 

@@ -48,7 +48,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 def _lacking(
     user: Manifest, selector: Any, taken: Tolerations, index: Index, reported: set[tuple[str, str]]
 ) -> Iterator[ObjectFinding]:
-    if not any(key in index.nodes.values for key in labels(selector)) or not index.nodes.are_all:
+    if not any(key in index.nodes.values for key in labels(selector)) or not index.nodes.is_complete:
         return
     pools = index.nodes.matching(selector)
     if all(untolerated(pool.taints, taken) for pool in pools):  # the check of taints reports these pools

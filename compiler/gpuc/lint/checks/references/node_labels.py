@@ -59,10 +59,10 @@ def _flavor(flavor: Manifest, index: Index) -> Iterator[ObjectFinding]:
         if not nodes.giving(key, value):
             is_reported = True
             message, suggestion, on_key = _nothing_gives(key, [value], nodes)
-            if suggestion or nodes.are_all:
+            if suggestion or nodes.is_complete:
                 rule = FLAVOR_WITHOUT_NODES if is_complete or suggestion else NOT_IN_THESE_FILES
                 yield ObjectFinding(rule, flavor, (*path, key), message, write(suggestion), on_key)
-    if not is_reported and nodes.are_all:
+    if not is_reported and nodes.is_complete:
         rule = FLAVOR_WITHOUT_NODES if is_complete else NOT_IN_THESE_FILES
         message = "node pools give each of these labels, but no pool gives all of them"
         yield ObjectFinding(rule, flavor, path, message)
@@ -121,7 +121,7 @@ def _is_for_pools(pods: Pods, index: Index) -> bool:
     """Whether the pods are meant for nodes of the input; nodes outside of partial input may have other labels."""
     if index.tree.is_complete:
         return True
-    return index.nodes.are_all and (_QUEUE in pods.manifest.labels or pods.wants_devices)
+    return index.nodes.is_complete and (_QUEUE in pods.manifest.labels or pods.wants_devices)
 
 
 def _nothing_gives(key: str, values: list[str], nodes: Nodes) -> tuple[str, str, bool]:

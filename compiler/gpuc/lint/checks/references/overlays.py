@@ -68,7 +68,7 @@ def types_of(pool: Pool) -> list[str]:
     about = [key for key in pool.offer if key.startswith(_PROVIDER)]
     if any(key not in instance_labels(name) for name in names for key in about):
         return []
-    return [name for name in names if pool.takes(instance_labels(name))]
+    return [name for name in names if pool.can_start(instance_labels(name))]
 
 
 def _declared(index: Index, pool: Pool, name: str) -> Declared:

@@ -13,7 +13,7 @@ from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.objects.paths import pattern, places
+from gpuc.objects.paths import matching_values, pattern
 from gpuc.trace.instance_capacity import instance_labels
 
 NOT_COVERED = declare_rule(
@@ -112,7 +112,7 @@ def _misspelt_names(index: Index) -> Iterator[ObjectFinding]:
     for kind, where in NAMED:
         api_group, _, name = kind.rpartition("/")
         for manifest in index.tree.of(api_group, name):
-            for path, value in places(manifest.body, pattern(where)):
+            for path, value in matching_values(manifest.body, pattern(where)):
                 texts = [(path, value)] if isinstance(value, str) else [((*path, key), key) for key, _ in pairs(value)]
                 for place, text in texts:
                     yield from _misspelt_name(manifest, place, text, sure, index, on_key=isinstance(value, dict))
@@ -146,7 +146,7 @@ def _capacity(overlay: Manifest) -> list[str]:
 
 
 def _covered(queue: Manifest) -> set[str]:
-    found = places(queue.body, pattern("spec.resourceGroups[].coveredResources[]"))
+    found = matching_values(queue.body, pattern("spec.resourceGroups[].coveredResources[]"))
     return {name for _, name in found if isinstance(name, str)}
 
 

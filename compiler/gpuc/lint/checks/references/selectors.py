@@ -13,7 +13,7 @@ from gpuc.objects.index import Index
 from gpuc.objects.namespace_labels import ALWAYS
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, dig, group, items, labels
-from gpuc.objects.paths import pattern, places
+from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from gpuc.objects.selectors import equal_labels, selector, wanted_labels
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
@@ -80,7 +80,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
         for manifest in index.tree.manifests:
             for kind, where in NAMESPACE_SELECTORS:
                 if _is(manifest, kind):
-                    for path, raw in places(manifest.body, pattern(where)):
+                    for path, raw in matching_values(manifest.body, pattern(where)):
                         yield from _namespaces(manifest, path, raw, index)
         yield from _queues(index)
     yield from _pods(index)
@@ -157,7 +157,7 @@ def _pods(index: Index) -> Iterator[ObjectFinding]:
             is_shared = namespace in ALWAYS - {"default"} and not index.tree.is_complete
             own = by_namespace.get(namespace, []) if not is_shared else []  # other programs run there
             candidates = _Candidates("pods", own, _closed(kinds[namespace]), index.tree.is_complete)
-            for path, raw in places(manifest.body, pattern(where)):
+            for path, raw in matching_values(manifest.body, pattern(where)):
                 if kind == "Service":
                     wanted = [((*path, key), key, [value]) for key, value in labels(raw).items()]
                     yield from _labelled(manifest, wanted, equal_labels(raw), candidates)

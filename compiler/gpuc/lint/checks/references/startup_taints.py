@@ -16,7 +16,7 @@ from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
-from gpuc.objects.paths import pattern, places
+from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import Pods
 
 UNREMOVED_TAINT = declare_rule(
@@ -72,7 +72,7 @@ class Remover:
             return True
         wanted = labels(dig(self._pods.spec, "nodeSelector")).items()
         known = ((pool.offer.get(normal(key)), value) for key, value in wanted)
-        return all(domain is None or domain.holds(value) for domain, value in known)
+        return all(domain is None or domain.allows(value) for domain, value in known)
 
     def _mentions(self, taint: Taint) -> bool:
         """Whether the text mentions the key, with the taint's effect or without an effect."""
@@ -84,7 +84,7 @@ class Remover:
     @cached_property
     def _text(self) -> str:
         spec = self._pods.spec
-        named = {name for path in _MAPS for _, name in places(spec, path) if isinstance(name, str)}
+        named = {name for path in _MAPS for _, name in matching_values(spec, path) if isinstance(name, str)}
         maps = (self._tree.find("", "ConfigMap", name, self._pods.manifest.namespace) for name in sorted(named))
         parts = [dig(spec, "initContainers"), dig(spec, "containers")]
         parts += [dig(config_map.body, "data") for config_map in maps if config_map]

@@ -33,7 +33,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 
 def _subdomain(pods: Pods, name: str, index: Index) -> Iterator[ObjectFinding]:
     kind, namespace = ("", "Service"), pods.manifest.namespace
-    services = index.symbols.within(kind, namespace)
+    services = index.symbols.names_in(kind, namespace)
     if index.symbols.has(kind, name, namespace) or not (index.tree.is_complete or services):
         return
     suggestion = misspelt(name, services)

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.kubernetes.amounts import CPU, MEMORY, Amounts, described, places, quantity_text
+from gpuc.kubernetes.amounts import CPU, MEMORY, Amounts, described, pods_that_fit, quantity_text
 from gpuc.lint.checks.scheduling.policy_conflicts import policy_conflicts
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
@@ -183,7 +183,7 @@ def _unadvertised(
         return
     if not cluster.objects.is_complete and any(pool.replicas is not None for pool in pools):
         return  # partial input does not show the capacity of existing nodes
-    if any(places(entry.pool.room(node), pod) for entry in found for node in entry.types):
+    if any(pods_that_fit(entry.pool.room(node), pod) for entry in found for node in entry.types):
         return
     names = ", ".join(pool.name for pool in pools)
     message = f"flavor {flavor.name} has quota for {name}, but no node of node pool {names} holds {described(pod)}"
