@@ -37,7 +37,7 @@ def classify_response(client: Client, request: Callable[[], object]) -> Outcome:
 
 
 def refusing_component(message: str) -> Component:
-    """Returns the component that refused a request, found by the error message.
+    """Returns the component that refused a request, according to the error message.
 
     A policy whose CEL expression failed counts as "API server", because the policy made no decision.
     """

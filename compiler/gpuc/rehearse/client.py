@@ -53,7 +53,7 @@ class Client:
     """A client of one API server. Each thread uses a separate connection."""
 
     def __init__(self, url: str, authority: Path, certificate: tuple[Path, Path]) -> None:
-        """authority: the server's CA certificate. certificate: the client certificate and the private key."""
+        """Creates a client. authority: the server's CA certificate. certificate: the client's certificate and key."""
         self._address = urlsplit(url).netloc
         self._context = ssl.create_default_context(cafile=str(authority))
         self._context.load_cert_chain(*map(str, certificate))
@@ -172,9 +172,9 @@ class Client:
     def events(self, document: Object) -> list[tuple[str, str]]:
         """Returns (reason, message) of every event about an object, oldest first."""
         uid, namespace = document["metadata"]["uid"], document["metadata"].get("namespace", "default")
-        found = self.list_all("v1", "Event", namespace, fields=f"involvedObject.uid={uid}")
-        found.sort(key=_event_time)
-        return [(event.get("reason", ""), event.get("message", "")) for event in found]
+        events = self.list_all("v1", "Event", namespace, fields=f"involvedObject.uid={uid}")
+        events.sort(key=_event_time)
+        return [(event.get("reason", ""), event.get("message", "")) for event in events]
 
     def watch(self, api: str, kind: str, namespace: str, since: str, timeout_s: int) -> Iterator[tuple[str, Object]]:
         """Yields (type, object) for every change after the resource version `since`.
@@ -225,11 +225,11 @@ class Client:
         """
         deadline = time.monotonic() + timeout_s
         while True:
-            found = self.find(api, kind, name, namespace)
-            if found is not None and predicate(found):
-                return found
+            document = self.find(api, kind, name, namespace)
+            if document is not None and predicate(document):
+                return document
             if time.monotonic() > deadline:
-                state = "does not exist" if found is None else conditions_text(found)
+                state = "does not exist" if document is None else conditions_text(document)
                 raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
             time.sleep(POLL_SECONDS)
 
@@ -320,18 +320,18 @@ class Client:
 def condition(document: Object, kind: str) -> Object:
     """Returns the condition of an object with the type `kind`; empty if the object has no such condition."""
     conditions: list[Object] = document.get("status", {}).get("conditions") or []
-    return next((found for found in conditions if found["type"] == kind), {})
+    return next((candidate for candidate in conditions if candidate["type"] == kind), {})
 
 
-def holds(kind: str) -> Callable[[Object], bool]:
+def condition_is_true(kind: str) -> Callable[[Object], bool]:
     """Returns a predicate: whether the condition with the type `kind` has the status True."""
     return lambda document: condition(document, kind).get("status") == "True"
 
 
 def conditions_text(document: Object) -> str:
     """Returns all conditions of an object in one line."""
-    found = document.get("status", {}).get("conditions") or []
-    rows = (f"{row['type']}={row['status']} {row.get('reason', '')}: {row.get('message', '')}" for row in found)
+    conditions = document.get("status", {}).get("conditions") or []
+    rows = (f"{row['type']}={row['status']} {row.get('reason', '')}: {row.get('message', '')}" for row in conditions)
     return "; ".join(rows) or "no conditions"
 
 

@@ -48,8 +48,8 @@ class Programs:
 def find_programs() -> Programs:
     """Returns the programs of the control plane.
 
-    The first folder of these is used: the folder in GPUC_TOOLS, the folder of the checkout's versions, the folder
-    `current` of the cache, the newest folder of the cache.
+    The folder is GPUC_TOOLS if the variable is set. Otherwise the folder is the output folder of tools/build.py in a
+    checkout of gpuc. Without a checkout, the folder is `current` or the newest folder in the cache.
 
     Raises:
         MissingProgramsError: if a program is missing.

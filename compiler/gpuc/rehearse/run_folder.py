@@ -37,7 +37,7 @@ def record_process(folder: Path, pid: int) -> None:
 
 
 def _remove_if_abandoned(folder: Path) -> None:
-    """Kills the programs of a run and removes its folder, unless a running gpuc holds the lock of the folder."""
+    """Kills the programs of a run and removes its folder, unless a running gpuc has locked the folder."""
     try:
         with (folder / _LOCK).open("r") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -75,14 +75,14 @@ def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
         "Instance types, prices and zones come from gpuc's catalog. Nodes are simulated and run no containers.",
         "Nodes have the allocatable resources that the compiler predicts. DaemonSets start no pods.",
         "The API server calls webhooks through Services of type ExternalName. Kueue's visibility server is disabled.",
-        "Kueue's replacement of failed nodes is disabled, because the hostname label of a simulated node is not its name.",
+        "Kueue's replacement of failed nodes is disabled: a simulated node's hostname label differs from its name.",
         "Gatekeeper's webhook only receives the kinds that a constraint matches.",
         "Applications, the AppProject and monitoring objects are applied, but no controller reads them.",
     ]
     if _gates(spec.values("karpenter")) != _installed_gates(spec.values("karpenter")):
         sentences.append(
-            f"Karpenter's feature gate {RESERVED_GATE} is disabled: the simulated provider has no capacity reservations, "
-            "so the capacity of type reserved is unlimited."
+            f"Karpenter's feature gate {RESERVED_GATE} is disabled: the simulated provider has no capacity "
+            "reservations, so the capacity of type reserved is unlimited."
         )
     if spec.staying:
         sentences.append(f"Elements with `leaving: true` are tested without this field: {', '.join(spec.staying)}.")

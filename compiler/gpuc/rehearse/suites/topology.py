@@ -16,7 +16,7 @@ from gpuc.rehearse.topology_labels import BLOCK_NODES
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
-    """Yields for each ClusterQueue and static pool with blocks: gangs up to one node above a block, and a too large pod."""
+    """Yields for each ClusterQueue and static pool with blocks: gangs up to a block and one node, and a large pod."""
     numbers: dict[str, int] = {}
     for queue in cluster_queues(cluster):
         for pool in queue.pools:
