@@ -58,7 +58,7 @@ def compare_scheduling(rehearsal: RehearsalContext, gangs: Sequence[Gang]) -> li
         decided = admission(rehearsal.cluster, queue, request, quota)
         if decided.verdict == "admitted" and decided.flavor not in chosen and not decided.borrowed:
             chosen[decided.flavor] = (queue, request), expect(rehearsal.cluster, queue, request, quota)
-            quota.hold(queue.name, decided.flavor, request.total)
+            quota.add_usage(queue.name, decided.flavor, request.total)
     submitted = [_submitted(rehearsal, number, *gang) for number, (gang, _) in enumerate(chosen.values())]
     with ThreadPoolExecutor(max(1, len(chosen))) as threads:
         outcomes = list(threads.map(lambda gang: _scheduled(rehearsal, *gang), submitted))
@@ -142,7 +142,7 @@ class _CohortComparison:
         node, usage = self._quota.node(queue), self._quota.usage
         borrowed = (node.distance((flavor, name), amount, usage) for name, amount in request.total.items())
         self._borrows = self._borrows or any(borrowed)
-        self._quota.hold(queue.name, flavor, request.total)
+        self._quota.add_usage(queue.name, flavor, request.total)
         self._holding.append((f"{queue.name} on {flavor}: {request}", job))
 
     def _counts_nodes(self, queue: ClusterQueue) -> bool:

@@ -20,7 +20,7 @@ from gpuc.lint.load.files import files_below
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.lint.load.yaml_text import read
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.rehearse.client import ApiError, Client, holds
+from gpuc.rehearse.client import ApiError, Client, condition_is_true
 from gpuc.rehearse.plane.etcd import start_etcd
 from gpuc.rehearse.plane.kubernetes import start_api_server
 from gpuc.rehearse.plane.site import Site
@@ -270,7 +270,7 @@ def _installed(client: Client, definitions: Mapping[str, Object], tables: Path) 
 
 def _wait_served(client: Client, definitions: list[Object]) -> None:
     for document in definitions:
-        client.wait_for(*_CRD, document["metadata"]["name"], holds("Established"), READY_SECONDS)
+        client.wait_for(*_CRD, document["metadata"]["name"], condition_is_true("Established"), READY_SECONDS)
     deadline = time.monotonic() + READY_SECONDS
     for document in definitions:
         spec = document["spec"]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.apply import apply_tree
+from gpuc.rehearse.apply import apply_objects
 from gpuc.rehearse.client import ApiError
 from gpuc.rehearse.context import RehearsalContext, Timeouts
 from gpuc.rehearse.health import wait_healthy
@@ -64,7 +64,7 @@ def run(mistakes: Sequence[Mistake] = MISTAKES, progress: Callable[[str], None] 
     started, result = time.monotonic(), Result()
     spec = compiled_spec(ROOT, EXAMPLE)
     with shared_control_plane(spec, progress) as plane:
-        applied = apply_tree(plane.client, spec.synced, replacement_objects(spec.cluster), lambda line: None)
+        applied = apply_objects(plane.client, spec.synced, replacement_objects(spec.cluster), lambda line: None)
         problems = [*applied.refusals, *applied.unhealthy]
         result.failures_without_mistake += [f"before the mistakes: {problem}" for problem in problems]
         planter = _Planter(plane, spec)
@@ -181,8 +181,8 @@ class _Planter:
         templates = [manifest for manifest in policy if manifest.kind == "ConstraintTemplate"]
         self._plane.wait_removed([simulated_document(manifest) for manifest in templates])
         self._rehearsal.until("its kind is gone", lambda: not self._is_served(policy), HEALTH_SECONDS)
-        applied = apply_tree(self._client, [*swapped, *policy], [], lambda line: None)
-        restored = apply_tree(self._client, [early, late, *policy], [], lambda line: None)
+        applied = apply_objects(self._client, [*swapped, *policy], [], lambda line: None)
+        restored = apply_objects(self._client, [early, late, *policy], [], lambda line: None)
         errors = [str(refusal.error) for refusal in applied.refusals]
         if restored.refusals or restored.unhealthy:
             return f"the policy could not be restored: {restored.refusals} {restored.unhealthy}"

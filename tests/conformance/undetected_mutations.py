@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.apply import apply_tree
+from gpuc.rehearse.apply import apply_objects
 from gpuc.rehearse.client import ApiError
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.health import wait_healthy
@@ -103,7 +103,7 @@ class _Runner:
 
     def run_all(self, planned: Sequence[list[Mutation]]) -> None:
         """Runs the rounds one after another, on all objects of the spec."""
-        applied = apply_tree(
+        applied = apply_objects(
             self._plane.client, self._spec.synced, replacement_objects(self._spec.cluster), lambda line: None
         )
         missing = place_static_nodes(self._plane.client, self._spec.cluster, HEALTH_SECONDS * 3)

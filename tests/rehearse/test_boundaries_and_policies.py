@@ -8,7 +8,7 @@ from gpuc.model import Cluster
 from gpuc.policy.library import policies
 from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response, refusing_component
 from gpuc.rehearse.client import ApiError, Client
-from gpuc.rehearse.examples import changes, examples
+from gpuc.rehearse.examples import examples, merge_patch
 from gpuc.rehearse.sample_workloads import WorkloadFactory, permitted_samples
 from gpuc.rehearse.suites import Case, boundaries
 from gpuc.rehearse.suites import policies as policy_suite
@@ -70,7 +70,9 @@ def test_a_member_with_role_view_must_not_create_objects(prod: Cluster) -> None:
     )
     (job,) = (found for found in cases if found.name.endswith("search-train: create a Job in queue search"))
     assert (job.expected.verdict, job.expected.message) == ("refused", 'cannot create resource "jobs"')
-    assert case(cases, "member of search (view) in search-train: list its pods").expected.verdict == "admitted"
+    assert (
+        case(cases, "member of search (view) in search-train: list pods of search-train").expected.verdict == "admitted"
+    )
 
 
 def test_a_third_of_the_cases_of_boundaries_and_policies_are_refusals(prod: Cluster) -> None:
@@ -111,7 +113,7 @@ def test_invalid_examples_are_refused_by_the_api_server_and_not_by_a_policy() ->
 def test_a_patch_changes_one_object_to_the_other() -> None:
     before = {"metadata": {"labels": {"a": "1", "b": "2"}}, "spec": {"list": [1, 2], "kept": 1}}
     after = {"metadata": {"labels": {"a": "1"}}, "spec": {"list": [2], "kept": 1}, "new": {}}
-    assert changes(before, after) == {"metadata": {"labels": {"b": None}}, "spec": {"list": [2]}, "new": {}}
+    assert merge_patch(before, after) == {"metadata": {"labels": {"b": None}}, "spec": {"list": [2]}, "new": {}}
 
 
 def test_the_refusing_component_is_found_by_the_message() -> None:

@@ -61,17 +61,17 @@ def test_the_maximum_depends_on_borrowing_and_lending_limits(prod: Cluster, queu
 def test_a_later_flavor_is_chosen_before_borrowing(prod: Cluster) -> None:
     queue = queue_of(prod, "research")
     quota = Quota(prod)
-    quota.hold("research", "train-h100", {GPU: 80})
+    quota.add_usage("research", "train-h100", {GPU: 80})
     assert expect(prod, queue, gpus(8), quota).flavor == "batch-a100"
-    quota.hold("research", "batch-a100", {GPU: 32})
+    quota.add_usage("research", "batch-a100", {GPU: 32})
     assert expect(prod, queue, gpus(4), quota).flavor == "lab-h100"
-    quota.hold("research", "lab-h100", {GPU: 4})
+    quota.add_usage("research", "lab-h100", {GPU: 4})
     assert expect(prod, queue, gpus(8), quota).borrowed == ((GPU, "8"),)
 
 
 def test_used_quota_of_other_queues_cannot_be_borrowed(prod: Cluster) -> None:
     quota = Quota(prod)
-    quota.hold("search", "train-h100", {GPU: 40})
+    quota.add_usage("search", "train-h100", {GPU: 40})
     actual = expect(prod, queue_of(prod, "research"), gpus(8, 12, "train-h100"), quota)
     assert actual.message == "insufficient unused quota for nvidia.com/gpu in flavor train-h100, 8 more needed"
     assert expect(prod, queue_of(prod, "research"), gpus(8, 11, "train-h100"), quota).verdict == "admitted"
@@ -80,9 +80,9 @@ def test_used_quota_of_other_queues_cannot_be_borrowed(prod: Cluster) -> None:
 def test_the_lending_limit_protects_only_unused_quota(prod: Cluster) -> None:
     """Research does not lend six of its ten nodes. While it uses only those, search may borrow the other four."""
     quota = Quota(prod)
-    quota.hold("research", "train-h100", {GPU: 48})
+    quota.add_usage("research", "train-h100", {GPU: 48})
     assert quota.available(queue_of(prod, "search"), "train-h100", GPU) == 80
-    quota.hold("research", "train-h100", {GPU: 8})
+    quota.add_usage("research", "train-h100", {GPU: 8})
     assert quota.available(queue_of(prod, "search"), "train-h100", GPU) == 72
 
 
@@ -126,7 +126,7 @@ def test_the_nearest_cohort_lends_first(variant: Variant) -> None:
     quota = Quota(cluster)
     assert quota.capacity(queue, "train-h100", GPU) == 128
     for pool, held in (("train-h100", 80), ("batch-a100", 32), ("lab-h100", 4)):
-        quota.hold("research", pool, {GPU: held})
+        quota.add_usage("research", pool, {GPU: held})
     assert expect(cluster, queue, gpus(8), quota).flavor == "batch-a100"
 
 

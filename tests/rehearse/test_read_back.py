@@ -12,8 +12,12 @@ from gpuc.rehearse.read_back import differences
     ("written", "stored", "text"),
     [
         ({"spec": {"cpu": "1000m"}}, {"spec": {"cpu": "1"}}, "spec.cpu was written as '1000m' and is '1'"),
-        ({"spec": {"typo": 1}}, {"spec": {}}, "spec.typo was written as 1 and is gone"),
-        ({"spec": {"a": [{"b": 1}]}}, {"spec": {"a": [{"b": 1, "c": 2}]}}, "spec.a[0].c is 2 by default"),
+        ({"spec": {"typo": 1}}, {"spec": {}}, "spec.typo was written as 1 and is missing in the stored object"),
+        (
+            {"spec": {"a": [{"b": 1}]}},
+            {"spec": {"a": [{"b": 1, "c": 2}]}},
+            "spec.a[0].c was not written and is 2 by default",
+        ),
         ({"spec": {"a": [1, 2]}}, {"spec": {"a": [2, 1]}}, "spec.a[0] was written as 1 and is 2"),
         ({"spec": {"a": [1]}}, {"spec": {"a": [1, 2]}}, "spec.a was written as [1] and is [1, 2]"),
     ],

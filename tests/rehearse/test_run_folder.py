@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 
 from gpuc.rehearse.process import ProgramError, start, stop
-from gpuc.rehearse.run_folder import remember, run_folder
+from gpuc.rehearse.run_folder import record_process, run_folder
 
 RUN = """
 import sys
 from pathlib import Path
 from gpuc.rehearse.process import start
-from gpuc.rehearse.run_folder import remember, run_folder
+from gpuc.rehearse.run_folder import record_process, run_folder
 with run_folder(Path(sys.argv[1])) as folder:
     process = start(Path("/bin/sleep"), ["infinity"], folder / "log", lambda: True, {})
-    remember(folder, process.child.pid)
+    record_process(folder, process.child.pid)
     print(process.child.pid, flush=True)
     process.child.wait()
 """
@@ -60,7 +60,7 @@ def test_the_next_run_ends_programs_of_a_killed_run_and_removes_its_folder(tmp_p
     left.mkdir()
     (left / "lock").touch()
     with subprocess.Popen(["/bin/sleep", "infinity"], start_new_session=True) as program:
-        remember(left, program.pid)
+        record_process(left, program.pid)
         with run_folder(tmp_path) as folder:
             assert not left.exists()
             assert folder.is_dir()

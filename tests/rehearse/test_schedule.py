@@ -32,7 +32,7 @@ def test_the_demand_of_a_batch_is_within_every_quota(name: str) -> None:
         quota = Quota(cluster)
         for case in batch:
             if case.demand and (actual := expect(cluster, queues[case.queue], case.demand)).verdict != "refused":
-                quota.hold(case.queue, actual.flavor, case.demand.total)
+                quota.add_usage(case.queue, actual.flavor, case.demand.total)
         assert all(
             quota.available(queue, pool.name, resource) >= 0
             for queue in queues.values()

@@ -152,12 +152,12 @@ def _run(context: RehearsalContext, cases: list[Case], report_step: ReportStep) 
 
 def _apply(plane: ControlPlane, spec: CompiledSpec, report_step: ReportStep) -> ApplyResult:
     """Applies all objects, and waits for the nodes of static pools."""
-    from gpuc.rehearse.apply import apply_tree
+    from gpuc.rehearse.apply import apply_objects
     from gpuc.rehearse.health import UnhealthyObject
     from gpuc.rehearse.substitute import replacement_objects
     from gpuc.rehearse.topology_labels import place_static_nodes
 
-    applied = apply_tree(plane.client, spec.synced, replacement_objects(spec.cluster), report_step)
+    applied = apply_objects(plane.client, spec.synced, replacement_objects(spec.cluster), report_step)
     report_step("nodes of static pools")
     started = time.monotonic()
     incomplete = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)

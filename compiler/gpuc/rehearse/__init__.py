@@ -1,1 +1,1 @@
-"""The rehearsal: applies the output of a spec to a real control plane on this machine, before the change is merged."""
+"""The rehearsal: applies the compiled objects of a spec to a control plane on this machine, before a merge."""

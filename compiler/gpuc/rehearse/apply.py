@@ -1,4 +1,4 @@
-"""Applies a cluster's objects twice, in the order of Argo CD, and compares them with the stored objects."""
+"""Applies all objects of a cluster twice, in the order of Argo CD, and compares written and stored objects."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ from gpuc.rehearse.waves import Step, namespaces, steps
 THREADS = 4
 HEALTH_SECONDS = 60
 ARGO_CD = "argocd"
+"""Field manager of the namespaces that Argo CD creates, and of the objects of the simulated cloud provider."""
 ATTEMPTS = 3
-"""A controller may write between the read and the second apply. If it always does, the object is unstable."""
+"""Number of attempts to apply an object a second time without a change.
+
+A controller may change the object between the read and the second apply. An object that changes in every attempt is
+unstable.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +36,21 @@ class Refusal:
 
 @dataclass
 class ApplyResult:
-    """The result of applying all objects."""
+    """The result of applying the objects of a cluster twice."""
 
     objects: int = 0
+    """Number of objects that the API server accepted."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Duration by step: first apply with its waits, second apply, read back."""
+    """Duration by step: apply (including the waits for health), second apply, read back."""
     refusals: list[Refusal] = field(default_factory=list)
     unhealthy: list[UnhealthyObject] = field(default_factory=list)
     unstable: list[Manifest] = field(default_factory=list)
-    """Objects that a second apply changed."""
+    """Objects that every attempt of the second apply changed."""
     differences: list[tuple[Manifest, FieldDifference]] = field(default_factory=list)
-    """Values that the server changed or dropped, and defaults inside lists of custom resources."""
+    """Values that the API server changed or dropped, and defaults that it set inside lists of custom resources."""
 
 
-def apply_tree(
+def apply_objects(
     client: Client,
     synced: Sequence[Manifest],
     replacements: Iterable[Object],
@@ -53,31 +59,37 @@ def apply_tree(
 ) -> ApplyResult:
     """Applies all objects in the order of their sync waves, applies them again, and reads them back.
 
-    replacements: objects to apply first, for parts that the rehearsal simulates.
-    health_s: seconds to wait until a wave is healthy; then the next wave starts anyway.
+    Args:
+        synced: the objects that Argo CD applies.
+        replacements: objects of the simulated cloud provider, applied before the first wave.
+        progress: receives a text at the start of each wave.
+        health_s: seconds to wait until a wave is healthy; then the next wave starts anyway.
+
+    Raises:
+        ApiError: if the API server refuses a namespace or a replacement.
     """
     result = ApplyResult()
-    in_order = steps(synced)
+    sync_steps = steps(synced)
     for document in (*namespaces(synced), *replacements):
         client.apply(document, manager=ARGO_CD)
     with ThreadPoolExecutor(THREADS) as pool:
-        _timed(result, "apply", lambda: _apply_all(client, in_order, result, pool, progress, health_s))
+        _measure(result, "apply", lambda: _apply_all(client, sync_steps, result, pool, progress, health_s))
         refused = {id(refusal.manifest) for refusal in result.refusals}
         accepted = [manifest for manifest in synced if id(manifest) not in refused]
-        _timed(result, "second apply", lambda: _apply_again(client, accepted, result, pool))
-        _timed(result, "read back", lambda: _read_back(client, accepted, result, pool))
+        _measure(result, "second apply", lambda: _apply_again(client, accepted, result, pool))
+        _measure(result, "read back", lambda: _read_back(client, accepted, result, pool))
     return result
 
 
 def _apply_all(
     client: Client,
-    in_order: Iterable[Step],
+    sync_steps: Iterable[Step],
     result: ApplyResult,
     pool: ThreadPoolExecutor,
     progress: Callable[[str], None],
     health_s: float,
 ) -> None:
-    for step in in_order:
+    for step in sync_steps:
         progress(f"{step.application}, wave {step.wave}: {len(step.manifests)} objects")
         refusals = list(pool.map(lambda manifest: _apply(client, manifest), step.manifests))
         refused = [refusal for refusal in refusals if refusal is not None]
@@ -127,12 +139,12 @@ def _read_back(client: Client, accepted: Iterable[Manifest], result: ApplyResult
 
 
 def _is_custom(api: str) -> bool:
-    """Whether an API group is not Kubernetes' own; Argo CD knows the defaults of Kubernetes' own kinds."""
+    """Returns whether the API group has custom resources, whose defaults Argo CD does not know."""
     group = api.rpartition("/")[0]
     return "." in group and not group.endswith(".k8s.io")
 
 
-def _timed(result: ApplyResult, step: str, action: Callable[[], None]) -> None:
+def _measure(result: ApplyResult, step: str, action: Callable[[], None]) -> None:
     started = time.monotonic()
     action()
     result.seconds[step] = time.monotonic() - started

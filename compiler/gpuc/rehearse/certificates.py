@@ -16,10 +16,10 @@ LIFETIME_DAYS = 7
 
 
 class Authority:
-    """A certificate authority that stores its certificates in one folder."""
+    """A certificate authority of one run. The folder receives the CA certificate and all issued certificates."""
 
     def __init__(self, folder: Path) -> None:
-        """Creates ca.crt."""
+        """Creates a key, and writes the CA certificate to ca.crt in the folder."""
         self.folder = folder
         self._key = _new_key()
         self._certificate = self._sign("gpuc-rehearsal", "", (), self._key, authority=True)
@@ -27,16 +27,21 @@ class Authority:
 
     @property
     def file(self) -> Path:
-        """The CA certificate."""
+        """The path of the CA certificate."""
         return self.folder / "ca.crt"
 
     def issue(self, name: str, common_name: str, group: str = "", hosts: tuple[str, ...] = ()) -> tuple[Path, Path]:
-        """Creates <name>.crt and <name>.key: a server certificate if hosts are given, else a client certificate."""
+        """Issues a certificate, writes <name>.crt and <name>.key, and returns the paths of both files.
+
+        Args:
+            group: Kubernetes group of the client, stored as the organization of the subject.
+            hosts: DNS names and IP addresses of a server; empty for a client certificate.
+        """
         key = _new_key()
-        certificate, private = self.folder / f"{name}.crt", self.folder / f"{name}.key"
+        certificate, private_key = self.folder / f"{name}.crt", self.folder / f"{name}.key"
         certificate.write_bytes(_pem(self._sign(common_name, group, hosts, key)))
-        write_private(private, key)
-        return certificate, private
+        write_private_key(private_key, key)
+        return certificate, private_key
 
     def _sign(
         self, name: str, group: str, hosts: tuple[str, ...], key: EllipticCurvePrivateKey, authority: bool = False
@@ -58,20 +63,20 @@ class Authority:
         )
         if hosts:
             builder = builder.add_extension(
-                x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False
+                x509.SubjectAlternativeName([_alternative_name(host) for host in hosts]), critical=False
             )
         return builder.sign(self._key, hashes.SHA256())
 
 
-def service_account_key(file: Path) -> None:
+def write_service_account_key(file: Path) -> None:
     """Writes the RSA key that signs the tokens of ServiceAccounts."""
     from cryptography.hazmat.primitives.asymmetric import rsa
 
-    write_private(file, rsa.generate_private_key(public_exponent=65537, key_size=2048))
+    write_private_key(file, rsa.generate_private_key(public_exponent=65537, key_size=2048))
 
 
-def write_private(file: Path, key: PrivateKeyTypes) -> None:
-    """Writes a private key with file mode 600."""
+def write_private_key(file: Path, key: PrivateKeyTypes) -> None:
+    """Writes a private key in PEM format with file mode 600."""
     from cryptography.hazmat.primitives import serialization
 
     file.touch(mode=0o600)
@@ -100,7 +105,7 @@ def _subject(name: str, group: str) -> x509.Name:
     return x509.Name(parts)
 
 
-def _host(host: str) -> x509.GeneralName:
+def _alternative_name(host: str) -> x509.GeneralName:
     from cryptography import x509
 
     try:

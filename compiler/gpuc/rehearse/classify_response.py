@@ -9,15 +9,24 @@ from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.outcome import Component, Outcome
 
 NO_OBJECTION = "no objection"
-"""Message of a request that was admitted without a warning."""
+"""Message of the outcome if a request was admitted without a warning."""
 _REQUESTS = BoundedSemaphore(8)
-"""Limit of concurrent requests: each request calls two webhooks, which time out under load."""
-_POLICY = ("ValidatingAdmissionPolicy 'gatekeeper-", "validation.gatekeeper.sh", "Validation failed for Validating")
-_FAILED = ("resulted in error", "no such key", "no such overload")
+"""Limits concurrent requests: the API server calls two webhooks per request, and the webhooks time out under load."""
+_POLICY_MESSAGES = (
+    "ValidatingAdmissionPolicy 'gatekeeper-",
+    "validation.gatekeeper.sh",
+    "Validation failed for Validating",
+)
+"""Parts of messages of Gatekeeper's policies and of its webhook."""
+_EXPRESSION_FAILURES = ("resulted in error", "no such key", "no such overload")
+"""Parts of messages about a policy whose CEL expression failed."""
 
 
 def classify_response(client: Client, request: Callable[[], object]) -> Outcome:
-    """Sends a request and returns its outcome: admitted, or refused by a component."""
+    """Sends a request and returns the outcome: admitted, or refused by a component.
+
+    request: sends one request with the client in the calling thread.
+    """
     try:
         with _REQUESTS:
             request()
@@ -28,14 +37,14 @@ def classify_response(client: Client, request: Callable[[], object]) -> Outcome:
 
 
 def refusing_component(message: str) -> Component:
-    """The component that refused a request, from the error message.
+    """Returns the component that refused a request, according to the error message.
 
-    A policy whose CEL expression failed counts as "API server": the policy made no decision.
+    A policy whose CEL expression failed counts as "API server", because the policy made no decision.
     """
     if _is_from_policy(message):
-        return "API server" if any(failure in message for failure in _FAILED) else "policy"
+        return "API server" if any(failure in message for failure in _EXPRESSION_FAILURES) else "policy"
     return "quota" if "exceeded quota" in message else "API server"
 
 
 def _is_from_policy(message: str) -> bool:
-    return any(phrase in message for phrase in _POLICY)
+    return any(phrase in message for phrase in _POLICY_MESSAGES)

@@ -1,4 +1,4 @@
-"""A small client of the Kubernetes API with the verbs that a rehearsal needs."""
+"""A client of the Kubernetes API with the verbs that a rehearsal needs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ FIELD_MANAGER = "gpuc"
 REQUEST_TIMEOUT_SECONDS = 60
 POLL_SECONDS = 0.1
 MERGE_PATCH = "application/merge-patch+json"
-
-
 CONFLICTS = 5
-"""Number of retries of a request after a conflict."""
+"""Number of retries after a conflict with another request."""
 
 
 class ApiError(Exception):
@@ -34,50 +32,50 @@ class ApiError(Exception):
         self.code = code
         """HTTP status."""
         self.message = message
-        """Message of the API server, a policy or a webhook."""
+        """Message of the API server, of a policy, or of a webhook."""
         self.reason = reason
-        """The reason of the Status object: NotFound, Invalid, Forbidden, Conflict..."""
+        """Reason in the Status object of the response, for example NotFound, Invalid, Forbidden or Conflict."""
 
 
 class WaitError(Exception):
-    """A timeout; the text describes the last state."""
+    """A wait that took too long. The message describes the last state of the object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """The resource of a kind."""
+    """The resource of a kind, as the API server lists it."""
 
     plural: str
     namespaced: bool
 
 
 class Client:
-    """A client of one API server. Every thread has its own connection."""
+    """A client of one API server. Each thread uses a separate connection."""
 
     def __init__(self, url: str, authority: Path, certificate: tuple[Path, Path]) -> None:
-        """authority: CA certificate of the server; certificate: files of the client certificate and its key."""
+        """Creates a client. authority: the server's CA certificate. certificate: the client's certificate and key."""
         self._address = urlsplit(url).netloc
         self._context = ssl.create_default_context(cafile=str(authority))
         self._context.load_cert_chain(*map(str, certificate))
         self._thread = threading.local()
         self._resources: dict[str, dict[str, Resource]] = {}
-        self._caller: dict[str, str] = {}
+        self._impersonation: dict[str, str] = {}
 
-    def acting_as(self, user: str, group: str) -> Client:
-        """A client that impersonates a user with one group."""
-        acting = copy(self)
-        acting._thread = threading.local()
-        acting._caller = {"Impersonate-User": user, "Impersonate-Group": group}
-        return acting
+    def impersonate(self, user: str, group: str) -> Client:
+        """Returns a client that impersonates a user with one group."""
+        impersonating = copy(self)
+        impersonating._thread = threading.local()
+        impersonating._impersonation = {"Impersonate-User": user, "Impersonate-Group": group}
+        return impersonating
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings in the last response to this thread."""
+        """Warnings in the last response to the calling thread."""
         warnings: tuple[str, ...] = getattr(self._thread, "warnings", ())
         return warnings
 
     def apply(self, document: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Object:
-        """Server-side apply with strict field validation. A field of another field manager is a conflict.
+        """Applies an object on the server with strict field validation. A field of another manager is a conflict.
 
         Raises:
             ApiError: if the server, a policy or a webhook refuses the request.
@@ -86,7 +84,7 @@ class Client:
         return self._request("PATCH", self._of(document), document, query, "application/apply-patch+yaml")
 
     def create(self, document: Object, *, dry_run: bool = False) -> Object:
-        """Creates an object, as `kubectl create` does; metadata.generateName is allowed.
+        """Creates an object; metadata.generateName is allowed.
 
         Raises:
             ApiError: if the server, a policy or a webhook refuses the request.
@@ -98,17 +96,17 @@ class Client:
             try:
                 return self._request("POST", path, document, query)
             except ApiError as error:
-                # Another request updated the same ResourceQuota at the same time, so the server wants a retry.
+                # Another request updated the same ResourceQuota at the same time, so the API server asks for a retry.
                 if error.reason != "Conflict":
                     raise
         return self._request("POST", path, document, query)
 
     def get(self, api: str, kind: str, name: str, namespace: str = "") -> Object:
-        """Raises: ApiError, with code 404 if the object does not exist."""
+        """Returns an object. Raises ApiError, with code 404 if the object does not exist."""
         return self._request("GET", self.path(api, kind, namespace, name))
 
     def find(self, api: str, kind: str, name: str, namespace: str = "") -> Object | None:
-        """The object, or None if it does not exist."""
+        """Returns an object, or None if the object does not exist."""
         try:
             return self.get(api, kind, name, namespace)
         except ApiError as error:
@@ -117,15 +115,15 @@ class Client:
             raise
 
     def list_all(self, api: str, kind: str, namespace: str = "", labels: str = "", fields: str = "") -> list[Object]:
-        """The objects of a kind, in all namespaces if none is given. labels and fields are selectors."""
+        """Lists the objects of a kind in a namespace, or in all namespaces. labels, fields: selectors."""
         query = {key: value for key, value in (("labelSelector", labels), ("fieldSelector", fields)) if value}
         items: list[Object] = self._request("GET", self.path(api, kind, namespace), query=query)["items"]
         return [{"apiVersion": api, "kind": kind, **item} for item in items]
 
-    def list_at(self, api: str, kind: str, namespace: str) -> tuple[list[Object], str]:
-        """The objects of a kind in a namespace, and the resource version for a watch."""
-        answer = self._request("GET", self.path(api, kind, namespace))
-        return answer["items"], answer["metadata"]["resourceVersion"]
+    def list_with_version(self, api: str, kind: str, namespace: str) -> tuple[list[Object], str]:
+        """Lists the objects of a kind in a namespace, and returns the resource version from which to watch."""
+        response = self._request("GET", self.path(api, kind, namespace))
+        return response["items"], response["metadata"]["resourceVersion"]
 
     def patch(
         self,
@@ -147,7 +145,7 @@ class Client:
         return self._request("PATCH", self.path(api, kind, namespace, name, subresource), changes, query, MERGE_PATCH)
 
     def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
-        """Deletes an object and its dependents, if it exists. now: without a grace period."""
+        """Deletes an object and its dependents if the object exists. now: without a grace period."""
         options = {"propagationPolicy": "Background"} | ({"gracePeriodSeconds": 0} if now else {})
         try:
             self._request("DELETE", self.path(api, kind, namespace, name), options)
@@ -162,7 +160,7 @@ class Client:
         self._request("DELETE", self.path(api, kind, namespace), options, query=query)
 
     def remove_finalizers(self, document: Object) -> None:
-        """Removes all finalizers of an object, if it exists."""
+        """Removes all finalizers of an object if the object exists."""
         metadata = document["metadata"]
         key = document["apiVersion"], document["kind"], metadata["name"]
         try:
@@ -172,16 +170,16 @@ class Client:
                 raise
 
     def events(self, document: Object) -> list[tuple[str, str]]:
-        """(reason, message) of every event about an object, oldest first."""
+        """Returns (reason, message) of every event about an object, oldest first."""
         uid, namespace = document["metadata"]["uid"], document["metadata"].get("namespace", "default")
-        found = self.list_all("v1", "Event", namespace, fields=f"involvedObject.uid={uid}")
-        found.sort(key=_event_time)
-        return [(event.get("reason", ""), event.get("message", "")) for event in found]
+        events = self.list_all("v1", "Event", namespace, fields=f"involvedObject.uid={uid}")
+        events.sort(key=_event_time)
+        return [(event.get("reason", ""), event.get("message", "")) for event in events]
 
     def watch(self, api: str, kind: str, namespace: str, since: str, timeout_s: int) -> Iterator[tuple[str, Object]]:
-        """(ADDED, MODIFIED, DELETED or BOOKMARK, object) for every change after a resource version.
+        """Yields (type, object) for every change after the resource version `since`.
 
-        The watch ends when the server ends it, at the latest after timeout_s seconds.
+        The type is ADDED, MODIFIED, DELETED or BOOKMARK. The API server ends the watch after at most timeout_s seconds.
 
         Raises:
             ApiError: with code 410 if the resource version is too old.
@@ -197,12 +195,12 @@ class Client:
             self._address, timeout=timeout_s + REQUEST_TIMEOUT_SECONDS, context=self._context
         )
         try:
-            connection.request("GET", address, headers={"Accept": "application/json", **self._caller})
-            answer = connection.getresponse()
-            if answer.status >= 300:
-                refused = _decoded(answer.read())
-                raise ApiError(answer.status, refused.get("message", ""), refused.get("reason", ""))
-            while line := answer.readline():
+            connection.request("GET", address, headers={"Accept": "application/json", **self._impersonation})
+            response = connection.getresponse()
+            if response.status >= 300:
+                refused = _decoded(response.read())
+                raise ApiError(response.status, refused.get("message", ""), refused.get("reason", ""))
+            while line := response.readline():
                 event = _decoded(line)
                 if event.get("type") == "ERROR":
                     status = event.get("object", {})
@@ -220,23 +218,23 @@ class Client:
         timeout_s: float,
         namespace: str = "",
     ) -> Object:
-        """Waits until the predicate holds, and returns the object.
+        """Waits until the predicate is true for an object, and returns the object.
 
         Raises:
-            WaitError: if the predicate does not hold in time; the text contains the conditions of the object.
+            WaitError: if the predicate is not true in time; the message contains the conditions of the object.
         """
         deadline = time.monotonic() + timeout_s
         while True:
-            found = self.find(api, kind, name, namespace)
-            if found is not None and predicate(found):
-                return found
+            document = self.find(api, kind, name, namespace)
+            if document is not None and predicate(document):
+                return document
             if time.monotonic() > deadline:
-                state = "does not exist" if found is None else conditions_text(found)
+                state = "does not exist" if document is None else conditions_text(document)
                 raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
             time.sleep(POLL_SECONDS)
 
     def serves(self, api: str, kind: str) -> bool:
-        """Whether the server serves the kind."""
+        """Returns whether the API server serves the kind."""
         try:
             self._resource(api, kind)
         except ApiError:
@@ -244,10 +242,10 @@ class Client:
         return True
 
     def path(self, api: str, kind: str, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The URL path of an object, or of all objects of a kind.
+        """Returns the URL path of an object, or of all objects of a kind.
 
         Raises:
-            ApiError: with code 404 if the server does not serve the kind.
+            ApiError: with code 404 if the API server does not serve the kind.
         """
         resource = self._resource(api, kind)
         steps = [_api_root(api)]
@@ -269,7 +267,7 @@ class Client:
         try:
             return self._resources[api][kind]
         except KeyError:
-            raise ApiError(404, f"the server does not know {kind} of {api}", "NotFound") from None
+            raise ApiError(404, f"the API server does not serve the kind {kind} of {api}", "NotFound") from None
 
     def _request(
         self,
@@ -283,23 +281,23 @@ class Client:
         return self.send(verb, f"{path}?{urlencode(query)}" if query else path, data, content_type)
 
     def send(self, verb: str, address: str, data: bytes | None, content_type: str) -> Object:
-        """Sends a request with the given body.
+        """Sends a request and returns the decoded response.
 
         Raises:
-            ApiError: if the response is not a success.
+            ApiError: if the status code is an error, or if no response arrives in time (code 504).
         """
-        headers = {"Content-Type": content_type, "Accept": "application/json", **self._caller}
+        headers = {"Content-Type": content_type, "Accept": "application/json", **self._impersonation}
         try:
-            code, read = self._exchange(verb, address, data, headers)
+            code, body = self._exchange(verb, address, data, headers)
         except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
             self._thread.connection.close()  # the server closed the idle connection; all requests are safe to retry
-            code, read = self._exchange(verb, address, data, headers)
+            code, body = self._exchange(verb, address, data, headers)
         except TimeoutError:
-            raise ApiError(504, f"no answer within {REQUEST_TIMEOUT_SECONDS} s", "Timeout") from None
-        answer: Object = _decoded(read)
+            raise ApiError(504, f"no response within {REQUEST_TIMEOUT_SECONDS} s", "Timeout") from None
+        response: Object = _decoded(body)
         if code >= 300:
-            raise ApiError(code, answer.get("message", ""), answer.get("reason", ""))
-        return answer
+            raise ApiError(code, response.get("message", ""), response.get("reason", ""))
+        return response
 
     def _exchange(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
         connection: http.client.HTTPSConnection | None = getattr(self._thread, "connection", None)
@@ -310,35 +308,35 @@ class Client:
             self._thread.connection = connection
         try:
             connection.request(verb, address, data, headers)
-            answer = connection.getresponse()
-            headers_of_warnings = answer.headers.get_all("Warning") or ()
+            response = connection.getresponse()
+            headers_of_warnings = response.headers.get_all("Warning") or ()
             self._thread.warnings = tuple(_warning_text(header) for header in headers_of_warnings)
-            return answer.status, answer.read()
+            return response.status, response.read()
         except BaseException:
             connection.close()
             raise
 
 
 def condition(document: Object, kind: str) -> Object:
-    """The condition of an object with this type; empty if there is none."""
+    """Returns the condition of an object with the type `kind`; empty if the object has no such condition."""
     conditions: list[Object] = document.get("status", {}).get("conditions") or []
-    return next((found for found in conditions if found["type"] == kind), {})
+    return next((candidate for candidate in conditions if candidate["type"] == kind), {})
 
 
-def holds(kind: str) -> Callable[[Object], bool]:
-    """A predicate: whether a condition of an object is True."""
+def condition_is_true(kind: str) -> Callable[[Object], bool]:
+    """Returns a predicate: whether the condition with the type `kind` has the status True."""
     return lambda document: condition(document, kind).get("status") == "True"
 
 
 def conditions_text(document: Object) -> str:
-    """All conditions of an object in one line."""
-    found = document.get("status", {}).get("conditions") or []
-    rows = (f"{row['type']}={row['status']} {row.get('reason', '')}: {row.get('message', '')}" for row in found)
+    """Returns all conditions of an object in one line."""
+    conditions = document.get("status", {}).get("conditions") or []
+    rows = (f"{row['type']}={row['status']} {row.get('reason', '')}: {row.get('message', '')}" for row in conditions)
     return "; ".join(rows) or "no conditions"
 
 
 def _warning_text(header: str) -> str:
-    """The text of a header such as `299 - "what is wrong"`."""
+    """Returns the text of a Warning header, for example of `299 - "unknown field"`."""
     return header.partition('"')[2].rpartition('"')[0].replace('\\"', '"')
 
 
@@ -350,9 +348,9 @@ def _event_time(event: Object) -> str:
     return str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"])
 
 
-def _decoded(read: bytes) -> Object:
+def _decoded(body: bytes) -> Object:
     try:
-        answer = json.loads(read)
+        response = json.loads(body)
     except ValueError:
-        return {"message": read.decode(errors="replace").strip()}
-    return answer if isinstance(answer, dict) else {"message": str(answer)}
+        return {"message": body.decode(errors="replace").strip()}
+    return response if isinstance(response, dict) else {"message": str(response)}

@@ -1,4 +1,4 @@
-"""The context of test cases: the compiled cluster, a client of its control plane, and timeouts."""
+"""The context of test cases: the compiled spec, a client of the rehearsed control plane, and timeouts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object, WaitError
 
 HOLD = {"gpuc.dev/rehearsal": "hold"}
-"""Annotation of a pod that must run until it is deleted. Without it, a Job's pod completes right after its start."""
-_WORK = (("batch/v1", "Job"), ("jobset.x-k8s.io/v1alpha2", "JobSet"), ("v1", "Pod"))
+"""Annotation of a pod that must run until its deletion. A Job's pod without this annotation completes immediately."""
+_TENANT_KINDS = (("batch/v1", "Job"), ("jobset.x-k8s.io/v1alpha2", "JobSet"), ("v1", "Pod"))
 _WORKLOAD = ("kueue.x-k8s.io/v1beta2", "Workload")
 _NODES = (("karpenter.sh/v1", "NodeClaim"), ("v1", "Node"))
 _NODEPOOL_LABEL = "karpenter.sh/nodepool"
@@ -21,21 +21,21 @@ _NODEPOOL_LABEL = "karpenter.sh/nodepool"
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds after which an expected event counts as missing."""
+    """Maximum duration of each step of a test case, in seconds."""
 
     admission_s: float = 15
-    """Kueue admits the workload, or reports why it does not."""
+    """Kueue admits the workload, or reports why the workload is not admitted."""
     node_s: float = 30
-    """Karpenter starts the node and the pod is bound. Karpenter retries only every ten seconds."""
+    """Karpenter starts the node, and the scheduler binds the pod. Karpenter retries only every ten seconds."""
     completion_s: float = 30
     """A Job whose pods are bound completes."""
     removal_s: float = 30
-    """Deleted objects are gone, including nodes."""
+    """The API server no longer has the deleted objects and nodes."""
 
 
 @dataclass(frozen=True)
 class RehearsalContext:
-    """A cluster whose objects are applied and healthy."""
+    """A rehearsed cluster after all objects are applied and the waits for health have ended."""
 
     spec: CompiledSpec
     client: Client
@@ -45,7 +45,7 @@ class RehearsalContext:
 
     @property
     def cluster(self) -> Cluster:
-        """The model from which expectations are computed."""
+        """The model from which expected outcomes are computed."""
         return self.spec.cluster
 
     @property
@@ -54,7 +54,7 @@ class RehearsalContext:
         return self.cluster.tenant_namespaces
 
     def workload_of(self, owner: Object) -> Object | None:
-        """The Workload that Kueue created for a Job, a JobSet or a Pod, or None."""
+        """Returns the Workload that Kueue created for a Job, a JobSet or a Pod; None if no Workload exists."""
         uid = owner["metadata"]["uid"]
         for workload in self.client.list_all(*_WORKLOAD, owner["metadata"]["namespace"]):
             if any(reference["uid"] == uid for reference in workload["metadata"].get("ownerReferences", ())):
@@ -62,63 +62,64 @@ class RehearsalContext:
         return None
 
     def pods_of(self, job: Object) -> list[Object]:
-        """The pods of a Job."""
+        """Returns the pods of a Job."""
         metadata = job["metadata"]
         return self.client.list_all(
             "v1", "Pod", metadata["namespace"], f"batch.kubernetes.io/job-name={metadata['name']}"
         )
 
     def nodes(self, pool: str = "") -> list[Object]:
-        """Nodes of a pool, or of all pools."""
+        """Returns the nodes of a pool, or of all pools if no pool is named."""
         return self.client.list_all("v1", "Node", labels=f"{POOL_LABEL}={pool}" if pool else POOL_LABEL)
 
     def events_of(self, document: Object) -> list[tuple[str, str]]:
-        """(reason, message) of every event about an object."""
+        """Returns (reason, message) of every event about an object."""
         return self.client.events(document)
 
-    def until(self, what: str, holds: Callable[[], bool], timeout_s: float) -> None:
-        """Waits until a condition holds.
+    def until(self, description: str, is_reached: Callable[[], bool], timeout_s: float) -> None:
+        """Waits until a condition is reached.
 
         Raises:
-            WaitError: if the condition does not hold in time; the text contains `what`.
+            WaitError: if the condition is not reached in time; the message contains the description.
         """
         deadline = time.monotonic() + timeout_s
-        while not holds():
+        while not is_reached():
             if time.monotonic() > deadline:
-                raise WaitError(f"timeout after {timeout_s:.0f} s: {what}")
+                raise WaitError(f"timeout after {timeout_s:.0f} s: {description}")
             time.sleep(self.poll_s)
 
     def clear(self, *, nodes: bool = True) -> None:
-        """Deletes all work of tenants and the nodes that Karpenter started for it. Nodes of static pools stay.
+        """Deletes the Jobs, JobSets, pods and Workloads of all tenants, and the nodes of all pools that are not static.
 
         Raises:
-            WaitError: if an object is not gone in time.
+            WaitError: if the API server still has one of the objects after the timeout.
         """
-        self._empty([kind for kind in _WORK if self.client.serves(*kind)])
-        self._empty([_WORKLOAD])
+        self._delete_kinds([kind for kind in _TENANT_KINDS if self.client.serves(*kind)])
+        self._delete_kinds([_WORKLOAD])
         if nodes:
             self._remove_nodes()
 
-    def _empty(self, kinds: list[tuple[str, str]]) -> None:
+    def _delete_kinds(self, kinds: list[tuple[str, str]]) -> None:
         for kind in kinds:
             for namespace in {document["metadata"]["namespace"] for document in self._in_namespaces(kind)}:
                 self.client.delete_all(*kind, namespace)
-        self.until("deletion of all work", lambda: not any(map(self._in_namespaces, kinds)), self.timeouts.removal_s)
+        names = ", ".join(name for _, name in kinds)
+        self.until(f"deletion of {names}", lambda: not any(map(self._in_namespaces, kinds)), self.timeouts.removal_s)
 
     def _in_namespaces(self, kind: tuple[str, str]) -> list[Object]:
         documents = self.client.list_all(*kind)
         return [document for document in documents if document["metadata"]["namespace"] in self.namespaces]
 
     def _remove_nodes(self) -> None:
-        """Deletes nodes without Karpenter's termination: no pods run on them, and draining would only take time."""
+        """Deletes nodes without Karpenter's draining, which takes time and has no effect on nodes without pods."""
         static = ",".join(sorted(pool.name for pool in self.cluster.pools if pool.is_static))
         selector = _NODEPOOL_LABEL + (f",{_NODEPOOL_LABEL} notin ({static})" if static else "")
 
-        def left() -> list[Object]:
+        def remaining() -> list[Object]:
             return [node for kind in _NODES for node in self.client.list_all(*kind, labels=selector)]
 
         for kind in _NODES:
             self.client.delete_all(*kind, labels=selector)
-        for node in left():
+        for node in remaining():
             self.client.remove_finalizers(node)
-        self.until("deletion of all nodes", lambda: not left(), self.timeouts.removal_s)
+        self.until("deletion of all nodes", lambda: not remaining(), self.timeouts.removal_s)

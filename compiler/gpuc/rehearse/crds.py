@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions of the control plane: from upstream, from its programs, or from gpuc's schema tables."""
+"""CustomResourceDefinitions of the control plane: from a given folder, from the programs, or from schema tables."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from gpuc.manifest.manifest import Body
 from gpuc.rehearse.programs import Programs
 
 CONTROLLERS = ("kueue-crds", "gatekeeper-crds", "karpenter-crds")
-"""Folders with the CustomResourceDefinitions of the programs."""
+"""Folders with the CustomResourceDefinitions of Kueue, Gatekeeper and Karpenter."""
 FRAMEWORKS = {"jobset.x-k8s.io/jobset": "jobset.x-k8s.io", "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org"}
-"""API group by the name of the Kueue integration that needs it."""
-_ALWAYS = ("argoproj.io", "monitoring.coreos.com", "nvidia.com")
+"""API group of a workload kind, by the name of the Kueue integration for the kind."""
+_GROUPS_WITHOUT_CONTROLLER = ("argoproj.io", "monitoring.coreos.com", "nvidia.com")
+"""API groups that every cluster needs. None of the folders in CONTROLLERS contains their definitions."""
 _UNUSED_GROUPS = ("mutations.gatekeeper.sh", "match.gatekeeper.sh")
-"""Mutation is disabled, and the match definition only contains a schema; Gatekeeper never installs it."""
+"""API groups that the rehearsal does not install: Gatekeeper runs without mutation, and the group match has no kind."""
 _READ_ONLY = (
     Table("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes", True, {"type": "object"}),
     Table(
@@ -30,7 +31,7 @@ _READ_ONLY = (
         {"type": "object"},
     ),
 )
-"""Kinds that Kueue's TrainJob integration needs to start. Upstream's definitions are very large, so these are empty."""
+"""Kinds that Kueue's TrainJob integration reads. Their schemas are empty, because upstream's schemas are very large."""
 _NO_CHART = ("monitoring.coreos.com", *FRAMEWORKS.values())
 """API groups that no chart of a release set installs."""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
@@ -38,80 +39,90 @@ _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Definitions:
-    """CustomResourceDefinitions and their origin."""
+    """The CustomResourceDefinitions of a control plane, and where they come from."""
 
     crds: tuple[bytes | Body, ...]
     upstream: int
-    """Number of definitions from upstream's files."""
+    """Number of definitions that are files of upstream."""
     structural: tuple[str, ...]
-    """Names of the definitions from gpuc's tables: without CEL rules and without defaults."""
+    """Names of the definitions from gpuc's schema tables, which have no CEL rules and no defaults."""
 
 
 def definitions(
     programs: Programs, folder: Path | None, frameworks: Iterable[str], *, outside_charts: bool = False
 ) -> Definitions:
-    """The definitions of all kinds that gpuc writes or that the controllers read.
+    """Returns the definitions of all kinds that gpuc writes or that the controllers read.
 
-    folder: CustomResourceDefinitions at any depth, which replace the definitions of the programs.
-    outside_charts: without the kinds that the charts of a cluster and Argo CD install.
+    Args:
+        folder: files at any depth whose CustomResourceDefinitions replace the other definitions.
+        frameworks: names of Kueue's enabled integrations, for example batch/job.
+        outside_charts: omits the definitions that Argo CD or the charts of a cluster install.
     """
-    groups = {*_ALWAYS, *(FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS)}
+    groups = {*_GROUPS_WITHOUT_CONTROLLER, *(FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS)}
     bundled = dict(_files(path for name in CONTROLLERS for path in _yaml_below(programs.data(name))))
     simulated = dict(_files(_yaml_below(programs.data("karpenter-kwok-crds"))))
-    own = {name: made for name, made in _from_tables() if name in bundled or _group(name) in groups}
-    given = dict(_files(_yaml_below(folder))) if folder else {}
-    wanted: dict[str, bytes | Body] = {**own, **bundled}
-    small = {f"{entry.plural}.{entry.group}" for entry in _READ_ONLY}
-    wanted |= {name: text for name, text in given.items() if name in wanted and name not in small}
-    chosen = {name: made for name, made in {**wanted, **simulated}.items() if _group(name) not in _UNUSED_GROUPS}
+    from_tables = {name: definition for name, definition in _from_tables() if name in bundled or _group(name) in groups}
+    from_folder = dict(_files(_yaml_below(folder))) if folder else {}
+    selected: dict[str, bytes | Body] = {**from_tables, **bundled}
+    read_only = {f"{schema_table.plural}.{schema_table.group}" for schema_table in _READ_ONLY}
+    selected |= {name: text for name, text in from_folder.items() if name in selected and name not in read_only}
+    installed = {
+        name: definition for name, definition in {**selected, **simulated}.items() if _group(name) not in _UNUSED_GROUPS
+    }
     if outside_charts:
-        chosen = {name: made for name, made in chosen.items() if name in simulated or _group(name) in _NO_CHART}
-    structural = tuple(name for name, made in chosen.items() if isinstance(made, dict) and name not in small)
-    return Definitions(tuple(chosen.values()), sum(isinstance(made, bytes) for made in chosen.values()), structural)
+        installed = {
+            name: definition for name, definition in installed.items() if name in simulated or _group(name) in _NO_CHART
+        }
+    structural = tuple(
+        name for name, definition in installed.items() if isinstance(definition, dict) and name not in read_only
+    )
+    return Definitions(
+        tuple(installed.values()), sum(isinstance(definition, bytes) for definition in installed.values()), structural
+    )
 
 
-def structural_definition(entry: Table) -> Body:
-    """A CustomResourceDefinition from a schema table: typed fields and an open status."""
-    preserved = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    schema = _structural(entry.schema, entry.schema.get("$defs", {}))
+def structural_definition(schema_table: Table) -> Body:
+    """Returns a CustomResourceDefinition with the typed fields of a schema table and a status without a schema."""
+    open_object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = _structural(schema_table.schema, schema_table.schema.get("$defs", {}))
     schema["properties"] = schema.get("properties", {}) | {
         "apiVersion": {"type": "string"},
         "kind": {"type": "string"},
         "metadata": {"type": "object"},
-        "status": preserved,
+        "status": open_object,
     }
     version = {
-        "name": entry.version,
+        "name": schema_table.version,
         "served": True,
         "storage": True,
         "schema": {"openAPIV3Schema": schema},
         "subresources": {"status": {}},
     }
-    names = {"kind": entry.kind, "plural": entry.plural}
+    names = {"kind": schema_table.kind, "plural": schema_table.plural}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{entry.plural}.{entry.group}"},
+        "metadata": {"name": f"{schema_table.plural}.{schema_table.group}"},
         "spec": {
-            "group": entry.group,
+            "group": schema_table.group,
             "names": names,
-            "scope": "Namespaced" if entry.namespaced else "Cluster",
+            "scope": "Namespaced" if schema_table.namespaced else "Cluster",
             "versions": [version],
         },
     }
 
 
 def _from_tables() -> Iterator[tuple[str, Body]]:
-    """(name, definition) of every custom kind in its newest version, and of the kinds that controllers only read."""
-    for entry in _READ_ONLY:
-        yield f"{entry.plural}.{entry.group}", structural_definition(entry)
+    """Yields (name, definition) of the newest version of every custom kind, and of the kinds that Kueue only reads."""
+    for schema_table in _READ_ONLY:
+        yield f"{schema_table.plural}.{schema_table.group}", structural_definition(schema_table)
     for api, kind in custom_kinds():
-        known = table(api, kind, "")
-        if known is not None and api != CONSTRAINTS:
-            yield f"{known.plural}.{known.group}", structural_definition(known)
+        newest = table(api, kind, "")
+        if newest is not None and api != CONSTRAINTS:
+            yield f"{newest.plural}.{newest.group}", structural_definition(newest)
 
 
-_KEPT = (
+_COPIED_KEYS = (
     "type", "format", "enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems",
     "minProperties", "maxProperties", "required", "default", "x-kubernetes-preserve-unknown-fields",
     "x-kubernetes-embedded-resource",
@@ -119,32 +130,32 @@ _KEPT = (
 
 
 def _structural(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
-    """A strict schema as a structural schema: references are replaced, and unknown fields are allowed."""
+    """Returns a structural schema for a strict schema: references are replaced, and unknown fields are allowed."""
     if "$ref" in schema:
         schema = {**defs[schema["$ref"].rpartition("/")[2]], **{k: v for k, v in schema.items() if k != "$ref"}}
     if isinstance(schema.get("type"), list) or schema.get("format") == "quantity":
         return {"x-kubernetes-int-or-string": True}
-    made = {key: schema[key] for key in _KEPT if key in schema}
+    structural = {key: schema[key] for key in _COPIED_KEYS if key in schema}
     if "properties" in schema:
-        made["properties"] = {name: _structural(child, defs) for name, child in schema["properties"].items()}
+        structural["properties"] = {name: _structural(child, defs) for name, child in schema["properties"].items()}
     if isinstance(schema.get("items"), dict):
-        made["items"] = _structural(schema["items"], defs)
+        structural["items"] = _structural(schema["items"], defs)
     if keys := schema.get("x-kubernetes-list-map-keys"):
-        made |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys}
-    if isinstance(extra := schema.get("additionalProperties"), dict):
-        made["additionalProperties"] = _structural(extra, defs)
-    if "type" not in made:
-        made = {"x-kubernetes-preserve-unknown-fields": True}
-    return made
+        structural |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys}
+    if isinstance(values := schema.get("additionalProperties"), dict):
+        structural["additionalProperties"] = _structural(values, defs)
+    if "type" not in structural:
+        structural = {"x-kubernetes-preserve-unknown-fields": True}
+    return structural
 
 
 def _files(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
-    """(name, bytes) of every CustomResourceDefinition among the files."""
+    """Yields (name, content) of every file that is a CustomResourceDefinition."""
     for path in paths:
         text = path.read_bytes()
-        named = _NAME.search(text)
-        if b"\nkind: CustomResourceDefinition\n" in b"\n" + text and named:
-            yield named[1].decode(), text
+        name_line = _NAME.search(text)
+        if b"\nkind: CustomResourceDefinition\n" in b"\n" + text and name_line:
+            yield name_line[1].decode(), text
 
 
 def _yaml_below(folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The examples of the policy folders as complete objects that a real API server can admit or refuse."""
+"""The examples of the policy folders, completed with the fields that the API server requires."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from gpuc.rehearse.client import Object
 
 IMAGE = "registry.example.com/train:1"
 GATE = {"name": "gpuc.dev/rehearsal"}
-"""A scheduling gate: the scheduler and Karpenter ignore the pod."""
-_WHOLE_THOUSANDTHS = re.compile(r"\b\d+000m\b")
+"""A scheduling gate. The scheduler and Karpenter ignore a pod with a gate."""
+_REWRITTEN_QUANTITY = re.compile(r"\b\d+000m\b")
+"""Quantities that the API server rewrites before the policies run, for example 2000m to 2."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,14 @@ class Example:
     """The comment above the example."""
     denied: bool
     document: Object
-    """The created object, or the object after an update."""
+    """The object to create, or the object after an update."""
     before: Object | None = None
-    """The object before an update."""
+    """The object before an update; None if the example creates an object."""
     subresource: str = ""
 
     @property
     def owner(self) -> Object | None:
-        """The JobSet in the ownerReferences, which Kueue looks up."""
+        """The JobSet in the ownerReferences, which Kueue reads; None without such a reference."""
         for reference in self.document["metadata"].get("ownerReferences", ()):
             if reference["kind"] == "JobSet":
                 metadata = {"name": reference["name"], "namespace": self.document["metadata"]["namespace"]}
@@ -42,51 +43,54 @@ class Example:
 
     @property
     def api_server_refusal(self) -> str:
-        """A part of the API server's message if the object is invalid, before any policy; empty for a valid object."""
+        """A part of the message with which the API server refuses an invalid object before all policies; else empty."""
         return next(_invalid(self.document), "")
 
 
 def examples(policy: Policy) -> list[Example]:
-    """The examples of one of gpuc's policies, without reports and without objects that the API server rewrites."""
-    found = []
+    """Returns the examples of a library policy that the API server can check.
+
+    Examples of running pods and examples with quantities that the API server rewrites are omitted.
+    """
+    usable = []
     for verdict in VERDICTS:
         text = example_text(policy.name, verdict)
         for part in re.split(r"^---\n", text, flags=re.MULTILINE):
-            document = _loaded(part)
-            if not _WHOLE_THOUSANDTHS.search(part) and not _is_report(document):
+            document = _parsed(part)
+            if not _REWRITTEN_QUANTITY.search(part) and not _is_running_pod(document):
                 title = part.partition("\n")[0].removeprefix("# ").rstrip(".")
-                found.append(_example(policy.name, title, verdict == "denied", document))
-    return found
+                usable.append(_example(policy.name, title, verdict == "denied", document))
+    return usable
 
 
-def _is_report(document: Object) -> bool:
-    """Whether the example is a running pod, which only Gatekeeper's audit checks."""
+def _is_running_pod(document: Object) -> bool:
+    """Returns whether the example is a pod on a node; only Gatekeeper's audit checks such pods."""
     return document["kind"] == "Pod" and bool(document.get("spec", {}).get("nodeName"))
 
 
-def moved(value: Any, namespaces: dict[str, str]) -> Any:
-    """A copy of the value with other names of namespaces."""
+def with_namespaces(value: Any, namespaces: dict[str, str]) -> Any:
+    """Returns a copy of a value in which the keys of `namespaces` are replaced by the values."""
     if isinstance(value, dict):
-        return {key: moved(child, namespaces) for key, child in value.items()}
+        return {key: with_namespaces(child, namespaces) for key, child in value.items()}
     if isinstance(value, list):
-        return [moved(child, namespaces) for child in value]
+        return [with_namespaces(child, namespaces) for child in value]
     return namespaces.get(value, value) if isinstance(value, str) else value
 
 
-def changes(before: Object, after: Object) -> Object:
-    """The JSON merge patch that changes the first object to the second."""
-    made: Object = dict.fromkeys(before.keys() - after.keys())
+def merge_patch(before: Object, after: Object) -> Object:
+    """Returns the JSON merge patch that changes the object `before` to the object `after`."""
+    patch: Object = dict.fromkeys(before.keys() - after.keys())
     for key, value in after.items():
         old = before.get(key)
         if isinstance(value, dict) and isinstance(old, dict):
-            if inner := changes(old, value):
-                made[key] = inner
+            if nested := merge_patch(old, value):
+                patch[key] = nested
         elif key not in before or value != old:
-            made[key] = value
-    return made
+            patch[key] = value
+    return patch
 
 
-def _loaded(text: str) -> Object:
+def _parsed(text: str) -> Object:
     from ruamel.yaml import YAML
 
     document: Object = YAML(typ="safe", pure=True).load(text)
@@ -100,17 +104,17 @@ def _example(policy: str, title: str, denied: bool, document: Object) -> Example
     before = None
     if request["operation"] == "UPDATE":
         for pod in (request["oldObject"], request["object"]):
-            pod.get("spec", {}).pop("nodeName", None)  # Kubernetes deletes pods of nodes that do not exist
+            pod.get("spec", {}).pop("nodeName", None)  # Kubernetes deletes pods on nodes that do not exist
         before = _completed(request["oldObject"])
     return Example(policy, title, denied, _completed(request["object"]), before, request.get("subResource", ""))
 
 
 def _completed(document: Object) -> Object:
-    """The example with all required fields; its pods never run."""
-    made = deepcopy(document)
-    if made["kind"] in _COMPLETE:
-        _COMPLETE[made["kind"]](made.setdefault("spec", {}))
-    return made
+    """Returns the object with all required fields, and with scheduling gates so that no pod runs."""
+    completed = deepcopy(document)
+    if completed["kind"] in _COMPLETE:
+        _COMPLETE[completed["kind"]](completed.setdefault("spec", {}))
+    return completed
 
 
 def _complete_pod(spec: Object) -> None:
@@ -156,12 +160,13 @@ _COMPLETE: dict[str, Callable[[Object], None]] = {
 
 
 def _invalid(document: Object) -> Iterator[str]:
-    """Validation errors of the API server.
+    """Yields parts of the messages with which the API server refuses the object as invalid.
 
     Source: kubernetes v1.35 pkg/apis/{core,networking}/validation, plugin/pkg/admission/runtimeclass.
     """
     spec = document.get("spec", {})
-    if any(entry.get("operator") == "Exists" and entry.get("value") for entry in spec.get("tolerations", ())):
+    tolerations = spec.get("tolerations", ())
+    if any(toleration.get("operator") == "Exists" and toleration.get("value") for toleration in tolerations):
         yield "value must be empty when `operator` is 'Exists'"
     if spec.get("runtimeClassName") == "":
         yield "resource name may not be empty"

@@ -1,4 +1,4 @@
-"""Expected outcomes, computed from the model: Kueue's flavor, Karpenter's nodes, or the refusing component."""
+"""Expected outcomes of requests, computed from the model: flavor and nodes, or the component that refuses."""
 
 from __future__ import annotations
 
@@ -15,25 +15,30 @@ from gpuc.rehearse.quota import Quota
 from gpuc.rehearse.topology_labels import BLOCK_NODES
 
 RESERVE_PODS = 1
-"""Number of pods that run on every simulated node before tenants' pods."""
+"""Number of pods on every node that do not belong to tenants."""
 
 
 def expect(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Quota | None = None) -> Outcome:
-    """The outcome of a request: admitted with flavor and nodes, refused by Kueue, or admitted and pending forever.
+    """Returns the outcome of a request: admitted with flavor and nodes, refused by Kueue, or pending.
 
-    quota: the quota with its current usage; by default nothing is used. Preemption is not considered.
+    A request is pending if Kueue admits it, but its pods never get nodes. Preemption is not considered.
+
+    quota: the quota of the cluster and its current usage; by default, no quota is used.
     """
-    decided = admission(cluster, queue, request, quota or Quota(cluster))
-    if decided.verdict != "admitted":
-        return decided
-    return nodes(next(pool for pool in queue.pools if pool.name == decided.flavor), request, decided)
+    decision = admission(cluster, queue, request, quota or Quota(cluster))
+    if decision.verdict != "admitted":
+        return decision
+    pool = next(pool for pool in queue.pools if pool.name == decision.flavor)
+    return _with_nodes(decision, pool, request)
 
 
 def admission(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Quota) -> Outcome:
-    """Kueue's decision: the first flavor that fits without borrowing, else the flavor that borrows from the nearest
-    cohort."""
+    """Returns Kueue's decision about a request: admitted with a flavor, or refused.
+
+    Kueue chooses the first flavor that fits without borrowing, else the flavor that borrows from the nearest cohort.
+    """
     pools = {pool.name: pool for pool in queue.pools}
-    kueue = flavor.Queue(
+    kueue_queue = flavor.Queue(
         node=quota.node(queue),
         groups=[flavor.Group(frozenset(queue.covered_resources), tuple(pools))],
         is_all_topology=all(pool.spec.topology for pool in queue.pools),
@@ -41,17 +46,17 @@ def admission(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Qu
         usage=quota.usage,
     )
     level = LEVEL_LABELS["block"] if request.one_block else None
-    choice = flavor.choose(kueue, request.total, level, lambda name: _flavor(pools[name], request), {})
+    choice = flavor.choose(kueue_queue, request.total, level, lambda name: _flavor(pools[name], request), {})
     if not choice.flavors:
         return Outcome("refused", by="Kueue", message=_refusal(choice.attempts))
     pool = pools[choice.names[0]]
-    if pool.spec.topology and (obstacle := _topology_obstacle(pool, request)):
-        return Outcome("refused", by="Kueue", message=obstacle)
+    if pool.spec.topology and (refusal := _topology_refusal(pool, request)):
+        return Outcome("refused", by="Kueue", message=refusal)
     return Outcome("admitted", flavor=pool.name, borrowed=tuple(texts(choice.borrowed).items()))
 
 
 def _flavor(pool: Pool, request: Request) -> flavor.Flavor:
-    """The flavor of a pool; its tolerations tolerate the taints of the pool."""
+    """Returns the flavor of a pool, without taints: every ResourceFlavor tolerates the taints of the pool."""
     return flavor.Flavor(
         pool.name,
         has_topology=bool(pool.spec.topology),
@@ -61,44 +66,44 @@ def _flavor(pool: Pool, request: Request) -> flavor.Flavor:
 
 
 def _refusal(attempts: Sequence[flavor.Attempt]) -> str:
-    """A part of Kueue's message that does not depend on the order of flavors and resources."""
-    uncovered = [sample for sample in attempts if sample.refused_by == "resource"]
+    """Returns a part of Kueue's message that does not depend on the order of flavors and resources."""
+    uncovered = [attempt for attempt in attempts if attempt.refused_by == "resource"]
     if uncovered:
-        # Kueue names a random uncovered resource. A flavor that refuses other resources may appear instead.
-        fits = any(sample.refused_by is None for sample in attempts)
+        # Kueue reports one uncovered resource at random, or the refusal of a flavor for another resource.
+        fits = any(attempt.refused_by is None for attempt in attempts)
         return (uncovered[0].reasons[0] if len(uncovered) == 1 else "unavailable in ClusterQueue") if fits else ""
-    matching = [sample for sample in attempts if sample.refused_by != "labels"]
+    matching = [attempt for attempt in attempts if attempt.refused_by != "labels"]
     return (matching[-1] if matching else attempts[0]).reasons[0]
 
 
-def _topology_obstacle(pool: Pool, request: Request) -> str:
-    """Kueue's message if the empty nodes of a pool have no room for all pods; empty if they have room."""
+def _topology_refusal(pool: Pool, request: Request) -> str:
+    """Returns Kueue's message if the pods do not fit on the empty nodes of the pool; empty if the pods fit."""
     nodes = min(BLOCK_NODES, pool.nodes_max) if request.one_block else pool.nodes_max
-    room = nodes * max(pods_per_node(pool, instance, request.asked) for instance in pool.instances)
-    return "" if request.pods <= room else flavor.topology_refusal(pool.topology_name, room, request.pods)
+    capacity = nodes * max(pods_per_node(pool, instance, request.pod_with_defaults) for instance in pool.instances)
+    return "" if request.pods <= capacity else flavor.topology_refusal(pool.topology_name, capacity, request.pods)
 
 
-def nodes(pool: Pool, request: Request, decided: Outcome) -> Outcome:
-    """The outcome of admitted pods: possible instance types and number of nodes, or pending forever."""
-    fitting = [instance for instance in pool.instances if pods_per_node(pool, instance, request.asked)]
-    capacities = {pods_per_node(pool, instance, request.asked) for instance in fitting}
+def _with_nodes(decision: Outcome, pool: Pool, request: Request) -> Outcome:
+    """Returns the outcome of admitted pods: the possible instance types and the number of nodes, or pending."""
+    fitting = [instance for instance in pool.instances if pods_per_node(pool, instance, request.pod_with_defaults)]
+    capacities = {pods_per_node(pool, instance, request.pod_with_defaults) for instance in fitting}
     if not fitting or -(-request.pods // max(capacities)) > pool.nodes_max:
-        return replace(decided, verdict="pending", by="scheduler" if pool.is_static else "Karpenter", pool="")
+        return replace(decision, verdict="pending", by="scheduler" if pool.is_static else "Karpenter", pool="")
     counts = {-(-request.pods // capacity) for capacity in capacities}
     return replace(
-        decided,
+        decision,
         pool=pool.name,
         instance_types=tuple(instance.type for instance in fitting),
-        # If the types have room for different numbers of pods, the prices decide about the number of nodes.
+        # If a node of one type has room for more pods than a node of another type, prices decide the number of nodes.
         nodes=counts.pop() if len(counts) == 1 else None,
     )
 
 
 def pods_per_node(pool: Pool, instance: InstanceType, pod: Amounts) -> int:
-    """Number of equal pods that fit an empty node of an instance type."""
+    """Returns the number of equal pods that fit on an empty node of an instance type."""
     return min(instance.pods - RESERVE_PODS, pods_that_fit(pool.tenant_allocatable(instance), pod))
 
 
 def cluster_queues(cluster: Cluster) -> Iterable[ClusterQueue]:
-    """All ClusterQueues, in the order of the spec."""
+    """Returns all ClusterQueues, in the order of the spec."""
     return (cluster_queue for queue in cluster.queues for cluster_queue in queue.cluster_queues)

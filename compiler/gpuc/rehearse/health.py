@@ -1,4 +1,4 @@
-"""Health checks: Argo CD's checks before the next sync wave, and additional ones for Gatekeeper."""
+"""Health checks of objects: the checks of Argo CD before the next sync wave, and checks for Gatekeeper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BINDING = "ValidatingAdmissionPolicyBinding"
 
 @dataclass(frozen=True, slots=True)
 class UnhealthyObject:
-    """An object that is not healthy, and the message of its controller."""
+    """An object that is not healthy, and the message of the controller."""
 
     manifest: Manifest
     message: str
@@ -26,7 +26,7 @@ class UnhealthyObject:
 
 
 def wait_healthy(client: Client, manifests: Iterable[Manifest], timeout_s: float) -> list[UnhealthyObject]:
-    """Waits until every object is healthy, and returns the objects that are not healthy in time."""
+    """Waits until every object is healthy, and returns the objects that are not healthy after the timeout."""
     deadline = time.monotonic() + timeout_s
     results = (_wait(client, manifest, deadline - time.monotonic()) for manifest in manifests)
     return [unhealthy for unhealthy in results if unhealthy is not None]
@@ -41,63 +41,73 @@ def _wait(client: Client, manifest: Manifest, timeout_s: float) -> UnhealthyObje
             manifest.api,
             manifest.kind,
             manifest.name,
-            lambda found: check(client, found) == "",
+            lambda document: check(client, document) == "",
             timeout_s,
             manifest.namespace,
         )
     except WaitError:
-        found = client.find(manifest.api, manifest.kind, manifest.name, manifest.namespace)
+        document = client.find(manifest.api, manifest.kind, manifest.name, manifest.namespace)
         return UnhealthyObject(
-            manifest, "does not exist" if found is None else check(client, found) or "became healthy late"
+            manifest,
+            "does not exist" if document is None else check(client, document) or "became healthy after the timeout",
         )
     return None
 
 
 def _condition(kind: str) -> Callable[[Client, Object], str]:
-    def check(client: Client, found: Object) -> str:
-        actual, generation = condition(found, kind), _generation(found)
+    """Returns a check that the condition with the type `kind` is True for the current generation of an object."""
+
+    def check(client: Client, document: Object) -> str:
+        actual, generation = condition(document, kind), _generation(document)
         if actual.get("status") == "True" and actual.get("observedGeneration", generation) == generation:
             return ""
-        return conditions_text(found)
+        return conditions_text(document)
 
     return check
 
 
-def _generation(found: Object) -> int:
-    return int(found["metadata"].get("generation", 0))
+def _generation(document: Object) -> int:
+    return int(document["metadata"].get("generation", 0))
 
 
-def _template(client: Client, found: Object) -> str:
-    """Whether every Gatekeeper pod has compiled a template, and the API server has its kind and its policy."""
-    status = found.get("status", {})
+def _template(client: Client, document: Object) -> str:
+    """Returns why a ConstraintTemplate is not healthy; empty if it is healthy.
+
+    A ConstraintTemplate is healthy if every Gatekeeper pod has compiled it, if the API server serves the kind of its
+    constraints, and if its ValidatingAdmissionPolicy exists and has no type warnings.
+    """
+    status = document.get("status", {})
     errors = [error["message"] for pod in status.get("byPod", ()) for error in pod.get("errors", ())]
     if errors:
         return "; ".join(errors)
-    name = found["metadata"]["name"]
-    kind = found["spec"]["crd"]["spec"]["names"]["kind"]
+    name = document["metadata"]["name"]
+    kind = document["spec"]["crd"]["spec"]["names"]["kind"]
     if not status.get("created") or not client.serves(CONSTRAINT_API, kind):
-        return f"the API server does not serve its kind {kind}"
+        return f"the API server does not serve the kind {kind} of ConstraintTemplate {name}"
     if not client.find(ADMISSION_API, "ValidatingAdmissionPolicy", f"gatekeeper-{name}"):
-        return "its ValidatingAdmissionPolicy does not exist"
+        return f"ValidatingAdmissionPolicy gatekeeper-{name} does not exist"
     return _type_warnings(client, name)
 
 
-def _constraint(client: Client, found: Object) -> str:
-    """Whether every Gatekeeper pod enforces a constraint, and the API server has its binding."""
-    pods = found.get("status", {}).get("byPod") or []
+def _constraint(client: Client, document: Object) -> str:
+    """Returns why a constraint is not healthy; empty if it is healthy.
+
+    A constraint is healthy if every Gatekeeper pod enforces it, and if the API server has its binding.
+    """
+    pods = document.get("status", {}).get("byPod") or []
     errors = [error["message"] for pod in pods for error in pod.get("errors") or []]
     if errors or not pods or not all(pod.get("enforced") for pod in pods):
         return "; ".join(errors) or "no Gatekeeper pod enforces the constraint"
-    name = f"gatekeeper-{found['kind'].lower()}-{found['metadata']['name']}"
-    if found["spec"].get("enforcementAction") == "dryrun" or client.find(ADMISSION_API, BINDING, name):
+    name = f"gatekeeper-{document['kind'].lower()}-{document['metadata']['name']}"
+    if document["spec"].get("enforcementAction") == "dryrun" or client.find(ADMISSION_API, BINDING, name):
         return ""
-    return f"its {BINDING} does not exist"
+    return f"{BINDING} {name} does not exist"
 
 
 def _type_warnings(client: Client, name: str) -> str:
     policy = client.get(ADMISSION_API, "ValidatingAdmissionPolicy", f"gatekeeper-{name}")
-    checked = policy.get("status", {}).get("typeChecking", {}).get("expressionWarnings", ())
-    return "; ".join(f"{warning['fieldRef']}: {warning['warning']}" for warning in checked)
+    warnings = policy.get("status", {}).get("typeChecking", {}).get("expressionWarnings", ())
+    return "; ".join(f"{warning['fieldRef']}: {warning['warning']}" for warning in warnings)
 
 
 CHECKS: dict[str, Callable[[Client, Object], str]] = {
@@ -107,4 +117,4 @@ CHECKS: dict[str, Callable[[Client, Object], str]] = {
     "NodePool": _condition("Ready"),
     "NodeOverlay": _condition("Ready"),
 }
-"""Health check by kind; a check returns why an object is not healthy, or an empty text."""
+"""Health check by kind. A check returns why an object is not healthy, or an empty string for a healthy object."""

@@ -1,4 +1,4 @@
-"""Instance types of the simulated cloud provider, and DaemonSets that reserve resources on its nodes."""
+"""Instance types of the simulated cloud provider, and DaemonSets that reserve resources on the simulated nodes."""
 
 from __future__ import annotations
 
@@ -23,64 +23,65 @@ OVERHEAD_MEMORY_BYTES = 10 * MIB
 Source: sigs.k8s.io/karpenter v1.14.1 kwok/cloudprovider/helpers.go
 """
 USD_PER_VCPU_HOUR = 0.05
-"""Assumed price for instance types without a published price; only the order of prices matters."""
+"""Assumed price of an instance type without a published price. Karpenter only compares prices."""
 _GATE: Amounts = {CPU: LAYOUT_GATE_CPU_MILLI, MEMORY: LAYOUT_GATE_MEMORY_MIB * MIB}
-"""Requests of the layout gate, the only DaemonSet in gpuc's output."""
-_PRICE_SHARE = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
+"""Requests of the layout gate: the DaemonSet of gpuc's output that runs on nodes with a MIG layout."""
+_PRICE_FACTORS = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
+"""Assumed price by capacity type, relative to on-demand."""
 
 
 def instance_types(cluster: Cluster) -> list[Body]:
-    """Every instance type of every pool, in every zone of the cluster and with every capacity type."""
+    """Returns the instance types of all pools, with offerings in every zone and of every capacity type."""
     return [_instance_type(cluster, instance) for instance in _instances(cluster)]
 
 
-def reserves(cluster: Cluster) -> Iterator[Body]:
-    """A DaemonSet for each pool and instance type with less allocatable resources than in another pool.
+def reserve_daemon_sets(cluster: Cluster) -> Iterator[Body]:
+    """Yields a DaemonSet for each pool and instance type with less allocatable resources than in another pool.
 
-    The provider has one capacity per instance type. Karpenter subtracts the requests of DaemonSets, which results in
-    the model's allocatable resources of the pool. The DaemonSets get no pods: simulated nodes report their allocatable
-    resources directly.
+    The simulated provider has one capacity per instance type. Karpenter subtracts the requests of DaemonSets from the
+    capacity; the result equals the allocatable resources of the pool in the model. The DaemonSets start no pods,
+    because simulated nodes report the allocatable resources of the model.
     """
     for pool in cluster.pools:
         for instance in pool.instances:
-            if amounts := _reserved(cluster, pool, instance):
-                yield _reserve(pool, instance, amounts)
+            if amounts := _reserved_amounts(cluster, pool, instance):
+                yield _daemon_set(pool, instance, amounts)
 
 
 def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
-    """Allocatable resources of a simulated node: the model's `left`, and 0 for devices that the pool does not offer."""
-    plugins = {name: 0 for name in (GPU, EFA) if name in _capacity(cluster, instance)}
-    return plugins | pool.tenant_allocatable(instance)
+    """Returns the resources for tenant pods on a simulated node; 0 for devices that the pool does not offer."""
+    no_devices = {name: 0 for name in (GPU, EFA) if name in _capacity(cluster, instance)}
+    return no_devices | pool.tenant_allocatable(instance)
 
 
 def node_capacity(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
-    """Capacity of a simulated node, which counts against the limits of a NodePool."""
+    """Returns the capacity of a simulated node, which counts against the limits of a NodePool."""
     size = {CPU: instance.vcpu * 1000, MEMORY: instance.memory_mib * MIB}
     return node_allocatable(cluster, pool, instance) | size
 
 
-def _reserved(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
-    """The difference between the provider's and the model's allocatable resources on a node of the pool."""
-    largest, left = _largest_allocatable(cluster, instance), _left(pool, instance)
-    return {name: largest[name] - left[name] for name in largest if largest[name] > left[name]}
+def _reserved_amounts(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
+    """Returns the requests of the DaemonSet that reduces the provider's allocatable resources to those of the pool."""
+    largest, allocatable = _largest_allocatable(cluster, instance), _before_karpenter(pool, instance)
+    return {name: largest[name] - allocatable[name] for name in largest if largest[name] > allocatable[name]}
 
 
-def _left(pool: Pool, instance: InstanceType) -> Amounts:
-    """Allocatable resources, plus the parts that Karpenter subtracts itself: huge pages and gpuc's own DaemonSet."""
-    left = pool.tenant_allocatable(instance)
-    memory_bytes = left[MEMORY] + left.get(HUGEPAGES, 0)
-    vector = {CPU: left[CPU], MEMORY: memory_bytes, EPHEMERAL_STORAGE: left[EPHEMERAL_STORAGE]}
-    return total([vector, _GATE]) if pool.mig_by_operator else vector
+def _before_karpenter(pool: Pool, instance: InstanceType) -> Amounts:
+    """Returns the resources for tenant pods, plus huge pages and the layout gate, which Karpenter subtracts itself."""
+    allocatable = pool.tenant_allocatable(instance)
+    memory_bytes = allocatable[MEMORY] + allocatable.get(HUGEPAGES, 0)
+    base = {CPU: allocatable[CPU], MEMORY: memory_bytes, EPHEMERAL_STORAGE: allocatable[EPHEMERAL_STORAGE]}
+    return total([base, _GATE]) if pool.mig_by_operator else base
 
 
 def _largest_allocatable(cluster: Cluster, instance: InstanceType) -> Amounts:
-    """The largest allocatable resources of the instance type in any pool."""
-    by_pool = [_left(pool, instance) for pool in cluster.pools if instance in pool.instances]
-    return {name: max(left[name] for left in by_pool) for name in by_pool[0]}
+    """Returns the largest allocatable amount of each resource on the instance type in any pool."""
+    by_pool = [_before_karpenter(pool, instance) for pool in cluster.pools if instance in pool.instances]
+    return {name: max(allocatable[name] for allocatable in by_pool) for name in by_pool[0]}
 
 
 def _capacity(cluster: Cluster, instance: InstanceType) -> Amounts:
-    """The provider's capacity, which after its overhead results in the largest allocatable resources of any pool."""
+    """Returns the provider's capacity: the largest allocatable amounts plus the provider's overhead."""
     capacity = _largest_allocatable(cluster, instance)
     capacity[CPU] += OVERHEAD_CPU_MILLI
     capacity[MEMORY] += OVERHEAD_MEMORY_BYTES
@@ -101,9 +102,9 @@ def _instance_type(cluster: Cluster, instance: InstanceType) -> Body:
         "operatingSystems": ["linux"],
         "resources": {**texts(_capacity(cluster, instance)), "pods": str(instance.pods)},
         "offerings": [
-            _offering(instance, labels | {ZONE_LABEL: zone, CAPACITY_TYPE_LABEL: purchase})
+            _offering(instance, labels | {ZONE_LABEL: zone, CAPACITY_TYPE_LABEL: capacity_type})
             for zone in zones
-            for purchase in _PRICE_SHARE
+            for capacity_type in _PRICE_FACTORS
         ],
     }
 
@@ -111,13 +112,13 @@ def _instance_type(cluster: Cluster, instance: InstanceType) -> Body:
 def _offering(instance: InstanceType, labels: dict[str, str]) -> Body:
     hourly = instance.hourly_usd or instance.vcpu * USD_PER_VCPU_HOUR
     return {
-        "Price": round(hourly * _PRICE_SHARE[labels[CAPACITY_TYPE_LABEL]], 4),
+        "Price": round(hourly * _PRICE_FACTORS[labels[CAPACITY_TYPE_LABEL]], 4),
         "Requirements": [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()],
     }
 
 
 def _labels(cluster: Cluster, instance: InstanceType) -> dict[str, str]:
-    """Labels of the AWS provider that specs and pods may select."""
+    """Returns the labels of Karpenter's AWS provider that specs and pods can select."""
     domain = "karpenter.k8s.aws"
     size = instance.type.partition(".")[2]
     labels = {
@@ -134,7 +135,7 @@ def _labels(cluster: Cluster, instance: InstanceType) -> dict[str, str]:
     return labels
 
 
-def _reserve(pool: Pool, instance: InstanceType, amounts: Amounts) -> Body:
+def _daemon_set(pool: Pool, instance: InstanceType, amounts: Amounts) -> Body:
     name = f"node-reserve-{pool.name}-{instance.type.replace('.', '-')}"
     labels = {"app": name}
     container = {"name": "reserve", "image": "reserve", "resources": {"requests": texts(amounts)}}

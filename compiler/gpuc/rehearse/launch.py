@@ -1,7 +1,7 @@
-"""Starts a program that ends together with its parent process: `launch.py PARENT PROGRAM ARGUMENT...`.
+"""Starts a program that ends when its parent process ends: `launch.py PARENT PROGRAM ARGUMENT...`.
 
-This is a script, because the setting must be made in the child process, and Python's preexec_fn is not safe with
-threads.
+PARENT is the id of the parent process. The module runs as a script, because the child process itself must ask Linux for
+the signal at its parent's end, and because Python's preexec_fn is not safe with threads.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(parent: int, command: list[str]) -> None:
-    """Replaces this process by the program. On Linux it ends with its parent, elsewhere the next run ends it."""
+    """Replaces this process by the program. Linux ends the program with its parent; elsewhere, the next run ends it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:

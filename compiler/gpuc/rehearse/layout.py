@@ -1,4 +1,4 @@
-"""Formats, tables and sections that all reports of rehearsals use."""
+"""Formats, tables and sections of the reports of rehearsals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def rendered(
     form: str, results: Sequence[R], paint: Paint, key: str,
     text: Callable[[R, Paint], str], markdown: Callable[[R], str], document: Callable[[R], dict[str, Any]],
 ) -> str:  # fmt: skip
-    """The report in text, json (results under the key) or markdown, ending in a line break.
+    """Returns the report as text, json or markdown, with a line break at the end.
+
+    key: the key of the results in the JSON document.
 
     Raises:
         KeyError: for an unknown format.
@@ -29,32 +31,37 @@ def rendered(
         case "text":
             return "\n".join(text(result, paint) for result in results)
         case "json":
-            document_of_all = {"version": VERSION, "gpuc": __version__, key: [document(result) for result in results]}
-            return json.dumps(document_of_all, indent=2) + "\n"
+            report = {"version": VERSION, "gpuc": __version__, key: [document(result) for result in results]}
+            return json.dumps(report, indent=2) + "\n"
         case "markdown":
             return "\n".join(markdown(result) for result in results)
     raise KeyError(form)
 
 
 def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Lines with aligned columns."""
-    shown = [tuple(visible(cell) for cell in row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in shown]
+    """Returns the rows as lines with aligned columns."""
+    visible_rows = [tuple(visible(cell) for cell in row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*visible_rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in visible_rows
+    ]
 
 
 def table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, last: str = "---") -> list[str]:
-    """A Markdown table; last is the alignment of the last column."""
-    marks = [f"| {' | '.join(headings)} |", f"| {' | '.join([*('---' for _ in headings[1:]), last])} |"]
-    return [*marks, *(f"| {' | '.join(visible(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows)]
+    """Returns the lines of a Markdown table.
+
+    last: the alignment of the last column, for example `---:` for right.
+    """
+    header = [f"| {' | '.join(headings)} |", f"| {' | '.join([*('---' for _ in headings[1:]), last])} |"]
+    return [*header, *(f"| {' | '.join(visible(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows)]
 
 
-def sections(found: Sections, title: str, mark: str) -> Iterator[str]:
-    """The lines of all sections: the title, and the sentences with a mark in front."""
-    for name, sentences in found:
-        yield from ("", title.format(name), *(f"{mark}{visible(sentence)}" for sentence in sentences))
+def sections(titled: Sections, title: str, bullet: str) -> Iterator[str]:
+    """Yields the lines of all sections: the formatted title, and each sentence after a bullet."""
+    for name, sentences in titled:
+        yield from ("", title.format(name), *(f"{bullet}{visible(sentence)}" for sentence in sentences))
 
 
 def shortened(text: str, length: int) -> str:
-    """The text, shortened to a maximum length."""
+    """Returns the text, shortened to a maximum length."""
     return text if len(text) <= length else f"{text[: length - 3]}..."

@@ -1,4 +1,4 @@
-"""Cached LIST results, so that hundreds of waiting test cases cost one API call per kind."""
+"""Cached LIST results: hundreds of waiting test cases cause only one API request per kind."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ EVENT = ("v1", "Event")
 
 @dataclass
 class ListCache:
-    """LIST results of complete kinds."""
+    """The objects of each kind in all namespaces, from one LIST request, grouped by an index key."""
 
     client: Client
     _locks: dict[tuple[str, str], threading.Lock] = field(default_factory=dict)
     _results: dict[tuple[str, str], tuple[float, dict[str, list[Object]]]] = field(default_factory=dict)
 
     def find(self, kind: tuple[str, str], key: str, index: Callable[[Object], str]) -> list[Object]:
-        """The objects of a kind with an index key. A kind must always be used with the same index function."""
+        """Returns the objects of a kind with an index key. Every call for a kind must pass the same index function."""
         with self._locks.setdefault(kind, threading.Lock()):
             listed_at, by_key = self._results.get(kind, (0.0, {}))
             if time.monotonic() - listed_at > CACHE_SECONDS:
@@ -40,24 +40,24 @@ class ListCache:
 
 @dataclass(frozen=True)
 class CachedContext(RehearsalContext):
-    """A context whose queries use cached LIST results."""
+    """A RehearsalContext whose queries use cached LIST results."""
 
     cache: ListCache = field(kw_only=True)
 
     def workload_of(self, owner: Object) -> Object | None:
-        """The Workload that Kueue created for a Job, or None."""
+        """Returns the Workload that Kueue created for a Job; None if no Workload exists."""
         return next(iter(self.cache.find(WORKLOAD, owner["metadata"]["uid"], _controller_uid)), None)
 
     def pods_of(self, job: Object) -> list[Object]:
-        """The pods of a Job."""
+        """Returns the pods of a Job."""
         return self.cache.find(POD, job["metadata"]["uid"], _controller_uid)
 
     def nodes(self, pool: str = "") -> list[Object]:
-        """Nodes of a pool, or of all pools."""
+        """Returns the nodes of a pool, or of all pools if no pool is named."""
         return super().nodes(pool) if pool else self.cache.find(NODE, "", lambda node: "")
 
     def events_of(self, document: Object) -> list[tuple[str, str]]:
-        """(reason, message) of every event about an object."""
+        """Returns (reason, message) of every event about an object."""
         events = self.cache.find(
             EVENT, document["metadata"]["uid"], lambda event: str(event["involvedObject"].get("uid"))
         )
@@ -65,12 +65,12 @@ class CachedContext(RehearsalContext):
 
 
 def with_list_cache(context: RehearsalContext) -> CachedContext:
-    """The same context with a new cache."""
+    """Returns the context with a new cache."""
     cache = ListCache(context.client)
     return CachedContext(context.spec, context.client, context.timeouts, CACHE_SECONDS, cache=cache)
 
 
 def _controller_uid(document: Object) -> str:
-    """The uid of the owner whose controller created the object; empty without one."""
+    """Returns the uid of the owner whose controller created the object; empty for an object without such an owner."""
     owners = document["metadata"].get("ownerReferences", ())
     return next((str(owner["uid"]) for owner in owners if owner.get("controller")), "")

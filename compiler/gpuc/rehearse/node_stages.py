@@ -1,4 +1,4 @@
-"""kwok Stages for nodes: they become ready, get the resources of their pool, and lose their startup taints."""
+"""kwok Stages that make nodes ready with the resources of their pool, and that remove startup taints."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.instance_types import INSTANCE_TYPE_LABEL, node_allocatable, node_capacity
 from gpuc.rehearse.plane.kwok import matches, stage
 
-_READY = '.status.conditions.[] | select( .type == "Ready" ) | .status'
+_READY_STATUS = '.status.conditions.[] | select( .type == "Ready" ) | .status'
 
 
 def node_stages(cluster: Cluster) -> Iterator[Body]:
-    """Stages for the nodes of every pool, and for nodes without a pool."""
+    """Yields the Stages for the nodes of every pool, and for nodes without a pool."""
     for pool in cluster.pools:
         for instance in pool.instances:
             yield _ready(cluster, pool, instance)
         if pool.startup_taints:
             yield _without_startup_taints(pool)
-    unpooled = [matches(_READY, "NotIn", "True"), matches(f'.metadata.labels["{POOL_LABEL}"]', "DoesNotExist")]
-    yield stage("node-ready", "Node", {"matchExpressions": unpooled}, {"statusTemplate": _TEMPLATE})
+    unpooled = [matches(_READY_STATUS, "NotIn", "True"), matches(f'.metadata.labels["{POOL_LABEL}"]', "DoesNotExist")]
+    yield stage("node-ready", "Node", {"matchExpressions": unpooled}, {"statusTemplate": _STATUS_TEMPLATE})
 
 
 def _ready(cluster: Cluster, pool: Pool, instance: InstanceType) -> Body:
-    """A Stage that makes a node ready with the capacity and the allocatable resources of its pool."""
-    allocatable = _map("allocatable", node_allocatable(cluster, pool, instance))
-    capacity = _map("capacity", node_capacity(cluster, pool, instance))
+    """Returns a Stage that makes a node ready with the capacity and the allocatable resources of its pool."""
+    allocatable = _status_map("allocatable", node_allocatable(cluster, pool, instance))
+    capacity = _status_map("capacity", node_capacity(cluster, pool, instance))
     selector = {
         "matchLabels": {POOL_LABEL: pool.name, INSTANCE_TYPE_LABEL: instance.type},
-        "matchExpressions": [matches(_READY, "NotIn", "True")],
+        "matchExpressions": [matches(_READY_STATUS, "NotIn", "True")],
     }
     name = f"node-ready-{pool.name}-{instance.type}"
-    return stage(name, "Node", selector, {"statusTemplate": _TEMPLATE + allocatable + capacity})
+    return stage(name, "Node", selector, {"statusTemplate": _STATUS_TEMPLATE + allocatable + capacity})
 
 
-def _map(key: str, amounts: Amounts) -> str:
+def _status_map(key: str, amounts: Amounts) -> str:
     return f"{key}:\n" + "".join(f'  {name}: "{amount}"\n' for name, amount in texts(amounts).items())
 
 
 def _without_startup_taints(pool: Pool) -> Body:
-    """A Stage that removes the startup taints of a ready node, as the MIG manager and the network agent do."""
+    """Returns a Stage that removes the startup taints of a ready node, as the MIG manager and the network agent do."""
     keys = [taint.key for taint in pool.startup_taints]
     selector = {
         "matchLabels": {POOL_LABEL: pool.name},
-        "matchExpressions": [matches(_READY, "In", "True"), matches(".spec.taints.[].key", "In", *keys)],
+        "matchExpressions": [matches(_READY_STATUS, "In", "True"), matches(".spec.taints.[].key", "In", *keys)],
     }
-    kept = " ".join(f'(ne .key "{key}")' for key in keys)
-    condition = f"and {kept}" if len(keys) > 1 else kept.strip("()")
+    comparisons = " ".join(f'(ne .key "{key}")' for key in keys)
+    condition = f"and {comparisons}" if len(keys) > 1 else comparisons.strip("()")
     template = (
         "taints:\n{{ range .spec.taints }}{{ if " + condition + " }}"
         "- {key: {{ .key | Quote }}, value: {{ or .value `` | Quote }}, effect: {{ .effect }}}\n"
@@ -60,7 +60,7 @@ def _without_startup_taints(pool: Pool) -> Body:
     return stage(f"node-freed-{pool.name}", "Node", selector, {"patches": [patch]})
 
 
-_TEMPLATE = """
+_STATUS_TEMPLATE = """
 {{ $now := Now | Quote }}
 phase: Running
 addresses:

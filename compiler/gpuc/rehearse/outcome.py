@@ -9,7 +9,7 @@ from gpuc.kubernetes.amounts import Amounts
 from gpuc.model.tenant import DEFAULT_REQUEST
 
 Component = Literal["API server", "policy", "quota", "Kueue", "scheduler", "Karpenter", "job controller"]
-"""The part of the control plane that admits or refuses a request."""
+"""The component of the control plane that admits or refuses a request, or keeps its pods pending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +20,13 @@ class Outcome:
     by: Component | Literal[""] = ""
     """The component that refused the request, or that keeps its pods pending."""
     flavor: str = ""
+    """The ResourceFlavor that Kueue assigns; empty if Kueue assigns no flavor."""
     pool: str = ""
+    """The pool of the nodes; empty if the pods get no nodes."""
     instance_types: tuple[str, ...] = ()
     """Expected: instance types that the nodes may have. Actual: instance types that the nodes have."""
     nodes: int | None = None
+    """Number of nodes; None if the number is not compared."""
     borrowed: tuple[tuple[str, str], ...] | None = None
     """Borrowed amount by resource, in the format of Kueue's status; None if the amounts are not compared."""
     message: str = ""
@@ -35,26 +38,26 @@ class Request:
     """A number of equal pods that start together."""
 
     pod: Amounts
-    """Resource requests of one pod; the LimitRange of the namespace adds the defaults."""
+    """Resource requests of one pod. The LimitRange of the namespace adds default requests."""
     pods: int = 1
     pool: str = ""
-    """The node pool that the pods select; empty if Kueue may choose."""
+    """The node pool that the pods select; empty if Kueue chooses a pool."""
     one_block: bool = False
     """Whether all pods must run in one block of the network topology."""
 
     @property
-    def asked(self) -> Amounts:
-        """Resource requests of one pod, with the defaults of the LimitRange."""
+    def pod_with_defaults(self) -> Amounts:
+        """Resource requests of one pod, with the default requests of the LimitRange."""
         return {**DEFAULT_REQUEST, **self.pod}
 
     @property
     def total(self) -> Amounts:
-        """Resource requests of all pods, which Kueue counts against quota."""
-        return {name: amount * self.pods for name, amount in self.asked.items()}
+        """Resource requests of all pods, which Kueue counts against the quota."""
+        return {name: amount * self.pods for name, amount in self.pod_with_defaults.items()}
 
 
 def agrees(expected: Outcome, actual: Outcome) -> bool:
-    """Whether the actual outcome has every value that the expected outcome sets."""
+    """Returns whether the actual outcome has every value that the expected outcome sets."""
     return (
         actual.verdict == expected.verdict
         and (not expected.by or actual.by == expected.by)

@@ -1,4 +1,4 @@
-"""Free ports on loopback."""
+"""Free TCP ports of the loopback address."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def free_ports(count: int) -> list[int]:
-    """Different free ports; all of them are bound at the same time to find them."""
+    """Returns different free ports. All ports are bound at the same time, so no port is returned twice."""
     with ExitStack() as bound:
         listeners = [bound.enter_context(socket.socket()) for _ in range(count)]
         for listener in listeners:

@@ -1,4 +1,4 @@
-"""Programs of the control plane, which end together with gpuc."""
+"""Programs of the control plane. The programs end when gpuc ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POLL_SECONDS = 0.05
 
 
 class ProgramError(Exception):
-    """A program exited or did not become ready. The message ends with the last lines of the program's log."""
+    """A program that ended or did not become ready. The message ends with the last lines of the program's log."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,16 @@ class Process:
             time.sleep(POLL_SECONDS)
 
     def require_alive(self) -> None:
-        """Raises: ProgramError if the program has ended."""
+        """Raises ProgramError if the program has ended."""
         if self.child.poll() is not None:
             raise ProgramError(f"{self.name} ended with code {self.child.returncode}:\n{self.tail()}")
 
     def tail(self, lines: int = 15) -> str:
-        """The last lines of the log."""
+        """Returns the last lines of the log."""
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
 
     def memory_mib(self) -> int:
-        """Resident memory; 0 if the system does not report it."""
+        """Returns the resident memory in MiB; 0 if the operating system does not report the memory."""
         try:
             status = Path(f"/proc/{self.child.pid}/status").read_text(encoding="ascii")
         except OSError:
@@ -62,7 +62,10 @@ class Process:
 def start(
     program: Path, arguments: Iterable[str], log: Path, ready: Callable[[], bool], environment: Mapping[str, str]
 ) -> Process:
-    """Starts a program in its own session. It ends with the calling thread, so call this in the main thread."""
+    """Starts a program in a new session.
+
+    Linux ends the program when the calling thread ends, so the main thread must call this function.
+    """
     with log.open("wb") as stream:
         child = subprocess.Popen(
             [sys.executable, "-I", "-S", str(LAUNCH), str(os.getpid()), str(program), *arguments],
@@ -76,15 +79,15 @@ def start(
 
 
 def stop(processes: Iterable[Process]) -> None:
-    """Kills programs in the given order. Nothing is kept after a run, so programs need no orderly shutdown."""
+    """Kills programs in the given order. A run keeps no data, so the programs need no orderly shutdown."""
     for process in processes:
         if process.child.poll() is None:
             os.killpg(process.child.pid, signal.SIGKILL)
             process.child.wait()
 
 
-def answers(url: str) -> Callable[[], bool]:
-    """A probe: whether a URL answers with status 200. The certificate is not checked."""
+def http_probe(url: str) -> Callable[[], bool]:
+    """Returns a probe that reports whether a URL returns status 200. The probe does not check the certificate."""
     import ssl
     from urllib.error import URLError
     from urllib.request import urlopen
@@ -94,8 +97,8 @@ def answers(url: str) -> Callable[[], bool]:
 
     def probe() -> bool:
         try:
-            with urlopen(url, timeout=5, context=context) as answer:
-                return bool(answer.status == 200)
+            with urlopen(url, timeout=5, context=context) as response:
+                return bool(response.status == 200)
         except (URLError, OSError):
             return False
 

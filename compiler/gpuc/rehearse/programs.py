@@ -22,31 +22,34 @@ DATA = ("kueue-webhooks.yaml", "kueue-crds", "gatekeeper-crds", "karpenter-crds"
 
 
 class MissingProgramsError(Exception):
-    """Programs are missing; the text names them and how to build them."""
+    """Missing programs. The message names the programs and the command that builds the programs."""
 
 
 @dataclass(frozen=True)
 class Programs:
-    """A folder with built programs."""
+    """A folder with the built programs of the control plane."""
 
     folder: Path
 
     def path(self, name: str) -> Path:
-        """The executable of a program."""
+        """Returns the path of a program's executable."""
         return self.folder / "bin" / name
 
     def data(self, name: str) -> Path:
-        """A file or folder with data of a program: CustomResourceDefinitions, webhook configurations."""
+        """Returns the path of a program's data: CustomResourceDefinitions or webhook configurations."""
         return self.folder / "data" / name
 
     def missing(self) -> tuple[str, ...]:
-        """Names of missing programs and data."""
+        """Returns the names of missing programs and of missing data."""
         binaries = [name for name in NAMES if not os.access(self.path(name), os.X_OK)]
         return (*binaries, *(name for name in DATA if not self.data(name).exists()))
 
 
 def find_programs() -> Programs:
-    """The programs in GPUC_TOOLS, else those of the checkout's versions, else the newest ones in the cache.
+    """Returns the programs of the control plane.
+
+    The folder is GPUC_TOOLS if the variable is set. Otherwise the folder is the output folder of tools/build.py in a
+    checkout of gpuc. Without a checkout, the folder is `current` or the newest folder in the cache.
 
     Raises:
         MissingProgramsError: if a program is missing.
@@ -55,7 +58,7 @@ def find_programs() -> Programs:
     if missing := programs.missing():
         raise MissingProgramsError(
             f"The rehearsal needs programs that are not in {programs.folder}: {', '.join(missing)}; "
-            "`make tools` in a checkout of gpuc builds them, and GPUC_TOOLS names another folder."
+            "run `make tools` in a checkout of gpuc, or set GPUC_TOOLS to the folder of the programs."
         )
     return programs
 
@@ -64,23 +67,23 @@ def _folder() -> Path:
     if chosen := os.environ.get("GPUC_TOOLS"):
         return Path(chosen).expanduser().absolute()
     if (CHECKOUT_TOOLS / "build.py").is_file():
-        return _of_checkout()
+        return _checkout_folder()
     cache = cache_root() / "tools"
     current = cache / "current"
     return current if current.exists() else _newest(cache.glob("*/bin"), cache)
 
 
 def cache_root() -> Path:
-    """gpuc's folder in the user's cache folder."""
+    """Returns gpuc's folder in the user's cache folder."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpuc"
 
 
-def _newest(folders: Iterable[Path], otherwise: Path) -> Path:
-    return max((path.parent for path in folders), key=lambda path: path.stat().st_mtime, default=otherwise)
+def _newest(bin_folders: Iterable[Path], default: Path) -> Path:
+    return max((path.parent for path in bin_folders), key=lambda path: path.stat().st_mtime, default=default)
 
 
-def _of_checkout() -> Path:
-    """The output folder of the checkout's tools/build.py, whose name depends on versions and build flags."""
+def _checkout_folder() -> Path:
+    """Returns the output folder of the checkout's tools/build.py. The name depends on versions and build flags."""
     from subprocess import run
     from sys import executable
 

@@ -1,4 +1,4 @@
-"""API requests of tenant members, and whether RBAC must allow them."""
+"""API requests of tenant members, each with the decision that RBAC must make."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ class MemberRequest:
 
     name: str
     allowed: bool
+    """Whether RBAC must allow the request."""
     verb: str
     """create, patch or list."""
     document: Object
-    """The object to create, list or change."""
+    """The object to create or patch; for list, only its kind and namespace are used."""
     resource: str
-    """Plural name of the resource, as in the API server's message."""
+    """Plural name of the resource, for example pods. The API server's message contains this name."""
 
     def send(self, client: Client) -> None:
-        """Sends the request as a dry run.
+        """Sends the request; create and patch are dry runs.
 
         Raises:
-            ApiError: if the request is refused.
+            ApiError: if the API server refuses the request.
         """
         document, metadata = self.document, self.document["metadata"]
         api, kind, namespace = document["apiVersion"], document["kind"], metadata.get("namespace", "")
@@ -45,11 +46,11 @@ class MemberRequest:
 
 
 def member_requests(factory: WorkloadFactory) -> Iterator[MemberRequest]:
-    """Requests of a member in the tenant's namespace, and in namespaces of other tenants and of the platform."""
+    """Yields requests of a member in the tenant's namespace, and in namespaces of other tenants and of the platform."""
     role = factory.tenant.spec.members.role
     can_edit, is_admin, namespace = role in ("edit", "admin"), role == "admin", factory.namespace.name
-    yield _reads("its pods", namespace, True, "Pod", "pods")
-    yield _reads("its secrets", namespace, can_edit, "Secret", "secrets")
+    yield _list_request(f"pods of {namespace}", namespace, True, "Pod", "pods")
+    yield _list_request(f"secrets of {namespace}", namespace, can_edit, "Secret", "secrets")
     for queue, has_gpus in factory.queues.items():
         pod = factory.default_pod("member") if has_gpus else factory.pod("member")
         yield MemberRequest(f"a Job in queue {queue}", can_edit, "create", factory.job(pod, queue), "jobs")
@@ -64,20 +65,20 @@ def member_requests(factory: WorkloadFactory) -> Iterator[MemberRequest]:
         yield MemberRequest(f"a {document['kind']}", False, "create", document, plural)
     yield from _changes(factory)
     for other in _other_namespaces(factory.cluster, factory.tenant):
-        yield _reads(f"secrets of {other}", other, False, "Secret", "secrets")
-        yield _reads(f"pods of {other}", other, False, "Pod", "pods")
+        yield _list_request(f"secrets of {other}", other, False, "Secret", "secrets")
+        yield _list_request(f"pods of {other}", other, False, "Pod", "pods")
         job = factory.job(factory.pod("guest"), next(iter(factory.queues), ""))
         job["metadata"]["namespace"] = other
         yield MemberRequest(f"a Job in {other}", False, "create", job, "jobs")
 
 
-def _reads(name: str, namespace: str, allowed: bool, kind: str, plural: str) -> MemberRequest:
+def _list_request(name: str, namespace: str, allowed: bool, kind: str, plural: str) -> MemberRequest:
     document = {"apiVersion": "v1", "kind": kind, "metadata": {"namespace": namespace}}
     return MemberRequest(name, allowed, "list", document, plural)
 
 
 def _boundary_objects(factory: WorkloadFactory) -> Iterator[tuple[Object, str]]:
-    """(object, resource) of the kinds that limit a tenant; no member may create them."""
+    """Yields (object, resource) of the kinds that limit a tenant. RBAC must not allow a member to create them."""
     metadata = factory.metadata("member")
     group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": factory.tenant.spec.members.groups[0]}
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
@@ -93,27 +94,33 @@ def _boundary_objects(factory: WorkloadFactory) -> Iterator[tuple[Object, str]]:
 
 
 def _changes(factory: WorkloadFactory) -> Iterator[MemberRequest]:
-    """Changes of objects that limit a tenant; no member may make them."""
+    """Yields changes of objects that limit a tenant. RBAC must not allow a member to make the changes."""
     labels = {TENANT_KEY: "another"}
     namespace = {
         "apiVersion": "v1",
         "kind": "Namespace",
         "metadata": {"name": factory.namespace.name, "labels": labels},
     }
-    yield MemberRequest("another tenant's label on its namespace", False, "patch", namespace, "namespaces")
+    yield MemberRequest(
+        f"label of another tenant on namespace {factory.namespace.name}", False, "patch", namespace, "namespaces"
+    )
     metadata = {"name": "gpuc", "namespace": factory.namespace.name, "labels": labels}
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata}
-    yield MemberRequest("a change of its quota", False, "patch", quota, "resourcequotas")
+    yield MemberRequest("labels of ResourceQuota gpuc", False, "patch", quota, "resourcequotas")
     for queue in tuple(factory.queues)[:1]:
-        named = {"apiVersion": KUEUE_API, "kind": "ClusterQueue", "metadata": {"name": queue, "labels": labels}}
-        yield MemberRequest("a change of its ClusterQueue", False, "patch", named, "clusterqueues")
+        cluster_queue = {"apiVersion": KUEUE_API, "kind": "ClusterQueue", "metadata": {"name": queue, "labels": labels}}
+        yield MemberRequest(f"labels of ClusterQueue {queue}", False, "patch", cluster_queue, "clusterqueues")
     for pool in factory.tenant.pools[:1]:
-        named = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": pool.name, "labels": labels}}
-        yield MemberRequest("a change of its NodePool", False, "patch", named, "nodepools")
+        node_pool = {
+            "apiVersion": "karpenter.sh/v1",
+            "kind": "NodePool",
+            "metadata": {"name": pool.name, "labels": labels},
+        }
+        yield MemberRequest(f"labels of NodePool {pool.name}", False, "patch", node_pool, "nodepools")
 
 
 def _other_namespaces(cluster: Cluster, tenant: Tenant) -> Iterator[str]:
-    """A namespace of every other tenant, and the platform's namespace."""
+    """Yields the first namespace of every other tenant, and the platform's namespace."""
     for other in cluster.tenants:
         if other is not tenant:
             yield from (namespace.name for namespace in other.namespaces[:1])

@@ -11,28 +11,28 @@ from gpuc.rehearse.client import Object
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """A field whose stored value is not the written value."""
+    """A field with different values in the written object and in the stored object."""
 
     path: str
-    """For example spec.disruption.budgets[0].nodes."""
+    """Path of the field, for example spec.disruption.budgets[0].nodes."""
     kind: str
-    """changed, dropped, or defaulted."""
+    """changed or dropped by the API server, or defaulted: set only in the stored object."""
     written: Any = None
     stored: Any = None
 
     def __str__(self) -> str:
         if self.kind == "defaulted":
-            return f"{self.path} is {self.stored!r} by default"
+            return f"{self.path} was not written and is {self.stored!r} by default"
         return f"{self.path} was written as {self.written!r} and is " + (
-            "gone" if self.kind == "dropped" else repr(self.stored)
+            "missing in the stored object" if self.kind == "dropped" else repr(self.stored)
         )
 
 
 def differences(written: Object, stored: Object) -> list[FieldDifference]:
-    """Values that the server changed or dropped, and defaults inside lists that gpuc wrote.
+    """Returns the values that the API server changed or dropped, and the defaults that it set inside written lists.
 
-    Defaults outside lists cause no drift: Argo CD compares only the written fields, but complete lists of custom
-    resources.
+    Defaults outside lists cause no drift: Argo CD compares only written fields, except in lists of custom resources,
+    which it compares completely.
     """
     return list(_compare("", written, stored, in_list=False))
 
@@ -49,11 +49,11 @@ def _compare(path: str, written: Any, stored: Any, in_list: bool) -> Iterator[Fi
 
 def _compare_maps(path: str, written: Object, stored: Object, in_list: bool) -> Iterator[FieldDifference]:
     for key, value in written.items():
-        below = f"{path}.{key}" if path else key
+        child_path = f"{path}.{key}" if path else key
         if key in stored:
-            yield from _compare(below, value, stored[key], in_list)
+            yield from _compare(child_path, value, stored[key], in_list)
         elif value not in ({}, []):
-            yield FieldDifference(below, "dropped", value)
+            yield FieldDifference(child_path, "dropped", value)
     if in_list:
         for key in stored.keys() - written.keys():
             yield FieldDifference(f"{path}.{key}", "defaulted", stored=stored[key])

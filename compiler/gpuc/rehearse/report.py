@@ -1,4 +1,4 @@
-"""Reports of rehearsals: expected and actual outcome of each test case, with the line of the spec that it covers."""
+"""Reports of rehearsals: the expected and actual outcome of each test case, with the tested line of the spec."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.result import LocatedResult, Problem, Result
 
 LISTED = 40
-"""Up to this number, the text report lists every test case; above it, the report counts them by line and suite."""
+"""Maximum number of test cases that the text report lists. A report with more test cases counts by line and suite."""
 _MESSAGE_LENGTH = 120
 _HEADINGS = ("spec", "test case", "as expected", "expected", "actual", "s")
 
 
 def render(form: str, results: Sequence[Result], *, colour: bool = False) -> str:
-    """The report in text, json or markdown, ending in a line break.
+    """Returns the report as text, json or markdown, with a line break at the end.
 
     Raises:
         KeyError: for an unknown format.
@@ -28,7 +28,7 @@ def render(form: str, results: Sequence[Result], *, colour: bool = False) -> str
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """An outcome as text, for example "refused by Kueue: insufficient quota"."""
+    """Returns an outcome as text, for example "refused by Kueue: insufficient quota"."""
     verdict: str = outcome.verdict
     if outcome.by and outcome.verdict in ("refused", "pending"):
         verdict += f" by {outcome.by}"
@@ -45,7 +45,7 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 def summary(result: Result) -> str:
-    """The result in one line."""
+    """Returns the result in one line."""
     parts = [
         f"{len(result.cases)} test cases ({result.distinct} distinct, {result.refusals} refusals)",
         f"{len(result.cases) - len(result.failed)} as expected, {len(result.failed)} different",
@@ -63,8 +63,8 @@ def _text(result: Result, paint: Paint) -> str:
         lines.append(f"    {visible(problem.message)}")
     for located in result.failed:
         case = located.result.case
-        place = paint("1", str(located.mark))
-        lines += ["", f"{place}  {paint('1;31', 'different')}  {case.suite}/{visible(case.name)}"]
+        location = paint("1", str(located.mark))
+        lines += ["", f"{location}  {paint('1;31', 'different')}  {case.suite}/{visible(case.name)}"]
         lines.append(f"    expected  {visible(outcome_text(case.expected))}")
         lines.append(f"    actual    {visible(outcome_text(located.result.actual))}")
     lines += layout.sections(_sections(result), "{}:", "  - ")
@@ -74,21 +74,21 @@ def _text(result: Result, paint: Paint) -> str:
 
 
 def _rows(result: Result) -> Iterator[tuple[str, ...]]:
-    """The heading, then a row for each test case, or for each line and suite if there are many test cases."""
+    """Yields the heading, then a row per test case, or a row per line and suite if there are more than LISTED cases."""
     if len(result.cases) <= LISTED:
         yield ("spec", "test case", "outcome", "s")
         for located in result.cases:
             case, actual = located.result.case, outcome_text(located.result.actual)
-            place = f"{located.mark.file}:{located.mark.line}"
+            location = f"{located.mark.file}:{located.mark.line}"
             outcome = layout.shortened(actual, _MESSAGE_LENGTH)
-            yield place, f"{case.suite}/{case.name}", outcome, f"{located.result.seconds:.1f}"
+            yield location, f"{case.suite}/{case.name}", outcome, f"{located.result.seconds:.1f}"
         return
     yield ("spec", "suite", "cases", "refusals", "as expected", "s")
     for (file, line, suite), group in groupby(result.cases, _line_and_suite):
         results = [located.result for located in group]
-        passed = sum(found.passed for found in results)
-        refusals = sum(found.case.is_refusal for found in results)
-        longest = max(found.seconds for found in results)
+        passed = sum(case_result.passed for case_result in results)
+        refusals = sum(case_result.case.is_refusal for case_result in results)
+        longest = max(case_result.seconds for case_result in results)
         yield f"{file}:{line}", suite, str(len(results)), str(refusals), str(passed), f"{longest:.1f}"
 
 
@@ -111,11 +111,11 @@ def _sections(result: Result) -> layout.Sections:
 
 def _case_rows(result: Result) -> Iterator[tuple[str, ...]]:
     for located in result.cases:
-        found, case = located.result, located.result.case
+        case_result, case = located.result, located.result.case
         expected = outcome_text(case.expected)
-        actual = layout.shortened(outcome_text(found.actual), _MESSAGE_LENGTH)
-        name, passed = f"{case.suite}/{case.name}", "yes" if found.passed else "**no**"
-        yield f"{located.mark.file}:{located.mark.line}", name, passed, expected, actual, f"{found.seconds:.1f}"
+        actual = layout.shortened(outcome_text(case_result.actual), _MESSAGE_LENGTH)
+        name, passed = f"{case.suite}/{case.name}", "yes" if case_result.passed else "**no**"
+        yield f"{located.mark.file}:{located.mark.line}", name, passed, expected, actual, f"{case_result.seconds:.1f}"
 
 
 def _document(result: Result) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The result of a rehearsal of one spec: every test case and every problem has its line of the spec."""
+"""The result of a rehearsal of one spec, with the line of the spec for every test case and every problem."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from gpuc.rehearse.runner import CaseResult
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An object that was refused, that is not healthy, or that the control plane changes."""
+    """An object that the control plane refused or changed, or that is not healthy."""
 
     kind: Literal["refused", "unhealthy", "unstable", "differs"]
-    """refused by the API server; not healthy in time; changed by a second apply; stored with other values."""
+    """Refused by the API server; not healthy after the timeout; changed by a second apply; stored with other values."""
     mark: Mark
     object: str
     """Kind, namespace and name."""
@@ -28,7 +28,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class LocatedResult:
-    """The result of a test case, with the place in the spec that the test case covers."""
+    """The result of a test case, with the tested line of the spec."""
 
     mark: Mark
     result: CaseResult
@@ -39,28 +39,31 @@ class Result:
     """The result of a rehearsal."""
 
     cluster: str
+    """Name of the cluster."""
     file: str
+    """Path of the spec."""
     objects: int
-    """Number of applied objects."""
+    """Number of objects that the API server accepted."""
     problems: tuple[Problem, ...]
     cases: tuple[LocatedResult, ...]
     substitutions: tuple[str, ...]
-    """What was simulated or replaced, one sentence per entry."""
+    """Sentences about simulated and replaced parts of the cluster."""
     not_tested: tuple[str, ...]
-    """What no test case can check, one sentence per entry."""
+    """Sentences about the behaviour that no test case checks."""
     seconds: Mapping[str, float]
     """Duration by step, in the order of the run."""
     memory_mib: int
-    """Resident memory of all programs at the end."""
+    """Resident memory of all programs at the end of the run."""
     kubeconfig: Path
 
     @property
     def failed(self) -> tuple[LocatedResult, ...]:
-        """Test cases whose outcome is not the expected one."""
+        """Test cases whose actual outcome differs from the expected outcome."""
         return tuple(located for located in self.cases if not located.result.passed)
 
     @property
     def is_good(self) -> bool:
+        """Whether no object has a problem and every test case has the expected outcome."""
         return not self.problems and not self.failed
 
     @property
@@ -76,7 +79,7 @@ class Result:
 
 
 def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ...]:
-    """All problems of applying the objects, in the order of the spec's lines."""
+    """Returns the problems of all applied objects, sorted by the lines of the spec that produce the objects."""
 
     def problem(
         kind: Literal["refused", "unhealthy", "unstable", "differs"], manifest: Manifest, message: str
@@ -93,6 +96,6 @@ def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ..
 
 
 def locate_results(spec: CompiledSpec, results: list[CaseResult]) -> tuple[LocatedResult, ...]:
-    """Returns the results of test cases, sorted by the line of the spec that each test case covers."""
+    """Returns the results of test cases with the tested lines of the spec, sorted by line."""
     located = [LocatedResult(spec.source.locate(result.case.origin), result) for result in results]
-    return tuple(sorted(located, key=lambda found: (found.mark.file, found.mark.line, found.result.case.suite)))
+    return tuple(sorted(located, key=lambda case: (case.mark.file, case.mark.line, case.result.case.suite)))

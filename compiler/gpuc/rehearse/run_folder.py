@@ -1,4 +1,4 @@
-"""The folder of a run, with the ids of its processes, so that the next run can clean up after a killed run."""
+"""The folder of a run. It stores the ids of the run's processes, so the next run can clean up after a killed run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PIDS = "pids"
 
 @contextmanager
 def run_folder(runs: Path) -> Iterator[Path]:
-    """A new, locked folder below `runs`, which is removed at the end. Folders of killed runs are removed first."""
+    """Creates and locks a folder in `runs`, and removes it at the end. Folders of killed runs are removed first."""
     runs.mkdir(parents=True, exist_ok=True)
     for other in sorted(runs.iterdir()):
         _remove_if_abandoned(other)
@@ -30,18 +30,18 @@ def run_folder(runs: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def remember(folder: Path, pid: int) -> None:
-    """Records a program of the run, which must be the leader of its process group."""
+def record_process(folder: Path, pid: int) -> None:
+    """Writes a process id to the folder of the run. The process must be the leader of its process group."""
     with (folder / _PIDS).open("a", encoding="ascii") as pids:
         pids.write(f"{pid} {_start_time(pid)}\n")
 
 
 def _remove_if_abandoned(folder: Path) -> None:
-    """Kills the programs of a run and removes its folder if its owner is gone, which means that its lock is free."""
+    """Kills the programs of a run and removes its folder, unless a running gpuc has locked the folder."""
     try:
         with (folder / _LOCK).open("r") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _end_programs(folder)
+            _kill_programs(folder)
             shutil.rmtree(folder, ignore_errors=True)
     except BlockingIOError:
         return
@@ -50,7 +50,7 @@ def _remove_if_abandoned(folder: Path) -> None:
             folder.rmdir()  # an empty folder of a run that was killed before it created its lock
 
 
-def _end_programs(folder: Path) -> None:
+def _kill_programs(folder: Path) -> None:
     with suppress(FileNotFoundError):
         for line in (folder / _PIDS).read_text(encoding="ascii").splitlines():
             pid, _, start_time = line.partition(" ")
@@ -60,7 +60,7 @@ def _end_programs(folder: Path) -> None:
 
 
 def _start_time(pid: int) -> str:
-    """The start time of a process, which distinguishes processes with the same id; empty if it does not exist."""
+    """Returns the start time of a process, which differs between processes with the same id; empty if none exists."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Runs test cases batch by batch, and compares each outcome with the model's expectation."""
+"""Runs test cases batch by batch, and compares the actual outcomes with the expected outcomes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpuc.rehearse.schedule import schedule
 from gpuc.rehearse.suites import Case
 
 MAX_PARALLEL = 200
-"""Test cases that wait at the same time; they share the LIST results that they wait for."""
+"""Maximum number of test cases that run at the same time. The test cases share cached LIST results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,17 @@ class CaseResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the actual outcome is the expected one."""
+        """Whether the actual outcome agrees with the expected outcome."""
         return agrees(self.case.expected, self.actual)
 
 
 def run_cases(
     context: RehearsalContext, cases: Iterable[Case], progress: Callable[[CaseResult], None]
 ) -> list[CaseResult]:
-    """Runs all test cases and deletes their objects after each batch; calls progress after each test case."""
+    """Runs all test cases, and deletes their objects after each batch.
+
+    progress: receives the result after every test case.
+    """
     cached = with_list_cache(context)
     results: list[CaseResult] = []
     with ThreadPoolExecutor(MAX_PARALLEL) as pool:
@@ -59,7 +62,7 @@ def _run(context: CachedContext, case: Case, progress: Callable[[CaseResult], No
 
 
 def _scaled_up_pools(context: CachedContext) -> set[str]:
-    """Node pools for which Karpenter has started nodes, without the static pools."""
+    """Returns the names of the pools for which Karpenter has started nodes, without static pools."""
     static = {pool.name for pool in context.cluster.pools if pool.is_static}
     claims = context.client.list_all("karpenter.sh/v1", "NodeClaim")
     return {str(claim["metadata"]["labels"]["karpenter.sh/nodepool"]) for claim in claims} - static

@@ -1,4 +1,4 @@
-"""Namespaces in which a single policy applies, with the parameters that its examples are written for."""
+"""Namespaces for the examples of policies. In a namespace, one policy applies with the parameters of its examples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuc.policy.library import policies
 from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object, WaitError
 from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.examples import Example, changes, examples, moved
+from gpuc.rehearse.examples import Example, examples, merge_patch, with_namespaces
 from gpuc.rehearse.health import ADMISSION_API, CONSTRAINT_API
 
 LABEL = "gpuc.dev/rehearsal"
@@ -24,7 +24,7 @@ _THREADS = 4
 
 
 class SampleNamespaces:
-    """The namespaces of all policies; the first test case that needs them creates them."""
+    """The namespaces of all policies. The first test case that needs a namespace creates all namespaces."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -34,7 +34,7 @@ class SampleNamespaces:
 
     @property
     def emitted(self) -> list[str]:
-        """Policies with an emitted constraint: the spec contains all their settings."""
+        """Policies with an emitted constraint. Policies whose settings the spec does not set have no constraint."""
         return [
             policy.name
             for policy in self._cluster.policies.values()
@@ -43,20 +43,20 @@ class SampleNamespaces:
 
     @property
     def policies(self) -> list[str]:
-        """Emitted policies with examples: gpuc's own."""
+        """Policies of gpuc's library with an emitted constraint. Only library policies have examples."""
         return [name for name in self.emitted if name in policies()]
 
     def serves(self, example: Example) -> bool:
-        """Whether the cluster has the kinds of the example."""
+        """Returns whether the API server has the kinds of the example."""
         kinds = [document["kind"] for document in (example.document, example.owner) if document is not None]
         needed = {_FRAMEWORKS[kind] for kind in kinds if kind in _FRAMEWORKS}
         return needed <= set(self._cluster.spec.kueue.frameworks)
 
     def prepare(self, context: RehearsalContext) -> None:
-        """Creates the namespaces once, and waits until every constraint of the cluster is enforced.
+        """Creates the namespaces at the first call, and waits until the API server enforces every constraint.
 
         Raises:
-            WaitError: if a constraint is not enforced in time; also for all later calls.
+            WaitError: if a constraint is not enforced in time. All later calls raise the same error.
         """
         with self._lock:
             if not self._ready:
@@ -72,30 +72,31 @@ class SampleNamespaces:
         """Sends an example as a dry run.
 
         Raises:
-            ApiError: if the example is refused.
+            ApiError: if the API server, a policy or a webhook refuses the example.
         """
-        after = _moved(example, example.document)
+        after = _in_test_namespace(example, example.document)
         if example.before is None:
             client.create(after, dry_run=True)
             return
-        patch, metadata = changes(_moved(example, example.before), after), after["metadata"]
+        before = _in_test_namespace(example, example.before)
+        patch, metadata = merge_patch(before, after), after["metadata"]
         api, kind, subresource = after["apiVersion"], after["kind"], example.subresource
         client.patch(api, kind, metadata["name"], patch, metadata["namespace"], subresource, dry_run=True)
 
     def _create(self, client: Client) -> None:
-        """Creates the namespaces. Objects for updates are created before the label that makes the policy apply."""
+        """Creates the namespaces, their objects and their constraints, and waits until all constraints are enforced."""
         served = {
             name: [example for example in examples(policies()[name]) if self.serves(example)] for name in self.policies
         }
         client.apply(_runtime_class())
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(lambda name: _create_namespaces(client, name, served[name]), served))
-            list(pool.map(lambda name: _wait_enforced(client, name, served[name]), served))
-        _wait_bound(client)
+            list(pool.map(lambda name: _wait_until_enforced(client, name, served[name]), served))
+        _wait_for_bindings(client)
 
 
 def constraint_name(policy: str) -> str:
-    """Name of the constraint for the namespaces of a policy's examples."""
+    """Returns the name of the constraint that applies to the namespaces of a policy's examples."""
     return f"rehearsal-{policy}"
 
 
@@ -106,7 +107,8 @@ def _create_namespaces(client: Client, policy: str, served: list[Example]) -> No
     for example in served:
         for existing in (example.before, example.owner):
             if existing is not None:
-                client.apply(_moved(example, existing))
+                client.apply(_in_test_namespace(example, existing))
+    # The constraint selects the label, so the label comes after the existing objects, which the policy may deny.
     for name in names:
         metadata = {"name": name, "labels": {LABEL: policy}}
         client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
@@ -114,43 +116,45 @@ def _create_namespaces(client: Client, policy: str, served: list[Example]) -> No
 
 
 def _constraint(policy: str, namespaces: dict[str, str]) -> Object:
-    known = policies()[policy]
-    match = known.match({"matchLabels": {LABEL: policy}})
-    spec = {"enforcementAction": "deny", "match": match, "parameters": moved(known.sample, namespaces)}
+    definition = policies()[policy]
+    match = definition.match({"matchLabels": {LABEL: policy}})
+    spec = {"enforcementAction": "deny", "match": match, "parameters": with_namespaces(definition.sample, namespaces)}
     return {
         "apiVersion": CONSTRAINT_API,
-        "kind": known.kind,
+        "kind": definition.kind,
         "metadata": {"name": constraint_name(policy)},
         "spec": spec,
     }
 
 
-def _wait_enforced(client: Client, policy: str, served: list[Example]) -> None:
-    """Waits until the policy refuses a denied example; the API server reads new policies once a second."""
+def _wait_until_enforced(client: Client, policy: str, served: list[Example]) -> None:
+    """Waits until the policy refuses a denied example, because the API server reads new policies only once a second."""
     probe = next(
         example for example in served if example.denied and example.before is None and not example.api_server_refusal
     )
-    document = _moved(probe, probe.document)
+    document = _in_test_namespace(probe, probe.document)
     deadline = time.monotonic() + ENFORCED_SECONDS
     while classify_response(client, lambda: client.create(document, dry_run=True)).by != "policy":
         if time.monotonic() > deadline:
-            raise WaitError(f"the policy {policy} is not enforced after {ENFORCED_SECONDS} s")
+            raise WaitError(f"policy {policy} is not enforced after {ENFORCED_SECONDS} s")
         time.sleep(POLL_SECONDS)
 
 
-def _wait_bound(client: Client) -> None:
-    """Waits until every constraint has a binding, and until the API server has read all bindings."""
-    wanted = set()
+def _wait_for_bindings(client: Client) -> None:
+    """Waits until every constraint has a ValidatingAdmissionPolicyBinding, and the API server has read all bindings."""
+    expected = set()
     for policy in client.list_all(ADMISSION_API, "ValidatingAdmissionPolicy"):
         kind = policy["spec"]["paramKind"]["kind"]
-        wanted |= {
+        expected |= {
             f"gatekeeper-{kind.lower()}-{constraint['metadata']['name']}"
             for constraint in client.list_all(CONSTRAINT_API, kind)
         }
     deadline = time.monotonic() + ENFORCED_SECONDS
-    while missing := wanted - _bindings(client):
+    while missing := expected - _bindings(client):
         if time.monotonic() > deadline:
-            raise WaitError(f"no binding after {ENFORCED_SECONDS} s: {', '.join(sorted(missing))}")
+            raise WaitError(
+                f"no ValidatingAdmissionPolicyBinding after {ENFORCED_SECONDS} s: {', '.join(sorted(missing))}"
+            )
         time.sleep(POLL_SECONDS)
     time.sleep(REFRESH_SECONDS)
 
@@ -161,17 +165,17 @@ def _bindings(client: Client) -> set[str]:
 
 
 def _runtime_class() -> Object:
-    """The RuntimeClass of the GPU Operator. Without it, the API server refuses pods before the policies run."""
+    """Returns the RuntimeClass of the GPU Operator. The API server refuses pods with a missing RuntimeClass."""
     metadata = {"name": RUNTIME_CLASS}
     return {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": metadata, "handler": RUNTIME_CLASS}
 
 
 def _namespaces(policy: str, served: Iterable[Example]) -> dict[str, str]:
-    """The names of the created namespaces by the namespace in the example."""
+    """Returns the name of the created namespace for each namespace in the examples."""
     names = {example.document["metadata"]["namespace"] for example in served}
     return {name: f"rehearsal-{policy}-{name}" for name in names}
 
 
-def _moved(example: Example, document: Object) -> Object:
-    made: Object = moved(document, _namespaces(example.policy, [example]))
-    return made
+def _in_test_namespace(example: Example, document: Object) -> Object:
+    replaced: Object = with_namespaces(document, _namespaces(example.policy, [example]))
+    return replaced

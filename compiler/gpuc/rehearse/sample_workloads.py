@@ -1,4 +1,4 @@
-"""Sample Pods and Jobs for a tenant namespace that pass every policy and Pod Security level."""
+"""Sample pods and Jobs for a tenant namespace. They pass every policy and every Pod Security level."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ class SampleObject:
     policy: str
     """The only policy that the object violates; empty if it violates no policy."""
     name: str
+    """Description of the object, for example "2 nvidia.com/gpu of pool train-h100"."""
     document: Object
     breaks_baseline: bool = False
-    """Whether the Pod Security level baseline forbids the object too."""
+    """Whether the Pod Security level baseline also forbids the object."""
     devices: dict[str, int] = field(default_factory=dict)
     """Requested devices by resource name."""
     pool: str = ""
@@ -38,25 +39,30 @@ class WorkloadFactory:
 
     @property
     def gpu_pools(self) -> tuple[Pool, ...]:
+        """GPU pools of the tenant."""
         return tuple(pool for pool in self.tenant.pools if pool.is_gpu)
 
     @property
     def queues(self) -> dict[str, bool]:
-        """LocalQueues by name; the value is whether the queue has GPUs."""
+        """Names of the tenant's LocalQueues. The value is whether the queue has GPU pools."""
         return {
-            part.name: any(pool.is_gpu for pool in part.pools)
+            cluster_queue.name: any(pool.is_gpu for pool in cluster_queue.pools)
             for queue in self.tenant.queues
-            for part in queue.cluster_queues
+            for cluster_queue in queue.cluster_queues
         }
 
     @property
     def registry(self) -> str:
-        """An image prefix that the policy `images` allows."""
+        """An image prefix that the policy images allows."""
         registries = self.cluster.policy_settings("images").get("registries", ["registry.example.com/"])
         return str(registries[0])
 
     def pod(self, name: str, pool: Pool | None = None, devices: dict[str, int] | None = None) -> Object:
-        """A pod that passes every policy and Pod Security level; it selects the pool if one is given."""
+        """Returns a pod that passes every policy and every Pod Security level.
+
+        pool: the pool that the pod selects; None for any pool.
+        devices: requested amounts by resource name.
+        """
         quantities = {name: str(amount) for name, amount in (devices or {}).items()}
         resources = {"requests": {"cpu": "10m", "memory": "16Mi", **quantities}, "limits": quantities}
         main: Object = {
@@ -78,7 +84,7 @@ class WorkloadFactory:
         return {"apiVersion": "v1", "kind": "Pod", "metadata": self.metadata(name), "spec": spec}
 
     def job(self, pod: Object, queue: str) -> Object:
-        """A Job with one pod. queue: its LocalQueue; empty for none."""
+        """Returns a Job with one pod. queue: the LocalQueue of the Job; empty for a Job without a queue."""
         metadata = self.metadata(pod["metadata"]["name"])
         if queue:
             metadata["labels"] = {QUEUE_LABEL: queue}
@@ -86,35 +92,35 @@ class WorkloadFactory:
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
     def metadata(self, name: str) -> Object:
-        """Metadata of an object in the namespace."""
+        """Returns the metadata of an object in the tenant namespace."""
         return {"name": f"rehearsal-{name}", "namespace": self.namespace.name}
 
     def default_pod(self, name: str) -> Object:
-        """A pod with one GPU of the first pool, or without a GPU if the tenant has no GPU pool."""
+        """Returns a pod with one GPU of the first GPU pool, or without a GPU if the tenant has no GPU pool."""
         for pool in self.gpu_pools:
             return self.pod(name, pool, {pool.gpu_resource_names[0]: 1})
         return self.pod(name)
 
 
 def max_per_pod(pool: Pool, resource: str) -> int:
-    """The maximum amount of a GPU resource for one pod: 1 for GPU shares, because a second share adds no compute."""
+    """Returns the maximum amount of a resource for one pod: 1 for GPU shares, as a second share adds no compute."""
     return 1 if resource == SHARED_GPU else max(pool.advertised(instance)[resource] for instance in pool.instances)
 
 
 def permitted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    """Objects that the API server, every policy and every quota must admit."""
+    """Yields objects that the API server, every policy and every quota must admit."""
     yield SampleObject("", "pod without a GPU", factory.pod("plain"))
     for pool in factory.gpu_pools:
         for resource in pool.gpu_resource_names:
             for amount in sorted({1, max_per_pod(pool, resource)}):
                 devices = {resource: amount}
-                name = f"{amount} {resource} of {pool.name}"
+                name = f"{amount} {resource} of pool {pool.name}"
                 yield SampleObject("", name, factory.pod("gpu", pool, devices), devices=devices, pool=pool.name)
         if pool.has_efa:
             devices = {GPU: max_per_pod(pool, GPU), EFA: max_per_pod(pool, EFA)}
             yield SampleObject(
                 "",
-                f"a node of {pool.name} with its EFA interfaces",
+                f"all GPUs and EFA interfaces of a node of pool {pool.name}",
                 factory.pod("efa", pool, devices),
                 False,
                 devices,
@@ -123,19 +129,19 @@ def permitted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
     if factory.gpu_pools:
         pod = factory.default_pod("silent")
         del pod["spec"]["containers"][0]["resources"]["requests"]
-        yield SampleObject("", "GPU without cpu and memory, which the LimitRange adds", pod)
+        yield SampleObject("", "GPU without requests for cpu and memory, which the LimitRange adds", pod)
     for queue, has_gpus in factory.queues.items():
         pod = factory.default_pod("queued") if has_gpus else factory.pod("queued")
         yield SampleObject("", f"Job in queue {queue}", factory.job(pod, queue))
     yield SampleObject(
         "",
-        "NetworkPolicy for its own namespaces",
+        f"ingress from tenant {factory.tenant.name}",
         network_policy(factory, namespaces_labelled(TENANT_KEY, factory.tenant.name)),
     )
 
 
 def network_policy(factory: WorkloadFactory, peer: Object | None) -> Object:
-    """A NetworkPolicy that allows ingress from a peer, or from everywhere if peer is None."""
+    """Returns a NetworkPolicy that allows ingress from a peer, or from every peer if peer is None."""
     rule: Object = {"from": [peer]} if peer else {}
     spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [rule]}
     metadata = factory.metadata("opens")
@@ -143,5 +149,5 @@ def network_policy(factory: WorkloadFactory, peer: Object | None) -> Object:
 
 
 def namespaces_labelled(label: str, value: str) -> Object:
-    """A NetworkPolicy peer that selects all namespaces with a label."""
+    """Returns a NetworkPolicy peer that selects all namespaces with a label."""
     return {"namespaceSelector": {"matchLabels": {label: value}}}

@@ -1,4 +1,4 @@
-"""The schedule of test cases: cases that cannot influence one another run at the same time."""
+"""The schedule of test cases: test cases whose outcomes do not depend on each other run at the same time."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ HALF = 0.5
 
 @dataclass
 class Batch:
-    """Test cases that run at the same time, and their total demand."""
+    """Test cases that run at the same time, and their total demand of quota and nodes."""
 
     quota: Quota
     cases: list[Case] = field(default_factory=list)
     work: dict[str, tuple[Request, ...]] = field(default_factory=dict)
     """Requests by the name of the node pool that runs them."""
     refused: list[tuple[ClusterQueue, Request, Outcome]] = field(default_factory=list)
-    """Requests that Kueue must refuse, whatever other work it has admitted."""
-    blocked: set[str] = field(default_factory=set)
-    """ClusterQueues with StrictFIFO whose head Kueue refuses: Kueue does not consider the work behind it."""
-    present: set[str] = field(default_factory=set)
-    """ClusterQueues that have work in this batch."""
+    """(ClusterQueue, request, expected outcome) for every request that Kueue must refuse."""
+    blocked_queues: set[str] = field(default_factory=set)
+    """ClusterQueues with StrictFIFO and a refused request: Kueue admits no later request of these ClusterQueues."""
+    queues_with_requests: set[str] = field(default_factory=set)
+    """ClusterQueues with a request in this batch."""
 
     def add(self, cluster: Cluster, case: Case) -> bool:
-        """Adds a test case if the batch does not change its outcome; returns whether it was added."""
+        """Adds a test case unless an outcome would change; returns whether the test case was added."""
         if case.demand is not None:
             queue = next(queue for queue in cluster_queues(cluster) if queue.name == case.queue)
             if not self._reserve(cluster, queue, case.demand):
@@ -41,55 +41,61 @@ class Batch:
         return True
 
     def _reserve(self, cluster: Cluster, queue: ClusterQueue, request: Request) -> bool:
-        """Adds a request to the batch's demand if all outcomes stay the same."""
-        alone = expect(cluster, queue, request)
-        refused = alone.verdict == "refused"
+        """Adds a request to the demand unless an outcome would change; returns whether the request was added."""
+        expected = expect(cluster, queue, request)
+        refused = expected.verdict == "refused"
         strict = owner(cluster, queue).spec.strategy == "strict"
-        if queue.name in self.blocked or (strict and refused and queue.name in self.present):
+        if queue.name in self.blocked_queues or (strict and refused and queue.name in self.queues_with_requests):
             return False
         quota, work = Quota(cluster, dict(self.quota.usage)), dict(self.work)
         if not refused:
-            pool = next(pool for pool in queue.pools if pool.name == alone.flavor)
-            if alone.verdict != "pending":
+            pool = next(pool for pool in queue.pools if pool.name == expected.flavor)
+            if expected.verdict != "pending":
                 work[pool.name] = (*self.work.get(pool.name, ()), request)
-            if pool.name in self.work and _nodes(pool, work.get(pool.name, ())) > pool.nodes_max:
+            if pool.name in self.work and _max_nodes(pool, work.get(pool.name, ())) > pool.nodes_max:
                 return False
-            quota.hold(queue.name, pool.name, request.total)
-        to_refuse = [*self.refused, (queue, request, alone)] if refused else self.refused
-        if not refused and expect(cluster, queue, request, self.quota) != alone:
+            quota.add_usage(queue.name, pool.name, request.total)
+        to_refuse = [*self.refused, (queue, request, expected)] if refused else self.refused
+        if not refused and expect(cluster, queue, request, self.quota) != expected:
             return False
-        if any(expect(cluster, other, refusable, quota) != outcome for other, refusable, outcome in to_refuse):
+        if any(
+            expect(cluster, other, refused_request, quota) != outcome for other, refused_request, outcome in to_refuse
+        ):
             return False
         self.quota, self.work, self.refused = quota, work, to_refuse
-        self.present.add(queue.name)
+        self.queues_with_requests.add(queue.name)
         if strict and refused:
-            self.blocked.add(queue.name)
+            self.blocked_queues.add(queue.name)
         return True
 
 
 def schedule(cluster: Cluster, cases: Iterable[Case]) -> list[list[Case]]:
-    """Batches in the order of the run. Cases with the same batch name share a batch if they are independent."""
+    """Returns the batches in the order of the run.
+
+    Test cases with the same batch name are in one batch, unless they would change each other's outcome.
+    """
     batches: dict[str, list[Batch]] = {}
     for case in cases:
-        same_name = batches.setdefault(case.batch or case.suite, [])
-        if not any(batch.add(cluster, case) for batch in same_name):
-            same_name.append(Batch(Quota(cluster)))
-            same_name[-1].add(cluster, case)
-    return [batch.cases for same_name in batches.values() for batch in same_name]
+        same_name_batches = batches.setdefault(case.batch or case.suite, [])
+        if not any(batch.add(cluster, case) for batch in same_name_batches):
+            same_name_batches.append(Batch(Quota(cluster)))
+            same_name_batches[-1].add(cluster, case)
+    return [batch.cases for same_name_batches in batches.values() for batch in same_name_batches]
 
 
-def _nodes(pool: Pool, work: Iterable[Request]) -> int:
-    """Upper limit of the nodes that some requests need: a pod above half a node has its own, smaller pods share nodes.
+def _max_nodes(pool: Pool, work: Iterable[Request]) -> int:
+    """Returns the maximum number of nodes that requests need.
 
-    Small pods beside large ones may need one node more, because Karpenter starts nodes as the pods arrive.
+    A pod that requests more than half of a node needs a separate node; smaller pods run together. If a batch has both,
+    the small pods may need one more node, because Karpenter starts nodes as the pods arrive.
     """
     requests = list(work)
     large = [request for request in requests if _node_fraction(pool, request.pod) > HALF]
     small = total(request.total for request in requests if request not in large)
-    spread = 1 if large and small else 0
-    return sum(request.pods for request in large) + ceil(_node_fraction(pool, small)) + spread
+    extra_node = 1 if large and small else 0
+    return sum(request.pods for request in large) + ceil(_node_fraction(pool, small)) + extra_node
 
 
 def _node_fraction(pool: Pool, amounts: Amounts) -> float:
-    """The largest fraction of a node's resources that the amounts use."""
+    """Returns the fraction of a node that the amounts use: the maximum over all resources."""
     return max((amount / pool.node[name] for name, amount in amounts.items() if pool.node.get(name)), default=0)

@@ -9,11 +9,11 @@ from typing import Self
 
 
 class Started(ABC):
-    """A context manager that stops everything in reverse order, even if its start fails."""
+    """A context manager that starts programs, and stops them in reverse order, even if one of the starts fails."""
 
     @abstractmethod
     def start(self, stack: ExitStack) -> None:
-        """Starts everything, and registers each cleanup on the stack right after the start."""
+        """Starts all programs. Pushes the stop of a program on the stack immediately after its start."""
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:

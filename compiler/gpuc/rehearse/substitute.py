@@ -1,4 +1,4 @@
-"""Replacements for the parts of a cluster that only exist on AWS, and the sentences about them in the report."""
+"""Replacements for the parts of a cluster that need AWS, and the report's sentences about the replacements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.crds import Definitions
-from gpuc.rehearse.instance_types import instance_types, reserves
+from gpuc.rehearse.instance_types import instance_types, reserve_daemon_sets
 from gpuc.rehearse.node_stages import node_stages
 from gpuc.rehearse.plane.settings import Settings
 
@@ -21,7 +21,7 @@ RESERVED_GATE = "ReservedCapacity"
 
 
 def settings(spec: CompiledSpec, definitions: Definitions) -> Settings:
-    """The settings of a control plane: the emitted configuration of controllers, and the simulated cloud provider."""
+    """Returns the settings of a control plane: the compiled configuration of controllers and the simulated provider."""
     return Settings(
         crds=definitions.crds,
         kueue_configuration=_kueue_configuration(spec.values("kueue")),
@@ -33,20 +33,20 @@ def settings(spec: CompiledSpec, definitions: Definitions) -> Settings:
 
 
 def policy_resources(synced: Iterable[Manifest]) -> tuple[tuple[str, str], ...]:
-    """(API group, resource) of every kind that a constraint or an ExpansionTemplate matches."""
+    """Returns (API group, resource) of every kind that a constraint or an ExpansionTemplate matches, sorted."""
     kinds = set()
     for manifest in synced:
         if manifest.api.startswith("constraints.gatekeeper.sh/"):
-            entries = manifest.body["spec"]["match"]["kinds"]
-            kinds |= {(group, kind) for entry in entries for group in entry["apiGroups"] for kind in entry["kinds"]}
+            rules = manifest.body["spec"]["match"]["kinds"]
+            kinds |= {(group, kind) for rule in rules for group in rule["apiGroups"] for kind in rule["kinds"]}
         elif manifest.kind == "ExpansionTemplate":
-            entries = manifest.body["spec"]["applyTo"]
-            kinds |= {(group, kind) for entry in entries for group in entry["groups"] for kind in entry["kinds"]}
+            rules = manifest.body["spec"]["applyTo"]
+            kinds |= {(group, kind) for rule in rules for group in rule["groups"] for kind in rule["kinds"]}
     return tuple((group, _plural(kind)) for group, kind in sorted(kinds))
 
 
 def simulated_document(manifest: Manifest) -> Object:
-    """The object as the rehearsal applies it: a NodePool references the node class of the simulated provider."""
+    """Returns the object that the rehearsal applies: a NodePool references the node class of the simulated provider."""
     document = manifest.document()
     if manifest.kind == "NodePool":
         document = deepcopy(document)
@@ -60,48 +60,46 @@ def simulated_document(manifest: Manifest) -> Object:
 
 
 def replacement_objects(cluster: Cluster) -> list[Object]:
-    """Objects of the simulated provider: node classes, and DaemonSets that reserve resources of nodes."""
+    """Returns the objects of the simulated provider: node classes, and DaemonSets that reserve resources of nodes."""
     classes = [
         {"apiVersion": f"{SIMULATED_GROUP}/v1alpha1", "kind": SIMULATED_CLASS, "metadata": {"name": pool.name}}
         for pool in cluster.pools
     ]
-    return [*classes, *reserves(cluster)]
+    return [*classes, *reserve_daemon_sets(cluster)]
 
 
 def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
-    """What was simulated or replaced, one sentence per entry."""
+    """Returns sentences about the simulated and replaced parts of a cluster."""
     sentences = [
-        f"The nodeClassRef of every NodePool references a {SIMULATED_CLASS}. EC2NodeClasses are applied, but no "
-        "controller reads them.",
+        f"Every NodePool references a {SIMULATED_CLASS}. EC2NodeClasses are applied, but no controller reads them.",
         "Instance types, prices and zones come from gpuc's catalog. Nodes are simulated and run no containers.",
-        "Allocatable resources of nodes are those that the compiler predicts. No kubelet and no agent uses resources. "
-        "DaemonSets start no pods.",
+        "Nodes have the allocatable resources that the compiler predicts. DaemonSets start no pods.",
         "The API server calls webhooks through Services of type ExternalName. Kueue's visibility server is disabled.",
-        "Kueue's replacement of failed nodes is disabled: simulated nodes do not have the name of their host.",
+        "Kueue's replacement of failed nodes is disabled: a simulated node's hostname label differs from its name.",
         "Gatekeeper's webhook only receives the kinds that a constraint matches.",
         "Applications, the AppProject and monitoring objects are applied, but no controller reads them.",
     ]
     if _gates(spec.values("karpenter")) != _installed_gates(spec.values("karpenter")):
         sentences.append(
-            f"Karpenter's feature gate {RESERVED_GATE} is off: the simulated provider has no capacity reservations, so "
-            "offerings with capacity type reserved are unlimited."
+            f"Karpenter's feature gate {RESERVED_GATE} is disabled: the simulated provider has no capacity "
+            "reservations, so the capacity of type reserved is unlimited."
         )
     if spec.staying:
-        sentences.append(f"Objects that are marked as leaving are tested as if they stayed: {', '.join(spec.staying)}.")
+        sentences.append(f"Elements with `leaving: true` are tested without this field: {', '.join(spec.staying)}.")
     if any(pool.startup_taints for pool in spec.cluster.pools):
         sentences.append(
-            "Startup taints are removed as soon as a node is ready: the agents that remove them do not run."
+            "Startup taints are removed as soon as a node is ready, because the agents that remove them do not run."
         )
     if definitions.structural:
         sentences.append(
-            "These CustomResourceDefinitions come from gpuc's schema tables, without upstream's CEL rules and "
-            f"defaults; --crds DIR installs upstream's own: {', '.join(definitions.structural)}."
+            "These CustomResourceDefinitions come from gpuc's schema tables, without the CEL rules and defaults of "
+            f"upstream. --crds DIR installs the files of upstream: {', '.join(definitions.structural)}."
         )
     return sentences
 
 
 def _plural(kind: str) -> str:
-    """The resource of a kind that policies check: webhooks match resources, constraints match kinds."""
+    """Returns the plural name of a kind: webhooks match plural names, constraints match kinds."""
     name = kind.lower()
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
@@ -111,9 +109,9 @@ def _gates(values: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def _installed_gates(values: Mapping[str, Any]) -> dict[str, bool]:
-    """Feature gates by the controller's names; the chart enables reserved capacity by default."""
-    written = values["settings"].get("featureGates", {})
-    return {RESERVED_GATE: True} | {name[0].upper() + name[1:]: bool(enabled) for name, enabled in written.items()}
+    """Returns the feature gates of the Helm values by name. Karpenter's chart enables ReservedCapacity by default."""
+    gates = values["settings"].get("featureGates", {})
+    return {RESERVED_GATE: True} | {name[0].upper() + name[1:]: bool(enabled) for name, enabled in gates.items()}
 
 
 def _kueue_configuration(values: Mapping[str, Any]) -> Body:

@@ -1,4 +1,4 @@
-"""Topology labels for the nodes of static pools, which start before any work."""
+"""Topology labels for the nodes of static pools. These nodes start before the test cases."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object
 
 BLOCK_NODES = 8
-"""Nodes of one block. EC2 reports the network layers only for running instances, so the rehearsal assumes a size."""
+"""Assumed number of nodes per block. EC2 reports the network topology only for running instances."""
 
 
 def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> dict[str, str]:
-    """Waits for the nodes of static pools and labels them by block, as the cloud controller manager does.
+    """Waits for the nodes of static pools, and labels the nodes with their block as the cloud controller manager does.
 
-    Returns an error message by the name of each pool whose nodes are not complete in time.
+    Returns an error message by pool name for every pool with too few nodes after the timeout.
     """
     static = [pool for pool in cluster.pools if pool.is_static]
     deadline = time.monotonic() + timeout_s
     incomplete = {}
     for pool in static:
-        nodes = _wait(client, pool, deadline)
+        nodes = _wait_for_nodes(client, pool, deadline)
         if len(nodes) < pool.nodes_max:
             incomplete[pool.name] = f"{len(nodes)} of {pool.nodes_max} nodes after {timeout_s:.0f} s"
         if "block" in (pool.spec.topology or ()):
-            _label(client, pool, nodes)
+            _label_blocks(client, pool, nodes)
     return incomplete
 
 
-def _wait(client: Client, pool: Pool, deadline: float) -> list[Object]:
-    while len(nodes := _ready(client, pool)) < pool.nodes_max and time.monotonic() < deadline:
+def _wait_for_nodes(client: Client, pool: Pool, deadline: float) -> list[Object]:
+    while len(nodes := _initialized_nodes(client, pool)) < pool.nodes_max and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
     return nodes
 
 
-def _ready(client: Client, pool: Pool) -> list[Object]:
+def _initialized_nodes(client: Client, pool: Pool) -> list[Object]:
     nodes = client.list_all("v1", "Node", labels=f"{POOL_LABEL}={pool.name},karpenter.sh/initialized=true")
     return sorted(nodes, key=lambda node: str(node["metadata"]["name"]))
 
 
-def _label(client: Client, pool: Pool, nodes: list[Object]) -> None:
+def _label_blocks(client: Client, pool: Pool, nodes: list[Object]) -> None:
     for index, node in enumerate(nodes):
         labels = {LEVEL_LABELS["block"]: f"{pool.name}-{index // BLOCK_NODES}"}
         client.patch("v1", "Node", node["metadata"]["name"], {"metadata": {"labels": labels}})

@@ -1,4 +1,4 @@
-"""Objects that violate exactly one policy."""
+"""Objects that violate exactly one policy each."""
 
 from __future__ import annotations
 
@@ -23,27 +23,31 @@ GANG_LABEL = "jobset.sigs.k8s.io/jobset-name"
 
 
 def violations(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    """Objects that violate exactly one policy: examples of its folder, and objects generated from the model."""
+    """Yields objects that violate exactly one policy: denied examples, and objects generated from the model."""
     for policy in factory.cluster.policies.values():
         if policies().get(policy.name) == policy:
-            for row in policy.violations:
-                example = _named(policy, row["example"])
-                breaks_baseline = row.get("podSecurity") == "baseline"
+            for violation in policy.violations:
+                example = _denied_example(policy, violation["example"])
+                breaks_baseline = violation.get("podSecurity") == "baseline"
                 yield SampleObject(policy.name, example.title, _in_namespace(factory, example), breaks_baseline)
         if policy.name in _GENERATED:
             yield from _GENERATED[policy.name](factory)
 
 
-def _named(policy: Policy, name: str) -> Example:
-    """The denied example of a policy with a title."""
+def _denied_example(policy: Policy, title: str) -> Example:
+    """Returns the denied example with a title.
+
+    Raises:
+        DeclarationError: if the policy has no denied example with this title.
+    """
     denied = {example.title: example for example in examples(policy) if example.denied and example.before is None}
-    if name not in denied:
-        raise DeclarationError(unknown_example(policy.name, name, denied))
-    return denied[name]
+    if title not in denied:
+        raise DeclarationError(unknown_example(policy.name, title, denied))
+    return denied[title]
 
 
 def _in_namespace(factory: WorkloadFactory, example: Example) -> Object:
-    """The example in the tenant's namespace; missing fields come from a pod that passes every policy."""
+    """Returns the example in the tenant's namespace. Missing pod fields come from a pod that passes every policy."""
     document = deepcopy(example.document)
     document["metadata"] |= factory.metadata(document["metadata"]["name"])
     if document["kind"] == "Pod":
@@ -61,24 +65,24 @@ def _pod_spec(factory: WorkloadFactory, spec: Object) -> Object:
         for container in spec.get(key, ()):
             if container["image"] == IMAGE:
                 container["image"] = main["image"]
-    first, *others = spec["containers"]
-    return {**permitted, **spec, "containers": [{**main, **first}, *others]}
+    first, *other_containers = spec["containers"]
+    return {**permitted, **spec, "containers": [{**main, **first}, *other_containers]}
 
 
 def _gpu_limits(factory: WorkloadFactory) -> Iterator[SampleObject]:
     for pool in factory.gpu_pools:
         for resource in pool.gpu_resource_names:
-            fits = max_per_pod(pool, resource)
-            devices = {resource: fits + 1}
-            name = f"{fits + 1} {resource} of {pool.name}"
+            maximum = max_per_pod(pool, resource)
+            devices = {resource: maximum + 1}
+            name = f"{maximum + 1} {resource} of pool {pool.name}"
             yield SampleObject("gpu-limits", name, factory.pod("many", pool, devices), devices=devices, pool=pool.name)
-            pod = factory.pod("together", pool, {resource: fits})
+            pod = factory.pod("together", pool, {resource: maximum})
             second = deepcopy(pod["spec"]["containers"][0]) | {"name": "second"}
             second["resources"] = deepcopy(second["resources"])
-            for part in ("requests", "limits"):
-                second["resources"][part][resource] = "1"
+            for field in ("requests", "limits"):
+                second["resources"][field][resource] = "1"
             pod["spec"]["containers"].append(second)
-            name = f"{fits} and 1 {resource} of {pool.name} in two containers"
+            name = f"{maximum} and 1 {resource} of pool {pool.name} in two containers"
             yield SampleObject("gpu-limits", name, pod, devices=devices, pool=pool.name)
 
 
@@ -91,13 +95,13 @@ def _gpu_queue(factory: WorkloadFactory) -> Iterator[SampleObject]:
     if factory.gpu_pools:
         pod = factory.pod("squats")
         pod["spec"]["tolerations"] = [{"key": GPU, "operator": "Equal", "value": GPU_TAINT_VALUE}]
-        yield SampleObject("gpu-queue", "pod without a GPU that tolerates GPU nodes", pod)
+        yield SampleObject("gpu-queue", "pod without a GPU that tolerates the taint of GPU nodes", pod)
 
 
 def _gpu_resources(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    own = {name for pool in factory.tenant.pools for name in pool.advertised_names}
-    others = {name for pool in factory.cluster.pools for name in pool.gpu_resource_names} - own
-    for resource in (*sorted(others), "amd.com/gpu", "vpc.amazonaws.com/efa-only"):
+    own_resources = {name for pool in factory.tenant.pools for name in pool.advertised_names}
+    other_resources = {name for pool in factory.cluster.pools for name in pool.gpu_resource_names} - own_resources
+    for resource in (*sorted(other_resources), "amd.com/gpu", "vpc.amazonaws.com/efa-only"):
         devices = {resource: 1}
         yield SampleObject("gpu-resources", f"1 {resource}", factory.pod("strange", None, devices), devices=devices)
 
@@ -106,7 +110,7 @@ def _nccl_profile(factory: WorkloadFactory) -> Iterator[SampleObject]:
     if factory.namespace.nccl and factory.gpu_pools:
         pod = factory.default_pod("gang")
         pod["metadata"]["labels"] = {GANG_LABEL: "gang"}
-        yield SampleObject("nccl-profile", "gang without its NCCL profile", pod)
+        yield SampleObject("nccl-profile", "gang without the NCCL profile of the namespace", pod)
 
 
 def _network_policy_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
@@ -116,12 +120,12 @@ def _network_policy_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
 
 
 def _pool_selector(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    parts = [part for queue in factory.tenant.queues for part in queue.cluster_queues]
-    offers = [name for part in parts for pool in part.pools for name in dict.fromkeys(pool.gpu_resource_names)]
+    queues = [cluster_queue for queue in factory.tenant.queues for cluster_queue in queue.cluster_queues]
+    offered = [name for queue in queues for pool in queue.pools for name in dict.fromkeys(pool.gpu_resource_names)]
     ambiguous = {
         name
-        for name in offers
-        if any(sum(name in pool.gpu_resource_names for pool in part.pools) > 1 for part in parts)
+        for name in offered
+        if any(sum(name in pool.gpu_resource_names for pool in queue.pools) > 1 for queue in queues)
     }
     for resource in sorted(ambiguous):
         devices = {resource: 1}
@@ -132,7 +136,7 @@ def _pool_selector(factory: WorkloadFactory) -> Iterator[SampleObject]:
         if pool not in factory.tenant.pools:
             pod = factory.pod("foreign")
             pod["spec"]["nodeSelector"] = {POOL_LABEL: pool.name}
-            yield SampleObject("pool-selector", f"pool {pool.name} of others", pod, pool=pool.name)
+            yield SampleObject("pool-selector", f"pool {pool.name}, which the tenant cannot use", pod, pool=pool.name)
 
 
 def _queue_required(factory: WorkloadFactory) -> Iterator[SampleObject]:
@@ -148,7 +152,7 @@ def _toleration_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
     toleration = {"key": TENANT_KEY, "operator": "Equal", "value": other}
     pod = factory.default_pod("tolerates")
     pod["spec"]["tolerations"] = [*pod["spec"].get("tolerations", []), toleration]
-    yield SampleObject("toleration-fence", f"nodes of tenant {other} tolerated", pod)
+    yield SampleObject("toleration-fence", f"pod that tolerates the taint of tenant {other}", pod)
 
 
 _GENERATED: dict[str, Callable[[WorkloadFactory], Iterator[SampleObject]]] = {
@@ -161,7 +165,8 @@ _GENERATED: dict[str, Callable[[WorkloadFactory], Iterator[SampleObject]]] = {
     "queue-required": _queue_required,
     "toleration-fence": _toleration_fence,
 }
-"""Generators by policy. The objects contain names of the cluster's pools, queues and tenants, unlike the examples.
+"""Generators by policy, for objects that contain names of the cluster's pools, queues or tenants.
 
-The policy gpu-requests has no violations, because the LimitRange of a namespace adds the missing requests first.
+The policy gpu-requests has no violations, because the LimitRange of a namespace adds missing requests before the policy
+runs.
 """

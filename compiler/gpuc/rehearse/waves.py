@@ -1,4 +1,4 @@
-"""The order in which Argo CD applies a cluster's objects, from the sync waves of the emitted Applications."""
+"""The order in which Argo CD applies the objects of a cluster: sync waves of Applications and of objects."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import Object
 
 APPLICATIONS = "/apps/"
+"""Folder of the output that contains the Applications."""
 _EARLY_KINDS = ("Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "ConfigMap")
-"""Kinds that come first in a wave, in Argo CD's order."""
+"""Kinds that Argo CD applies first in a wave, in this order."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Objects of one wave. Argo CD starts the next wave when all of them are healthy."""
+    """Objects of one sync wave of an Application. Argo CD starts the next wave when all objects are healthy."""
 
     application: str
     wave: int
@@ -25,52 +26,52 @@ class Step:
 
 
 def steps(synced: Iterable[Manifest]) -> list[Step]:
-    """Applications in the order of their waves, with the objects that they sync in the order of the inner waves.
+    """Returns the steps in Argo CD's order: each Application, then the objects that it syncs, wave by wave.
 
     Raises:
         ValueError: if no Application or more than one Application syncs an object.
     """
     objects = tuple(synced)
     applications = [manifest for manifest in objects if APPLICATIONS in manifest.file]
-    found: list[Step] = []
+    ordered: list[Step] = []
     for application in sorted(applications, key=_wave):
-        found.append(Step(application.name, _wave(application), (application,)))
-        content = sorted((manifest for manifest in objects if _syncs(application, manifest)), key=_rank)
-        found += [Step(application.name, wave, tuple(group)) for wave, group in groupby(content, _wave)]
-    _require_exactly_once(objects, found)
-    return found
+        ordered.append(Step(application.name, _wave(application), (application,)))
+        synced_objects = sorted((manifest for manifest in objects if _syncs(application, manifest)), key=_rank)
+        ordered += [Step(application.name, wave, tuple(group)) for wave, group in groupby(synced_objects, _wave)]
+    _require_exactly_once(objects, ordered)
+    return ordered
 
 
 def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
-    """Namespaces of Applications and their destinations, with the labels that Argo CD sets."""
+    """Yields the namespaces of Applications and of their destinations, with the labels that Argo CD sets."""
     labels: dict[str, dict[str, str]] = {}
     for manifest in synced:
         if manifest.kind == "Application":
             spec = manifest.body["spec"]
-            managed = spec["syncPolicy"].get("managedNamespaceMetadata", {}).get("labels", {})
-            labels.setdefault(spec["destination"]["namespace"], {}).update(managed)
+            namespace_labels = spec["syncPolicy"].get("managedNamespaceMetadata", {}).get("labels", {})
+            labels.setdefault(spec["destination"]["namespace"], {}).update(namespace_labels)
             labels.setdefault(manifest.namespace, {})
-    for name, managed in sorted(labels.items()):
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": managed}}
+    for name, namespace_labels in sorted(labels.items()):
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": namespace_labels}}
 
 
-def _require_exactly_once(objects: tuple[Manifest, ...], found: list[Step]) -> None:
-    applied = [id(manifest) for step in found for manifest in step.manifests]
-    missing = sorted({manifest.file for manifest in objects if id(manifest) not in applied})
-    if missing:
-        raise ValueError(f"no Application syncs {', '.join(missing)}")
+def _require_exactly_once(objects: tuple[Manifest, ...], ordered: list[Step]) -> None:
+    applied = [id(manifest) for step in ordered for manifest in step.manifests]
+    not_applied = sorted({manifest.file for manifest in objects if id(manifest) not in applied})
+    if not_applied:
+        raise ValueError(f"no Application syncs {', '.join(not_applied)}")
     if len(applied) != len(set(applied)):
         raise ValueError("two Applications sync the same object")
 
 
 def _syncs(application: Manifest, manifest: Manifest) -> bool:
-    """Whether an Application syncs the folder of an object."""
+    """Returns whether an Application syncs the folder of an object."""
     spec = application.body.get("spec", {})
     sources = [spec["source"]] if "source" in spec else spec.get("sources", [])
     for source in sources if application.kind == "Application" else ():
         folder, path = manifest.file.rpartition("/")[0], source.get("path", "")
-        deep = source.get("directory", {}).get("recurse", False)
-        if path and (folder == path or (deep and folder.startswith(f"{path}/"))):
+        is_recursive = source.get("directory", {}).get("recurse", False)
+        if path and (folder == path or (is_recursive and folder.startswith(f"{path}/"))):
             return True
     return False
 

@@ -9,7 +9,7 @@ from gpuc.rehearse.client import Client, Object, WaitError
 from gpuc.rehearse.context import RehearsalContext, Timeouts
 from gpuc.rehearse.expectation import expect
 from gpuc.rehearse.outcome import Outcome, Request
-from gpuc.rehearse.suites.jobs import Work, job
+from gpuc.rehearse.suites.jobs import Work, job_of
 from gpuc.rehearse.suites.observe import kueue_decision, placed
 
 DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
@@ -55,7 +55,7 @@ def start_job(client: Client, context: RehearsalContext, kind: str, name: str) -
         if expect(context.cluster, queue, request).verdict != "admitted":
             continue
         work = Work(f"hold {kind} {name}", queue, request, keeps_running=True)
-        document = job(context.cluster, work)
+        document = job_of(context.cluster, work)
         document["spec"]["template"]["metadata"]["annotations"] |= DO_NOT_DISRUPT
         document["metadata"]["name"] += "-held"
         made = client.create(document)

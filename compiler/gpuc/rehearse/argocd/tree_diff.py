@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import Client, Object
-from gpuc.rehearse.examples import changes
+from gpuc.rehearse.examples import merge_patch
 from gpuc.rehearse.read_back import differences
 from gpuc.rehearse.substitute import simulated_document
 
@@ -100,7 +100,7 @@ def is_deleted(client: Client, key: ObjectKey) -> bool:
 
 def _paths(before: Object, after: Object, above: str = "") -> list[str]:
     found = []
-    for name, value in changes(before, after).items():
+    for name, value in merge_patch(before, after).items():
         path, old = f"{above}.{name}" if above else name, before.get(name)
         if isinstance(value, dict) and isinstance(old, dict):
             found += _paths(old, after[name], path)

@@ -73,7 +73,7 @@ class Watch:
 
     def _follow(self) -> None:
         """Lists the Applications and watches them until the resource version expires."""
-        found, version = self._client.list_at(*APPLICATION, NAMESPACE)
+        found, version = self._client.list_with_version(*APPLICATION, NAMESPACE)
         known = {application["metadata"]["name"] for application in found}
         for name in self.timeline.last.keys() - known:
             self._gone(name)

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from gpuc.manifest.manifest import Body
-from gpuc.rehearse.client import Client, holds
+from gpuc.rehearse.client import Client, condition_is_true
 from gpuc.rehearse.plane.etcd import start_etcd
 from gpuc.rehearse.plane.gatekeeper import prepare_webhook, start_gatekeeper
 from gpuc.rehearse.plane.karpenter import start_karpenter
@@ -132,6 +132,6 @@ def _install(client: Client, crds: Iterable[bytes | Body]) -> None:
 
 def _wait_established(client: Client) -> None:
     for definition in client.list_all(CRD_API, CRD_KIND):
-        if not holds("Established")(definition):
+        if not condition_is_true("Established")(definition):
             name = definition["metadata"]["name"]
-            client.wait_for(CRD_API, CRD_KIND, name, holds("Established"), READY_SECONDS)
+            client.wait_for(CRD_API, CRD_KIND, name, condition_is_true("Established"), READY_SECONDS)

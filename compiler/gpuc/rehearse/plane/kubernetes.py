@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuc.rehearse.certificates import service_account_key
+from gpuc.rehearse.certificates import write_service_account_key
 from gpuc.rehearse.plane.settings import SERVICE_RANGE
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.ports import LOOPBACK
@@ -19,7 +19,7 @@ def start_api_server(site: Site, etcd_url: str, service_range: str = SERVICE_RAN
     certificate, key = site.authority.issue("apiserver", "kube-apiserver", hosts=hosts)
     proxy_certificate, proxy_key = site.authority.issue("front-proxy", "front-proxy-client")
     accounts = site.certificates / "service-accounts.key"
-    service_account_key(accounts)
+    write_service_account_key(accounts)
     arguments = [
         f"--etcd-servers={etcd_url}",
         f"--bind-address={LOOPBACK}",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.ports import LOOPBACK, free_ports
-from gpuc.rehearse.process import Process, answers, start
+from gpuc.rehearse.process import Process, http_probe, start
 from gpuc.rehearse.programs import Programs
-from gpuc.rehearse.run_folder import remember
+from gpuc.rehearse.run_folder import record_process
 
 PORTS = 16
 """Number of ports that are reserved together, so that they are different."""
@@ -88,10 +88,10 @@ class Site:
         environment: Mapping[str, str],
     ) -> Process:
         """Starts a program that the caller must end. A second program with the same name overwrites the log."""
-        ready = answers(ready_url) if isinstance(ready_url, str) else ready_url
+        ready = http_probe(ready_url) if isinstance(ready_url, str) else ready_url
         log = self.subfolder("logs") / f"{name}.log"
         process = replace(start(program, arguments, log, ready, environment), name=name)
-        remember(self.folder, process.child.pid)
+        record_process(self.folder, process.child.pid)
         return process
 
     def _write_kubeconfig(self) -> None:

@@ -1,9 +1,9 @@
-"""Test suites: test cases for a rehearsed cluster, with the outcomes that the model expects; one module per suite.
+"""Test suites for a rehearsed cluster: one module per suite, with the test cases and the expected outcomes.
 
-A suite is a module with `cases(cluster) -> Iterator[Case]`. A suite reads only the model, so expected outcomes are
-computed before the run and never taken from it. Test cases of one batch run at the same time and do not influence one
-another, even if they belong to different suites. Batches run one after another; the objects of a batch are deleted
-before the next batch starts.
+Every module has a function `cases(cluster) -> Iterator[Case]`, which reads only the model. Expected outcomes therefore
+do not depend on the run. The test cases of a batch run at the same time, even if they belong to different suites; the
+outcome of a test case does not depend on the other test cases of the batch. Batches run one after another. The objects
+of a batch are deleted before the next batch starts.
 """
 
 from __future__ import annotations
@@ -32,32 +32,34 @@ SUITES = (
 )
 """Modules of this package, in the order of the run."""
 NODES_BATCH = "nodes"
-"""Batch of test cases that need a node, and that may share the node with other pods."""
+"""Name of the batch of test cases whose pods can run on the same node as other pods."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A test case."""
+    """A test case: objects to create, and the expected outcome."""
 
     suite: str
     name: str
     """Unique within its suite, for example "research train-h100 one GPU"."""
     origin: Path
-    """The spec path that the test case covers."""
+    """Path of the tested field in the spec."""
     expected: Outcome
     action: Callable[[RehearsalContext], Outcome]
     """Creates the objects, waits, and returns the actual outcome."""
     queue: str = ""
+    """Name of the ClusterQueue or LocalQueue; empty for a test case without a queue."""
     pool: str = ""
     request: str = ""
     """Description of the request. Test cases are distinct if suite, queue, pool or request differ."""
     batch: str = ""
-    """Test cases with the same batch name run at the same time; empty for a batch of the suite."""
+    """Name of the batch. Test cases with an empty name are in the batch of their suite."""
     demand: Request | None = None
-    """The quota and nodes that the test case uses. Test cases that do not fit together get separate batches."""
+    """The quota and nodes that the test case uses. Test cases that do not fit together run in separate batches."""
 
     @property
     def is_refusal(self) -> bool:
+        """Whether the expected outcome is a refusal or pending pods."""
         return self.expected.verdict in ("refused", "pending")
 
 
@@ -65,12 +67,12 @@ class Suite(Protocol):
     """A module of this package."""
 
     def cases(self, cluster: Cluster) -> Iterator[Case]:
-        """All test cases for a cluster."""
+        """Yields all test cases for a cluster."""
         ...
 
 
 def all_cases(cluster: Cluster, suites: Iterable[str] = SUITES) -> Iterator[Case]:
-    """All test cases for a cluster, suite by suite."""
+    """Yields all test cases for a cluster, suite by suite."""
     from importlib import import_module
 
     for name in suites:

@@ -1,6 +1,6 @@
-"""Test cases for borrowing: a queue borrows up to its limit, and its status reports the borrowed amount.
+"""Test cases for borrowing: a ClusterQueue borrows up to the limit, and its status contains the borrowed amounts.
 
-The suite gangs covers the refusal above the limit.
+The suite gangs tests the refusal above the limit.
 """
 
 from __future__ import annotations
@@ -21,39 +21,48 @@ from gpuc.rehearse.suites.observe import borrowing
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
-    """For each queue, pool and GPU resource: the largest request that includes borrowed quota.
+    """Yields the largest request that borrows quota, for each ClusterQueue, pool and GPU resource.
 
-    A queue's status contains the sum of all borrowed amounts, so the resources of a queue have separate batches.
+    The status of a ClusterQueue contains the sum of all borrowed amounts, so its GPU resources have separate batches.
     """
     for queue in cluster_queues(cluster):
-        for share in queue.shares:
-            for number, (resource, own) in enumerate(gangs(share).items(), 1):
-                request = largest(cluster, queue, share, own)
-                if request.pods > own.pods:
-                    yield _case(cluster, queue, share, resource or CPU, request, f"borrowing {number}")
+        for pool_quota in queue.shares:
+            for number, (resource, nominal) in enumerate(gangs(pool_quota).items(), 1):
+                request = largest_gang(cluster, queue, pool_quota, nominal)
+                if request.pods > nominal.pods:
+                    yield _case(cluster, queue, pool_quota, resource or CPU, request, f"borrowing {number}")
 
 
-def largest(cluster: Cluster, queue: ClusterQueue, share: Share, own: Request) -> Request:
-    """The largest gang of equal pods that a queue can admit with its own and with borrowed quota."""
+def largest_gang(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, nominal: Request) -> Request:
+    """Returns the largest gang of equal pods within the nominal quota and the borrowed quota of a ClusterQueue.
+
+    nominal: the largest gang within the nominal quota.
+    """
     quota = Quota(cluster)
-    most = min(quota.capacity(queue, share.pool.name, name) // amount for name, amount in own.asked.items() if amount)
-    return replace(own, pods=most)
+    pods = min(
+        quota.capacity(queue, pool_quota.pool.name, name) // amount
+        for name, amount in nominal.pod_with_defaults.items()
+        if amount
+    )
+    return replace(nominal, pods=pods)
 
 
-def _case(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request, batch: str) -> Case:
-    pool = share.pool.name
-    answer = expect(cluster, queue, request)
-    what = f"{request.pods} pods with {texts(request.pod)[resource]} {resource}"
-    work = Work(f"borrowing {queue.name} {pool} {what}", queue, request, without_pods=True)
+def _case(
+    cluster: Cluster, queue: ClusterQueue, pool_quota: Share, resource: str, request: Request, batch: str
+) -> Case:
+    pool = pool_quota.pool.name
+    outcome = expect(cluster, queue, request)
+    description = f"{request.pods} pods with {texts(request.pod)[resource]} {resource}"
+    work = Work(f"borrowing {queue.name} {pool} {description}", queue, request, without_pods=True)
     return Case(
         suite="borrowing",
-        name=f"{queue.name} {pool} {what}",
-        origin=(*share.path, "borrow"),
-        expected=Outcome("admitted", flavor=answer.flavor, borrowed=answer.borrowed),
+        name=f"{queue.name} {pool} {description}",
+        origin=(*pool_quota.path, "borrow"),
+        expected=Outcome("admitted", flavor=outcome.flavor, borrowed=outcome.borrowed),
         action=partial(borrowing, work=work),
         queue=queue.name,
         pool=pool,
-        request=what,
+        request=description,
         batch=batch,
         demand=request,
     )

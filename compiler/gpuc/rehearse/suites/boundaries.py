@@ -19,11 +19,11 @@ from gpuc.rehearse.suites.observe import KARPENTER_MESSAGE
 
 SUITE = "boundaries"
 FILLED_PODS = 32
-"""Quotas that take more pods than this are not filled."""
+"""Maximum number of pods with which a test case fills a quota. Larger quotas are not tested."""
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
-    """RBAC in every tenant namespace; quotas, taints and queues in the first namespace of every tenant."""
+    """Yields test cases for RBAC in every tenant namespace, and for the rest in the first namespace of every tenant."""
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             factory = WorkloadFactory(cluster, tenant, namespace)
@@ -42,7 +42,7 @@ def _member_case(factory: WorkloadFactory, request: MemberRequest) -> Case:
     expected = Outcome("admitted") if request.allowed else Outcome("refused", by="API server", message=message)
 
     def action(context: RehearsalContext) -> Outcome:
-        member = context.client.acting_as(f"member-of-{tenant.name}", group)
+        member = context.client.impersonate(f"member-of-{tenant.name}", group)
         return classify_response(member, lambda: request.send(member))
 
     name = f"member of {tenant.name} ({tenant.spec.members.role}) in {namespace}: {request.verb} {request.name}"
@@ -51,24 +51,24 @@ def _member_case(factory: WorkloadFactory, request: MemberRequest) -> Case:
 
 
 def _quota_cases(factory: WorkloadFactory) -> Iterator[Case]:
-    """Gated pods use up the quota of a device; the quota must refuse one more."""
-    lock = Lock()  # concurrent changes of one ResourceQuota cause conflicts in the API server
+    """Yields test cases in which gated pods use all quota of a device, and the quota must refuse one more pod."""
+    lock = Lock()  # the API server reports conflicts for concurrent changes of one ResourceQuota
     for resource in dict.fromkeys(name for pool in factory.gpu_pools for name in pool.gpu_resource_names):
-        offering = [pool for pool in factory.gpu_pools if resource in pool.gpu_resource_names]
-        pool = max(offering, key=lambda candidate: max_per_pod(candidate, resource))
-        ceiling, size = factory.tenant.ceiling.get(resource, 0), max_per_pod(pool, resource)
-        if 0 < ceiling <= FILLED_PODS * size:
-            title = f"{factory.namespace.name} {ceiling} {resource} and one more"
-            message = f"requested: requests.{resource}=1, used: requests.{resource}={ceiling}, limited"
+        offering_pools = [pool for pool in factory.gpu_pools if resource in pool.gpu_resource_names]
+        pool = max(offering_pools, key=lambda candidate: max_per_pod(candidate, resource))
+        quota, per_pod = factory.tenant.ceiling.get(resource, 0), max_per_pod(pool, resource)
+        if 0 < quota <= FILLED_PODS * per_pod:
+            title = f"{factory.namespace.name} {quota} {resource} and one more"
+            message = f"requested: requests.{resource}=1, used: requests.{resource}={quota}, limited"
             expected = Outcome("refused", by="quota", message=message)
-            amounts = [*(size for _ in range(ceiling // size)), *([ceiling % size] if ceiling % size else []), 1]
-            pods = [_gated(factory, pool, resource, number, amount) for number, amount in enumerate(amounts)]
+            amounts = [*(per_pod for _ in range(quota // per_pod)), *([quota % per_pod] if quota % per_pod else []), 1]
+            pods = [_gated_pod(factory, pool, resource, number, amount) for number, amount in enumerate(amounts)]
             yield Case(
                 SUITE,
                 title,
                 factory.tenant.path,
                 expected,
-                _filling(lock, pods),
+                _fill_quota_action(lock, pods),
                 pool=pool.name,
                 request=title,
                 batch="boundaries: quota",
@@ -76,7 +76,7 @@ def _quota_cases(factory: WorkloadFactory) -> Iterator[Case]:
 
 
 def unfilled_quotas(cluster: Cluster) -> list[str]:
-    """Devices whose quota no test case fills: the quota needs too many pods, or no quota is set."""
+    """Returns the devices whose quota no test case fills: the quota needs too many pods, or no quota is set."""
     devices = {name for pool in cluster.gpu_pools for name in pool.gpu_resource_names}
     factories = (
         WorkloadFactory(cluster, tenant, namespace) for tenant in cluster.tenants for namespace in tenant.namespaces[:1]
@@ -87,7 +87,7 @@ def unfilled_quotas(cluster: Cluster) -> list[str]:
     return sorted(devices - filled)
 
 
-def _filling(lock: Lock, pods: list[Object]) -> Callable[[RehearsalContext], Outcome]:
+def _fill_quota_action(lock: Lock, pods: list[Object]) -> Callable[[RehearsalContext], Outcome]:
     def action(context: RehearsalContext) -> Outcome:
         client = context.client
         with lock:
@@ -102,7 +102,7 @@ def _filling(lock: Lock, pods: list[Object]) -> Callable[[RehearsalContext], Out
     return action
 
 
-def _gated(factory: WorkloadFactory, pool: Pool, resource: str, number: int, amount: int) -> Object:
+def _gated_pod(factory: WorkloadFactory, pool: Pool, resource: str, number: int, amount: int) -> Object:
     name = f"{resource.rpartition('/')[2].replace('.', '-')}-{number}"
     pod = factory.pod(name, pool, {resource: amount})
     pod["spec"]["schedulingGates"] = [dict(GATE)]
@@ -110,7 +110,7 @@ def _gated(factory: WorkloadFactory, pool: Pool, resource: str, number: int, amo
 
 
 def _taint_cases(factory: WorkloadFactory) -> Iterator[Case]:
-    """A pod that requests a GPU of a pool without a toleration gets no node."""
+    """Yields test cases in which a pod requests a GPU without a toleration, and gets no node."""
     for pool in factory.gpu_pools:
         name = f"{factory.namespace.name} pod without a toleration on {pool.name}"
         pod = factory.pod(f"bare-{pool.name}", pool, {pool.gpu_resource_names[0]: 1})
@@ -122,51 +122,54 @@ def _taint_cases(factory: WorkloadFactory) -> Iterator[Case]:
             name,
             (*pool.path, "sharing"),
             by_scheduler if pool.is_static else by_karpenter,
-            _pending(pod, pool),
+            _refusal_action(pod, pool),
             pool=pool.name,
             request="no toleration",
             batch="boundaries: nodes",
         )
 
 
-def _pending(pod: Object, pool: Pool) -> Callable[[RehearsalContext], Outcome]:
+def _refusal_action(pod: Object, pool: Pool) -> Callable[[RehearsalContext], Outcome]:
     def action(context: RehearsalContext) -> Outcome:
-        made = context.client.create(pod)
+        created = context.client.create(pod)
         message = ""
 
-        def refused() -> bool:
+        def is_refused() -> bool:
             nonlocal message
-            message = _scheduling_refusal(context, made, pool)
+            message = _scheduling_refusal(context, created, pool)
             return bool(message)
 
         try:
-            what = f"scheduling decision about {pod['metadata']['name']}"
-            context.until(what, refused, context.timeouts.node_s)
+            description = f"scheduling decision about Pod {pod['metadata']['name']}"
+            context.until(description, is_refused, context.timeouts.node_s)
             return Outcome("pending", by="scheduler" if pool.is_static else "Karpenter", message=message)
         finally:
-            _delete(context.client, [made])
+            _delete(context.client, [created])
 
     return action
 
 
-def _scheduling_refusal(context: RehearsalContext, made: Object, pool: Pool) -> str:
-    """The scheduler's message for the existing nodes of a static pool, else Karpenter's; empty before the decision."""
+def _scheduling_refusal(context: RehearsalContext, created: Object, pool: Pool) -> str:
+    """Returns the scheduler's message for a static pool, else Karpenter's message; empty before the decision."""
     if pool.is_static:
-        metadata = made["metadata"]
+        metadata = created["metadata"]
         pod = context.client.get("v1", "Pod", metadata["name"], metadata["namespace"])
         return str(condition(pod, "PodScheduled").get("message", ""))
-    messages = (message for _, message in context.events_of(made) if message.startswith(KARPENTER_MESSAGE))
+    messages = (message for _, message in context.events_of(created) if message.startswith(KARPENTER_MESSAGE))
     return next(messages, "")
 
 
 def _queue_cases(factory: WorkloadFactory) -> Iterator[Case]:
-    """If no policy refuses a Job whose queue does not exist in the namespace, Kueue never admits the Job."""
+    """Yields test cases in which the queue of a Job does not exist in the namespace, so Kueue does not admit the Job.
+
+    The policy queue-required refuses such a Job at stage deny, so there are no test cases at this stage.
+    """
     if factory.cluster.policy_stage("queue-required") == "deny":
         return
     foreign = [name for other in factory.cluster.tenants for name in other.local_queues if name not in factory.queues]
     for queue in ("", *foreign[:1]):
-        what = f"in queue {queue} of another tenant" if queue else "without a queue"
-        name = f"{factory.namespace.name} Job {what}"
+        suffix = f"in queue {queue} of another tenant" if queue else "without a queue"
+        name = f"{factory.namespace.name} Job {suffix}"
         expected = Outcome("pending", by="Kueue", message=f"LocalQueue {queue} doesn't exist")
         job = factory.job(factory.pod("stray"), queue)
         job["metadata"]["name"] += f"-{queue or 'none'}"
@@ -176,29 +179,31 @@ def _queue_cases(factory: WorkloadFactory) -> Iterator[Case]:
             name,
             factory.tenant.path,
             expected,
-            _never_admitted(job),
+            _submit_job_action(job),
             queue=queue,
             request=name,
             batch="boundaries: nodes",
         )
 
 
-def _never_admitted(job: Object) -> Callable[[RehearsalContext], Outcome]:
+def _submit_job_action(job: Object) -> Callable[[RehearsalContext], Outcome]:
     def action(context: RehearsalContext) -> Outcome:
-        made = context.client.create(job)
-        reserved: Object = {}
+        created = context.client.create(job)
+        quota_reserved: Object = {}
 
-        def decided() -> bool:
-            nonlocal reserved
-            reserved = condition(context.workload_of(made) or {}, "QuotaReserved")
-            return bool(reserved)
+        def is_decided() -> bool:
+            nonlocal quota_reserved
+            quota_reserved = condition(context.workload_of(created) or {}, "QuotaReserved")
+            return bool(quota_reserved)
 
         try:
-            context.until(f"Kueue's decision about {job['metadata']['name']}", decided, context.timeouts.admission_s)
+            context.until(
+                f"Kueue's decision about Job {job['metadata']['name']}", is_decided, context.timeouts.admission_s
+            )
         finally:
-            _delete(context.client, [made])
-        verdict: Literal["admitted", "pending"] = "admitted" if reserved["status"] == "True" else "pending"
-        return Outcome(verdict, by="Kueue", message=reserved["message"])
+            _delete(context.client, [created])
+        verdict: Literal["admitted", "pending"] = "admitted" if quota_reserved["status"] == "True" else "pending"
+        return Outcome(verdict, by="Kueue", message=quota_reserved["message"])
 
     return action
 

@@ -1,4 +1,4 @@
-"""Test cases for EFA and huge pages: only pools with EFA offer them."""
+"""Test cases for EFA interfaces and huge pages, which only pools with EFA offer."""
 
 from __future__ import annotations
 
@@ -21,40 +21,44 @@ UNMETERED_DEVICE = "a container asks for a device that no queue of its tenant me
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
-    """One EFA interface on every pool of every queue, with a GPU on GPU pools; and many interfaces with huge pages."""
+    """Yields test cases for every ClusterQueue and pool.
+
+    The first test case requests one EFA interface, and one GPU of a GPU pool. The second test case requests all EFA
+    interfaces and half of the huge pages of a pool that has both.
+    """
     for queue in cluster_queues(cluster):
         for pool in queue.pools:
             gpu = dict.fromkeys(pool.gpu_resource_names[:1], 1)
             yield _case(cluster, queue, pool, SMALL | gpu | {EFA: 1}, "one EFA interface")
             if pool.has_efa and HUGEPAGES in pool.node:
                 pages = {EFA: pool.node[EFA], HUGEPAGES: pool.node[HUGEPAGES] // (4 * MIB) * 2 * MIB}
-                what = "all EFA interfaces and half of the huge pages"
-                yield _case(cluster, queue, pool, SMALL | gpu | pages, what)
+                description = "all EFA interfaces and half of the huge pages"
+                yield _case(cluster, queue, pool, SMALL | gpu | pages, description)
 
 
-def _case(cluster: Cluster, queue: ClusterQueue, pool: Pool, pod: Amounts, what: str) -> Case:
+def _case(cluster: Cluster, queue: ClusterQueue, pool: Pool, pod: Amounts, description: str) -> Case:
     request = Request(pod, pool=pool.name)
-    answer = expect(cluster, queue, request)
-    if answer.verdict == "admitted":
-        answer = replace(answer, verdict="complete", nodes=1, borrowed=None)
-    elif not _is_metered(cluster, queue) and cluster.policy_stage("gpu-resources") == "deny":
-        answer = Outcome("refused", by="policy", message=UNMETERED_DEVICE)
+    expected = expect(cluster, queue, request)
+    if expected.verdict == "admitted":
+        expected = replace(expected, verdict="complete", nodes=1, borrowed=None)
+    elif not _has_efa_quota(cluster, queue) and cluster.policy_stage("gpu-resources") == "deny":
+        expected = Outcome("refused", by="policy", message=UNMETERED_DEVICE)
     return Case(
         suite="efa",
-        name=f"{queue.name} {pool.name} {what}",
+        name=f"{queue.name} {pool.name} {description}",
         origin=(*pool.path, "fabric") if pool.has_efa else pool.path,
-        expected=answer,
-        action=partial(run, work=Work(f"efa {queue.name} {pool.name} {what}", queue, request)),
+        expected=expected,
+        action=partial(run, work=Work(f"efa {queue.name} {pool.name} {description}", queue, request)),
         queue=queue.name,
         pool=pool.name,
-        request=what,
+        request=description,
         batch=NODES_BATCH,
         demand=request,
     )
 
 
-def _is_metered(cluster: Cluster, queue: ClusterQueue) -> bool:
-    """Whether a queue of the submitting tenant has quota for EFA."""
+def _has_efa_quota(cluster: Cluster, queue: ClusterQueue) -> bool:
+    """Returns whether a ClusterQueue of the submitting tenant has quota for EFA."""
     first = owner(cluster, queue).tenant_names[0]
     tenant = next(tenant for tenant in cluster.tenants if tenant.name == first)
     return any(pool.has_efa for pool in tenant.pools)

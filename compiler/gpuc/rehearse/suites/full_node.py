@@ -17,72 +17,75 @@ from gpuc.rehearse.suites.jobs import SMALL, Work
 from gpuc.rehearse.suites.observe import run
 
 STEPS = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
-"""By resource, the smallest amount above a full node that must be refused. Policies limit all other resources."""
+"""By resource, the smallest amount by which a request exceeds a node. Policies limit all other resources."""
 NO_NODE = "no instance type has enough resources"
 """A part of Karpenter's message for a pod that fits no instance type of its pool."""
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
-    """A full node of every pool and instance type, from the first queue with enough quota; and slightly more."""
+    """Yields requests for a full node of every pool and instance type, and for more than the largest node of a pool.
+
+    The requests use the first ClusterQueue with enough quota.
+    """
     for pool in cluster.pools:
         for instance in pool.instances:
-            full = _full(pool, instance)
-            queue = _queue(cluster, pool, full)
+            full = _full_node(pool, instance)
+            queue = _first_queue(cluster, pool, full)
             if queue is None:
                 continue
-            yield _bound(cluster, queue, pool, instance, full)
+            yield _full_case(cluster, queue, pool, instance, full)
             if instance is max(pool.instances, key=lambda candidate: pool.tenant_allocatable(candidate)[CPU]):
-                yield from _beyond(cluster, queue, pool, full)
+                yield from _too_large_cases(cluster, queue, pool, full)
 
 
-def _full(pool: Pool, instance: InstanceType) -> Amounts:
-    """All allocatable resources of a node, but only one GPU share: a second share of a GPU adds no compute."""
+def _full_node(pool: Pool, instance: InstanceType) -> Amounts:
+    """Returns all resources of a node, but only one GPU share, because a second share of a GPU adds no compute."""
     return {name: 1 if name == SHARED_GPU else amount for name, amount in pool.tenant_allocatable(instance).items()}
 
 
-def _queue(cluster: Cluster, pool: Pool, full: Amounts) -> ClusterQueue | None:
+def _first_queue(cluster: Cluster, pool: Pool, full: Amounts) -> ClusterQueue | None:
     for queue in cluster_queues(cluster):
         if pool in queue.pools and expect(cluster, queue, Request(full, pool=pool.name)).verdict == "admitted":
             return queue
     return None
 
 
-def _bound(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: InstanceType, full: Amounts) -> Case:
+def _full_case(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: InstanceType, full: Amounts) -> Case:
     request = Request(full, pool=pool.name)
-    what = f"a full {instance.type}"
-    work = Work(f"full node {queue.name} {pool.name} {what}", queue, request, keeps_running=True)
+    description = f"a full {instance.type}"
+    work = Work(f"full node {queue.name} {pool.name} {description}", queue, request, keeps_running=True)
     return Case(
         suite="full node",
-        name=f"{queue.name} {pool.name} {what}",
+        name=f"{queue.name} {pool.name} {description}",
         origin=(*pool.path, "instances"),
         expected=replace(expect(cluster, queue, request), verdict="bound", borrowed=None),
         action=partial(run, work=work),
         queue=queue.name,
         pool=pool.name,
-        request=what,
+        request=description,
         batch=NODES_BATCH,
         demand=request,
     )
 
 
-def _beyond(cluster: Cluster, queue: ClusterQueue, pool: Pool, full: Amounts) -> Iterator[Case]:
-    """Pods that request slightly more of one resource than the largest node has, and little of all others."""
+def _too_large_cases(cluster: Cluster, queue: ClusterQueue, pool: Pool, full: Amounts) -> Iterator[Case]:
+    """Yields test cases that request more of one resource than the largest node has, and little of all others."""
     for resource, step in STEPS.items():
         gpu = dict.fromkeys(pool.gpu_resource_names[:1], 1)
         request = Request(SMALL | gpu | {resource: full[resource] + step}, pool=pool.name)
         expected = replace(expect(cluster, queue, request), borrowed=None)
         if expected.verdict == "pending" and expected.by == "Karpenter":
             expected = replace(expected, message=NO_NODE)
-        what = f"a node and a little {resource}"
+        description = f"a little more {resource} than a node"
         yield Case(
             suite="full node",
-            name=f"{queue.name} {pool.name} {what}",
+            name=f"{queue.name} {pool.name} {description}",
             origin=(*pool.path, "instances"),
             expected=expected,
-            action=partial(run, work=Work(f"full node {queue.name} {pool.name} {what}", queue, request)),
+            action=partial(run, work=Work(f"full node {queue.name} {pool.name} {description}", queue, request)),
             queue=queue.name,
             pool=pool.name,
-            request=what,
+            request=description,
             batch=NODES_BATCH,
             demand=request,
         )

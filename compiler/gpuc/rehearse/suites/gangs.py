@@ -1,4 +1,4 @@
-"""Test cases for gangs: Kueue admits a gang that uses the nominal quota, and refuses one unit above the maximum."""
+"""Test cases for gangs: Kueue admits a gang within the nominal quota, and refuses one unit above the maximum."""
 
 from __future__ import annotations
 
@@ -18,93 +18,99 @@ from gpuc.rehearse.suites.observe import admission, borrowing
 
 BATCH = "quota"
 TINY: Amounts = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
-"""Requests so small that no other quota is exceeded."""
+"""Requests that are too small to exceed a quota."""
 PAGE = 2 * MIB
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
-    """For each queue and pool: the gangs that fit the nominal quota, and for each resource one that does not fit."""
+    """Yields for each ClusterQueue and pool the gangs within the nominal quota, and a refused gang per resource."""
     for queue in cluster_queues(cluster):
-        for share in queue.shares:
-            for resource, gang in gangs(share).items():
-                yield _fits(cluster, queue, share, resource, gang)
-            for resource in share.nominal:
-                if (request := beyond(cluster, queue, share, resource)) is not None:
-                    yield _refused(cluster, queue, share, resource, request)
+        for pool_quota in queue.shares:
+            for resource, gang in gangs(pool_quota).items():
+                yield _admitted_case(cluster, queue, pool_quota, resource, gang)
+            for resource in pool_quota.nominal:
+                if (request := refused_request(cluster, queue, pool_quota, resource)) is not None:
+                    yield _refused_case(cluster, queue, pool_quota, resource, request)
 
 
-def gangs(share: Share) -> dict[str, Request]:
-    """By GPU resource, the largest gang of equal pods within the nominal quota: full nodes, or slices and shares."""
-    pool = share.pool
+def gangs(pool_quota: Share) -> dict[str, Request]:
+    """Returns the largest gang of equal pods within the nominal quota, by GPU resource.
+
+    A pod requests a full node of an exclusive pool, and one slice or share of any other pool with its part of a node.
+    """
+    pool = pool_quota.pool
     if pool.sharing is None or pool.sharing.mode == "exclusive":
         pods = {pool.gpu_resource_names[0] if pool.sharing else "": dict(pool.node)}
     else:
         pods = pool.portions
     largest = {}
     for resource, pod in pods.items():
-        count = min(share.nominal[name] // amount for name, amount in pod.items() if amount)
+        count = min(pool_quota.nominal[name] // amount for name, amount in pod.items() if amount)
         if count:
             largest[resource] = Request(pod, count, pool.name)
     return largest
 
 
-def beyond(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str) -> Request | None:
-    """The smallest request that exceeds the queue's maximum of one resource, and no other quota."""
-    pool, quota = share.pool, Quota(cluster)
-    most = quota.capacity(queue, pool.name, resource)
+def refused_request(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, resource: str) -> Request | None:
+    """Returns the smallest request above a ClusterQueue's maximum of a resource, but within the quota of all others.
+
+    Returns None if no such request exists.
+    """
+    pool, quota = pool_quota.pool, Quota(cluster)
+    maximum = quota.capacity(queue, pool.name, resource)
     gpu = dict.fromkeys(pool.gpu_resource_names[:1], 1)
     if not is_gpu_resource(resource) and resource != EFA:
         step = PAGE if resource == HUGEPAGES else 1
-        return Request(TINY | gpu | {resource: most + step}, pool=pool.name)
+        return Request(TINY | gpu | {resource: maximum + step}, pool=pool.name)
     largest = 1 if resource.endswith("shared") else pool.node[resource]
-    for total in range(most + 1, most + largest + 1):
+    for total in range(maximum + 1, maximum + largest + 1):
         for per_pod in range(largest, 0, -1):
             pod = TINY | (gpu if resource == EFA else {}) | {resource: per_pod}
             pods = total // per_pod
-            if total % per_pod == 0 and _fits_others(quota, queue, pool.name, resource, Request(pod, pods)):
+            if total % per_pod == 0 and _fits_other_quota(quota, queue, pool.name, resource, Request(pod, pods)):
                 return Request(pod, pods, pool.name)
     return None
 
 
-def _fits_others(quota: Quota, queue: ClusterQueue, flavor: str, resource: str, request: Request) -> bool:
-    """Whether a request is within the quotas of all other resources."""
+def _fits_other_quota(quota: Quota, queue: ClusterQueue, flavor: str, resource: str, request: Request) -> bool:
+    """Returns whether a request is within the quota of all resources except one."""
     others = {name: amount for name, amount in request.total.items() if name != resource}
     return all(amount <= quota.capacity(queue, flavor, name) for name, amount in others.items())
 
 
-def _fits(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request) -> Case:
-    pool = share.pool.name
-    what = f"{request.pods} pods with {_amount(request, resource)}"
-    work = Work(f"gangs {queue.name} {pool} {what}", queue, request, without_pods=True)
-    answer = expect(cluster, queue, request)
-    expected = replace(answer, verdict="admitted", pool="", instance_types=(), nodes=None)
+def _admitted_case(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, resource: str, request: Request) -> Case:
+    pool = pool_quota.pool.name
+    description = f"{request.pods} pods with {_amount(request, resource)}"
+    work = Work(f"gangs {queue.name} {pool} {description}", queue, request, without_pods=True)
+    outcome = expect(cluster, queue, request)
+    expected = replace(outcome, verdict="admitted", pool="", instance_types=(), nodes=None)
     return Case(
         suite="gangs",
-        name=f"{queue.name} {pool} {what}",
-        origin=share.path,
-        expected=expected if answer.verdict != "refused" else answer,
+        name=f"{queue.name} {pool} {description}",
+        origin=pool_quota.path,
+        expected=expected if outcome.verdict != "refused" else outcome,
         action=partial(borrowing, work=work),
         queue=queue.name,
         pool=pool,
-        request=what,
+        request=description,
         batch=BATCH,
         demand=request,
     )
 
 
-def _refused(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request) -> Case:
-    pool = share.pool.name
-    what = f"{quantity_text(resource, request.total[resource])} {resource}, more than it can have"
-    work = Work(f"gangs {queue.name} {pool} {what}", queue, request, without_pods=True)
+def _refused_case(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, resource: str, request: Request) -> Case:
+    pool = pool_quota.pool.name
+    description = f"{quantity_text(resource, request.total[resource])} {resource}, more than the maximum"
+    work = Work(f"gangs {queue.name} {pool} {description}", queue, request, without_pods=True)
     return Case(
         suite="gangs",
-        name=f"{queue.name} {pool} {what}",
-        origin=share.path,
+        name=f"{queue.name} {pool} {description}",
+        origin=pool_quota.path,
         expected=expect(cluster, queue, request),
         action=partial(admission, work=work),
         queue=queue.name,
         pool=pool,
-        request=what,
+        request=description,
         batch=BATCH,
         demand=request,
     )

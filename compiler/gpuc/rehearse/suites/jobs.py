@@ -1,4 +1,4 @@
-"""Jobs that every policy admits, with small requests for the resources that the test case does not test."""
+"""Jobs of test cases. Every policy admits the Jobs."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.quota import owner
 
 SMALL: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: 64 * MIB}
-"""Requests of a pod for the resources that the test case does not test."""
+"""Requests of a pod for cpu, memory and ephemeral storage if the test case tests another resource."""
 NO_CONTROLLER = "gpuc.dev/rehearsal"
-"""Value of spec.managedBy for Jobs without pods: no controller has this name, so no pods are created.
+"""Value of spec.managedBy for Jobs without pods: no controller has this name, so no controller creates pods.
 
-Test cases for quota use it, because thousands of pods would prove nothing more.
+Test cases for quota use this value, because Kueue decides about a Job before it has pods.
 """
 REGISTRY = "registry.example.com/"
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A Job to submit."""
+    """A Job that a test case submits."""
 
     name: str
-    """The name of the test case, from which the name of the Job is derived."""
+    """Unique description of the Job. The object's name is a hash of it."""
     queue: ClusterQueue
     request: Request
     priority: str = ""
+    """Name of the priority; empty for the default."""
     keeps_running: bool = False
-    """Whether the pods run until they are deleted."""
+    """Whether the pods run until their deletion. Otherwise the pods complete immediately."""
     without_pods: bool = False
-    """Whether the Job gets no pods."""
+    """Whether no controller creates pods for the Job."""
 
 
-def job(cluster: Cluster, work: Work) -> Object:
-    """The Job, in the most suitable namespace of the queue's tenants."""
+def job_of(cluster: Cluster, work: Work) -> Object:
+    """Returns the Job in a namespace of the queue's tenants: with an NCCL profile for EFA requests, else without."""
     namespace = _namespace(cluster, work)
     request = work.request
     labels = {QUEUE_LABEL: work.queue.name} | ({PRIORITY_LABEL: work.priority} if work.priority else {})
@@ -59,7 +60,7 @@ def job(cluster: Cluster, work: Work) -> Object:
 
 
 def object_name(name: str) -> str:
-    """A short, reproducible name for the object of a test case."""
+    """Returns a short, reproducible name for the object of a test case."""
     return f"case-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 

@@ -1,8 +1,8 @@
-"""Test cases for policies: requests that the API server decides with the policies that Gatekeeper generates.
+"""Test cases for policies: the API server decides requests with the policies that Gatekeeper generates.
 
-The examples of the policy folders run with the parameters that they are written for, in separate namespaces where no
-other policy applies. The emitted constraints are tested in every tenant namespace, with objects that are generated from
-the model. All requests are dry runs, so nothing is stored.
+The examples of a policy folder run with their own parameters, in separate namespaces where no other policy applies. The
+constraints of the cluster are tested in every tenant namespace, with objects that are generated from the model. All
+requests are dry runs, so no object is stored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ADMITTED = Outcome("admitted", message=NO_OBJECTION)
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
-    """The examples of policies, objects in tenant and platform namespaces, and the emitted workload templates."""
+    """Yields test cases for examples, for tenant and platform namespaces, and for the compiled workload templates."""
     namespaces = SampleNamespaces(cluster)
     yield from _example_cases(cluster, namespaces)
     for tenant in cluster.tenants:
@@ -40,7 +40,7 @@ def cases(cluster: Cluster) -> Iterator[Case]:
     for template in workloads(cluster):
         if isinstance(template, Manifest):
             name = f"template {template.file.rpartition('/')[2]} {template}"
-            action = _creating(namespaces, template.document())
+            action = _create_action(namespaces, template.document())
             yield Case(SUITE, name, template.origin, ADMITTED, action, request=f"template {template}")
 
 
@@ -50,7 +50,7 @@ def _example_cases(cluster: Cluster, namespaces: SampleNamespaces) -> Iterator[C
             if namespaces.serves(example):
                 title = f"{name} {'denied' if example.denied else 'allowed'} example: {example.title}"
                 expected = _expected_for_example(name, example)
-                action = _trying(namespaces, example)
+                action = _example_action(namespaces, example)
                 yield Case(SUITE, title, origin(cluster, name), expected, action, request=title)
 
 
@@ -64,7 +64,7 @@ def _expected_for_example(name: str, example: Example) -> Outcome:
     return ADMITTED
 
 
-def _trying(namespaces: SampleNamespaces, example: Example) -> Callable[[RehearsalContext], Outcome]:
+def _example_action(namespaces: SampleNamespaces, example: Example) -> Callable[[RehearsalContext], Outcome]:
     def action(context: RehearsalContext) -> Outcome:
         namespaces.prepare(context)
         return classify_response(context.client, lambda: namespaces.send(context.client, example))
@@ -78,53 +78,53 @@ def _tenant_cases(factory: WorkloadFactory, namespaces: SampleNamespaces) -> Ite
             continue
         name = f"{factory.namespace.name} {sample.policy or 'permitted'}: {sample.name}"
         path = origin(factory.cluster, sample.policy) if sample.policy else factory.namespace.path
-        expected, action = _expected(factory, sample), _creating(namespaces, sample.document)
+        expected, action = _expected(factory, sample), _create_action(namespaces, sample.document)
         request = f"{factory.namespace.name}: {sample.name}"
         yield Case(SUITE, name, path, expected, action, pool=sample.pool, request=request)
 
 
 def _platform_cases(cluster: Cluster, namespaces: SampleNamespaces) -> Iterator[Case]:
-    """One object per policy that a tenant must not create, but that is allowed in a platform namespace."""
-    covered: set[str] = set()
+    """Yields, for each policy, an object that the policy denies to tenants and allows in a platform namespace."""
+    tested: set[str] = set()
     factories = (
         WorkloadFactory(cluster, tenant, namespace) for tenant in cluster.tenants for namespace in tenant.namespaces
     )
     for sample in (sample for factory in factories for sample in violations(factory)):
-        if sample.policy in namespaces.emitted and sample.policy not in covered:
-            covered.add(sample.policy)
+        if sample.policy in namespaces.emitted and sample.policy not in tested:
+            tested.add(sample.policy)
             document = {**sample.document, "metadata": {**sample.document["metadata"], "namespace": PLATFORM}}
             name = f"{PLATFORM} {sample.policy}: {sample.name}"
-            action, request = _creating(namespaces, document), f"{PLATFORM}: {sample.name}"
+            action, request = _create_action(namespaces, document), f"{PLATFORM}: {sample.name}"
             yield Case(SUITE, name, origin(cluster, sample.policy), ADMITTED, action, request=request)
 
 
 def _expected(factory: WorkloadFactory, sample: SampleObject) -> Outcome:
-    """The expected outcome, in the order of the API server's admission: Pod Security, policies, ResourceQuota."""
+    """Returns the expected outcome. The API server checks Pod Security first, then policies, then ResourceQuotas."""
     pod_security = factory.namespace.spec.pod_security
     if sample.breaks_baseline and pod_security != "privileged":
         return Outcome("refused", by="API server", message=f'violates PodSecurity "{pod_security}')
     stage = factory.cluster.policy_stage(sample.policy) if sample.policy else ""
-    binding = emitted_name(factory, sample.policy) if sample.policy else ""
+    constraint = emitted_name(factory, sample.policy) if sample.policy else ""
     if stage == "deny":
-        return Outcome("refused", by="policy", message=binding)
-    counted = {name for pool in factory.cluster.pools for name in pool.advertised_names}
-    ceiling = factory.tenant.ceiling
-    if any(name in counted and amount > ceiling.get(name, 0) for name, amount in sample.devices.items()):
+        return Outcome("refused", by="policy", message=constraint)
+    metered = {name for pool in factory.cluster.pools for name in pool.advertised_names}
+    quota = factory.tenant.ceiling
+    if any(name in metered and amount > quota.get(name, 0) for name, amount in sample.devices.items()):
         return Outcome("refused", by="quota", message="exceeded quota: gpuc")
-    return Outcome("admitted", by="policy", message=binding) if stage == "warn" else ADMITTED
+    return Outcome("admitted", by="policy", message=constraint) if stage == "warn" else ADMITTED
 
 
 def emitted_name(factory: WorkloadFactory, policy: str) -> str:
-    """Name of the policy's constraint that applies to the tenant's namespaces."""
+    """Returns the name of the policy's constraint that applies to the tenant's namespaces."""
     return f"{policy}-{factory.tenant.name}" if factory.cluster.policies[policy].is_per_tenant else policy
 
 
 def origin(cluster: Cluster, policy: str) -> Path:
-    """The spec path of a policy, or of the default if the spec does not name the policy."""
+    """Returns the spec path of a policy's stage, or of the default stage if the spec does not name the policy."""
     return ("spec", "policies", policy if policy in cluster.spec.policies else "default")
 
 
-def _creating(namespaces: SampleNamespaces, document: Object) -> Callable[[RehearsalContext], Outcome]:
+def _create_action(namespaces: SampleNamespaces, document: Object) -> Callable[[RehearsalContext], Outcome]:
     def action(context: RehearsalContext) -> Outcome:
         namespaces.prepare(context)
         return classify_response(context.client, lambda: context.client.create(document, dry_run=True))

@@ -1,4 +1,4 @@
-"""Test cases for reclaim: a queue takes back the quota that it has lent."""
+"""Test cases for reclaim: a ClusterQueue gets back the quota that another ClusterQueue has borrowed."""
 
 from __future__ import annotations
 
@@ -11,57 +11,62 @@ from gpuc.rehearse.expectation import cluster_queues
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.quota import Quota, owner
 from gpuc.rehearse.suites import Case
-from gpuc.rehearse.suites.borrowing import largest
+from gpuc.rehearse.suites.borrowing import largest_gang
 from gpuc.rehearse.suites.gangs import gangs
 from gpuc.rehearse.suites.jobs import Work
 from gpuc.rehearse.suites.preemption import compete
 
 IN_COHORT = "due to reclamation within the cohort"
+"""A part of the message of a Workload that another ClusterQueue preempts to reclaim quota."""
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
-    """For each pool and pair of queues: one borrows the maximum, the other submits its largest gang."""
+    """Yields for each pool and pair of ClusterQueues: one borrows the maximum, the other submits its largest gang."""
     numbers: dict[str, int] = {}
     for borrower in cluster_queues(cluster):
         for lender in cluster_queues(cluster):
-            for share in lender.shares:
-                pair = _pair(cluster, borrower, lender, share)
+            for pool_quota in lender.shares:
+                pair = _job_pair(cluster, borrower, lender, pool_quota)
                 if pair is not None:
-                    number = numbers[share.pool.name] = numbers.get(share.pool.name, 0) + 1
-                    yield _case(cluster, share, *pair, f"reclaim {number}")
+                    number = numbers[pool_quota.pool.name] = numbers.get(pool_quota.pool.name, 0) + 1
+                    yield _case(cluster, pool_quota, *pair, f"reclaim {number}")
 
 
-def _pair(cluster: Cluster, borrower: ClusterQueue, lender: ClusterQueue, share: Share) -> tuple[Work, Work] | None:
-    """The work of the borrower and of the lender; None if the lender's work fits without reclaim."""
-    own = next((candidate for candidate in borrower.shares if candidate.pool is share.pool), None)
+def _job_pair(
+    cluster: Cluster, borrower: ClusterQueue, lender: ClusterQueue, pool_quota: Share
+) -> tuple[Work, Work] | None:
+    """Returns the Jobs of the borrower and of the lender; None if the lender's Job needs no reclaim."""
+    borrower_quota = next((candidate for candidate in borrower.shares if candidate.pool is pool_quota.pool), None)
     cohorts = {owner(cluster, queue).spec.cohort for queue in (borrower, lender)}
-    if borrower is lender or own is None or None in cohorts or len(cohorts) > 1:
+    if borrower is lender or borrower_quota is None or None in cohorts or len(cohorts) > 1:
         return None
-    borrowed, wanted = (next(iter(gangs(candidate).values()), None) for candidate in (own, share))
-    if borrowed is None or wanted is None:
+    borrower_gang, lender_gang = (
+        next(iter(gangs(candidate).values()), None) for candidate in (borrower_quota, pool_quota)
+    )
+    if borrower_gang is None or lender_gang is None:
         return None
-    lent = largest(cluster, borrower, own, borrowed)
+    borrowing_gang = largest_gang(cluster, borrower, borrower_quota, borrower_gang)
     quota = Quota(cluster)
-    quota.hold(borrower.name, share.pool.name, lent.total)
-    if all(quota.available(lender, share.pool.name, name) >= amount for name, amount in wanted.total.items()):
+    quota.add_usage(borrower.name, pool_quota.pool.name, borrowing_gang.total)
+    if all(quota.available(lender, pool_quota.pool.name, name) >= amount for name, amount in lender_gang.total.items()):
         return None
-    return Work("", borrower, lent, without_pods=True), Work("", lender, wanted, without_pods=True)
+    return Work("", borrower, borrowing_gang, without_pods=True), Work("", lender, lender_gang, without_pods=True)
 
 
-def _case(cluster: Cluster, share: Share, first: Work, second: Work, batch: str) -> Case:
-    pool = share.pool.name
+def _case(cluster: Cluster, pool_quota: Share, first: Work, second: Work, batch: str) -> Case:
+    pool = pool_quota.pool.name
     name = f"{second.queue.name} {pool} lent to {first.queue.name}"
-    works = [replace(work, name=f"reclaim {name} {work.queue.name}") for work in (first, second)]
+    jobs = [replace(work, name=f"reclaim {name} {work.queue.name}") for work in (first, second)]
     reclaims = owner(cluster, second.queue).spec.preempt.reclaim == "any"
-    waits = Outcome("refused", by="Kueue", message="insufficient unused quota for")
+    refused = Outcome("refused", by="Kueue", message="insufficient unused quota for")
     return Case(
         suite="reclaim",
         name=name,
         origin=(*owner(cluster, second.queue).path, "preempt"),
-        expected=Outcome("preempted", by="Kueue", flavor=pool, message=IN_COHORT) if reclaims else waits,
-        action=partial(compete, first=works[0], second=works[1]),
+        expected=Outcome("preempted", by="Kueue", flavor=pool, message=IN_COHORT) if reclaims else refused,
+        action=partial(compete, first=jobs[0], second=jobs[1]),
         queue=second.queue.name,
         pool=pool,
-        request=f"all of its own while {first.queue.name} has borrowed",
+        request=f"all nominal quota while ClusterQueue {first.queue.name} borrows",
         batch=batch,
     )

@@ -1,4 +1,4 @@
-"""Test cases for GPU slices and shares: a node runs as many pods as it advertises, one more pod needs a second node."""
+"""Test cases for GPU slices and shares: pods fill a node, and one more pod needs a second node."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from gpuc.rehearse.suites.jobs import Work
 from gpuc.rehearse.suites.observe import kueue_decision, placed, run, submit
 
 FULL, BEYOND = "one node of shares", "two nodes of shares"
-"""Batches. All resources of a pool can be in one batch: a node has room for the full count of each of them."""
+"""Names of batches. Test cases for all resources of a pool can be in one batch: every resource can fill the node."""
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
-    """Complete GPUs, MIG slices, time-slicing and MPS shares of every pool, with their fraction of cpu and memory."""
+    """Yields test cases for the GPUs, MIG slices and shares of every pool, with a fraction of the cpu and memory."""
     for pool in cluster.gpu_pools:
         queue = next((queue for queue in cluster_queues(cluster) if pool in queue.pools), None)
         if queue is None:
             continue
         for resource, pod in pool.portions.items():
-            full, beyond = (Request(pod, pool.node[resource] + more, pool.name) for more in (0, 1))
+            full, beyond = (Request(pod, pool.node[resource] + extra, pool.name) for extra in (0, 1))
             if all(expect(cluster, queue, request).verdict == "admitted" for request in (full, beyond)):
                 yield _case(cluster, queue, pool, resource, beyond, FULL, full)
             else:
@@ -42,53 +42,60 @@ def _case(
     batch: str,
     first: Request | None = None,
 ) -> Case:
-    """A test case with all pods of a request. If `first` is given, its pods start first and fill a node."""
+    """Returns a test case with all pods of a request. The pods of `first` start first and fill a node."""
     expected = expect(cluster, queue, request)
     if expected.verdict == "admitted":
         # The nodes of a static pool exist already, so pods may spread over them.
         expected = replace(expected, verdict="bound", borrowed=None, nodes=None if pool.is_static else expected.nodes)
     if first is None:
-        what = f"{request.pods} pods with one {resource}"
-        action = partial(run, work=Work(f"shares {queue.name} {pool.name} {what}", queue, request, keeps_running=True))
+        description = f"{request.pods} pods with one {resource}"
+        action = partial(
+            run, work=Work(f"shares {queue.name} {pool.name} {description}", queue, request, keeps_running=True)
+        )
     else:
-        what = f"{first.pods} pods with one {resource}, and one more"
-        name = f"shares {queue.name} {pool.name} {what}"
+        description = f"{first.pods} pods with one {resource}, and one more"
+        name = f"shares {queue.name} {pool.name} {description}"
         rest = replace(first, pods=request.pods - first.pods)
-        works = [Work(f"{name} {number}", queue, part, keeps_running=True) for number, part in enumerate((first, rest))]
-        action = partial(fill, works=works, nodes=None if pool.is_static else 1)
+        jobs = [
+            Work(f"{name} {number}", queue, request_part, keeps_running=True)
+            for number, request_part in enumerate((first, rest))
+        ]
+        action = partial(fill, jobs=jobs, nodes=None if pool.is_static else 1)
     return Case(
         suite="shares",
-        name=f"{queue.name} {pool.name} {what}",
+        name=f"{queue.name} {pool.name} {description}",
         origin=(*pool.path, "sharing"),
         expected=expected,
         action=action,
         queue=queue.name,
         pool=pool.name,
-        request=what,
+        request=description,
         batch=batch,
         demand=request,
     )
 
 
-def fill(context: RehearsalContext, works: list[Work], nodes: int | None) -> Outcome:
-    """Submits Jobs one after another, waits until the pods of a Job are bound, and counts the nodes of all Jobs.
+def fill(context: RehearsalContext, jobs: list[Work], nodes: int | None) -> Outcome:
+    """Submits Jobs one after another, waits until the pods of each Job are bound, and counts the nodes of all Jobs.
 
-    nodes is the expected number of nodes for the first Job; None if any number is allowed.
+    nodes: the expected number of nodes for the first Job; None for any number.
     """
-    names: set[str] = set()
-    for work in works:
-        made = submit(context, work)
-        if isinstance(made, Outcome):
-            return made
-        decided = kueue_decision(context, made)
-        if decided.verdict != "admitted":
-            return decided
-        actual = placed(context, made, work, decided)
+    node_names: set[str] = set()
+    for work in jobs:
+        job = submit(context, work)
+        if isinstance(job, Outcome):
+            return job
+        decision = kueue_decision(context, job)
+        if decision.verdict != "admitted":
+            return decision
+        actual = placed(context, job, work, decision)
         if actual.verdict != "bound":
             return actual
-        names |= {pod["spec"]["nodeName"] for pod in context.pods_of(made)}
-        if work is works[0] and nodes not in (None, len(names)):
+        node_names |= {pod["spec"]["nodeName"] for pod in context.pods_of(job)}
+        if work is jobs[0] and nodes not in (None, len(node_names)):
             return replace(
-                actual, verdict="unanswered", message=f"the first {work.request.pods} took {len(names)} nodes"
+                actual,
+                verdict="unanswered",
+                message=f"the first {work.request.pods} pods run on {len(node_names)} nodes",
             )
-    return replace(actual, nodes=len(names))
+    return replace(actual, nodes=len(node_names))

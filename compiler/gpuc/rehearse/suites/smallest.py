@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from gpuc.kubernetes.amounts import CPU
 from gpuc.model import Cluster, ClusterQueue, Share
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Request
@@ -15,31 +16,34 @@ from gpuc.rehearse.suites.observe import run
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
-    """One unit of each GPU resource, or a little CPU of a general pool; all of them fit at the same time."""
+    """Yields for each queue and pool one unit of each GPU resource, or a small amount of cpu of a general pool.
+
+    All pods fit at the same time.
+    """
     for queue in cluster_queues(cluster):
-        for share in queue.shares:
-            for resource in share.pool.gpu_resource_names or ("",):
-                yield _case(cluster, queue, share, resource)
+        for pool_quota in queue.shares:
+            for resource in pool_quota.pool.gpu_resource_names or ("",):
+                yield _case(cluster, queue, pool_quota, resource)
 
 
-def _case(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str) -> Case:
-    pool = share.pool
+def _case(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, resource: str) -> Case:
+    pool = pool_quota.pool
     request = Request(SMALL | ({resource: 1} if resource else {}), pool=pool.name)
-    what = f"one {resource}" if resource else "a little cpu"
-    work = Work(f"smallest {queue.name} {pool.name} {what}", queue, request)
-    answer = expect(cluster, queue, request)
-    if answer.verdict == "admitted":
+    description = f"one {resource}" if resource else f"{SMALL[CPU]}m cpu"
+    work = Work(f"smallest {queue.name} {pool.name} {description}", queue, request)
+    expected = expect(cluster, queue, request)
+    if expected.verdict == "admitted":
         # Other pods may run on the node already, but a single pod needs only one node.
-        answer = replace(answer, verdict="complete", nodes=1, borrowed=None)
+        expected = replace(expected, verdict="complete", nodes=1, borrowed=None)
     return Case(
         suite="smallest",
-        name=f"{queue.name} {pool.name} {what}",
-        origin=share.path,
-        expected=answer,
+        name=f"{queue.name} {pool.name} {description}",
+        origin=pool_quota.path,
+        expected=expected,
         action=partial(run, work=work),
         queue=queue.name,
         pool=pool.name,
-        request=what,
+        request=description,
         batch=NODES_BATCH,
         demand=request,
     )

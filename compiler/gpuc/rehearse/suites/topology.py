@@ -1,4 +1,4 @@
-"""Test cases for topology-aware scheduling: a gang that fills one block of a static pool, and one pod more."""
+"""Test cases for topology-aware scheduling: a gang that fills one block of a static pool, and a larger gang."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from gpuc.rehearse.topology_labels import BLOCK_NODES
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
-    """For each queue and static pool with a topology: a full block, one node more, and a pod that fits no node."""
+    """Yields for each ClusterQueue and static pool with blocks: gangs up to a block and one node, and a large pod."""
     numbers: dict[str, int] = {}
     for queue in cluster_queues(cluster):
         for pool in queue.pools:
             if pool.is_static and "block" in (pool.spec.topology or ()):
                 number = numbers[pool.name] = numbers.get(pool.name, 0) + 1
                 block = min(BLOCK_NODES, pool.nodes_max)
-                full = dict(pool.node)
+                full_node = dict(pool.node)
                 for pods in (1, block, block + 1):
-                    yield _case(cluster, queue, pool, Request(full, pods, pool.name, one_block=True), number)
-                wide = full | {"cpu": full["cpu"] + 1}
-                yield _case(cluster, queue, pool, Request(wide, 1, pool.name), number, "a little more cpu")
+                    yield _case(cluster, queue, pool, Request(full_node, pods, pool.name, one_block=True), number)
+                too_large = full_node | {"cpu": full_node["cpu"] + 1}
+                yield _case(cluster, queue, pool, Request(too_large, 1, pool.name), number, "1m cpu more")
 
 
-def _case(cluster: Cluster, queue: ClusterQueue, pool: Pool, request: Request, number: int, more: str = "") -> Case:
-    answer = expect(cluster, queue, request)
-    where = " in one block" if request.one_block else ""
-    what = f"{request.pods} full nodes{where}{' and ' + more if more else ''}"
-    work = Work(f"topology {queue.name} {pool.name} {what}", queue, request, keeps_running=True)
+def _case(cluster: Cluster, queue: ClusterQueue, pool: Pool, request: Request, number: int, extra: str = "") -> Case:
+    expected = expect(cluster, queue, request)
+    suffix = " in one block" if request.one_block else ""
+    description = f"{request.pods} full nodes{suffix}{' and ' + extra if extra else ''}"
+    work = Work(f"topology {queue.name} {pool.name} {description}", queue, request, keeps_running=True)
     return Case(
         suite="topology",
-        name=f"{queue.name} {pool.name} {what}",
+        name=f"{queue.name} {pool.name} {description}",
         origin=(*pool.path, "topology"),
-        expected=replace(answer, verdict="bound", borrowed=None) if answer.verdict == "admitted" else answer,
+        expected=replace(expected, verdict="bound", borrowed=None) if expected.verdict == "admitted" else expected,
         action=partial(run, work=work),
         queue=queue.name,
         pool=pool.name,
-        request=what,
+        request=description,
         batch=f"topology {number}",
         demand=request,
     )
