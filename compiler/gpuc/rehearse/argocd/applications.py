@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from gpuc.manifest.manifest import Manifest
 
 IN_CLUSTER = "https://kubernetes.default.svc"
-"""The server address of the cluster in which Argo CD runs."""
+"""The server address that Argo CD uses for the cluster in which Argo CD runs."""
 CHART_GROUPS = {
     "gatekeeper": (
         "config.gatekeeper.sh",

@@ -146,7 +146,7 @@ def registry_blobs(chart: Chart) -> tuple[Blob, Blob, Blob]:
 
 
 def tag(version: str) -> str:
-    """Returns the tag of a version in an OCI registry. Tags cannot contain a plus sign, so Helm replaces it with _."""
+    """Returns the tag of a version in an OCI registry. Tags cannot contain a plus sign, so Helm writes _ instead."""
     return version.replace("+", "_")
 
 

@@ -125,7 +125,7 @@ def early_waves(timeline: Timeline) -> list[Failure]:
             "wave",
             later.name,
             f"Application {name}",
-            f"wave {later.wave} began before wave {wave} was good: {text}",
+            f"wave {later.wave} began before wave {wave} was Synced and Healthy: {text}",
             at,
         )
         for later, name, wave, text, at in _unfinished_waves(timeline)

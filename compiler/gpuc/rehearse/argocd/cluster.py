@@ -67,10 +67,15 @@ class ArgoCluster(Started):
         argo_crds: Sequence[bytes | Body],
         progress: Callable[[str], None],
     ) -> None:
-        """number is unique among the clusters of a run.
+        """Computes the settings of the control plane; nothing is started.
 
-        crds is a folder with upstream CustomResourceDefinitions or None. argo_crds are the CustomResourceDefinitions of
-        Argo CD if Argo CD runs in this cluster.
+        Args:
+            programs: the programs of the control plane.
+            spec: the compiled spec of the cluster.
+            number: a number that no other cluster of the run has.
+            crds: a folder with upstream CustomResourceDefinitions, or None.
+            argo_crds: Argo CD's CustomResourceDefinitions. Empty if Argo CD runs in a separate cluster.
+            progress: a function that receives each line of progress.
         """
         upstream = definitions(programs, crds, spec.cluster.spec.kueue.frameworks, outside_charts=True)
         namespaces = {chart: name for chart, name in namespaces_of_charts(spec.synced).items() if chart in PROFILES}

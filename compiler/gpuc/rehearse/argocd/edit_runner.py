@@ -24,15 +24,17 @@ if TYPE_CHECKING:
 APPLIED_SECONDS = 60
 """Limit for the time from the commit until the API server has the change. A slower change is late."""
 SYNCED_SECONDS = 240
-"""Limit for the time from the change until all Applications are Synced and Healthy. Without changes in Git, Argo CD
-compares an Application every 120 to 180 s."""
+"""Limit for the time from the change until all Applications are Synced and Healthy."""
 
 
 class EditRunner:
     """Runs edits on a cluster. Argo CD syncs the cluster from the commits of the working copy."""
 
     def __init__(self, argocd: ArgoCD, cluster: str, file: str, watch: Watch, progress: Callable[[str], None]) -> None:
-        """cluster is the name of the cluster. file is the path of the spec, relative to the working copy's root."""
+        """Loads the compiled spec.
+
+        cluster is the name of the cluster. file is the path of the spec, relative to the working copy's root.
+        """
         self.argocd = argocd
         self.name = cluster
         self.file = file

@@ -1,4 +1,4 @@
-"""Arguments, environment and volumes of a pod's container, as a kubelet computes them."""
+"""Arguments, environment and volumes of a pod's container, with the values that a kubelet computes."""
 
 from __future__ import annotations
 

@@ -32,10 +32,10 @@ class ArgoPrograms:
 
 
 def find_argo_programs() -> ArgoPrograms:
-    """Finds the programs in $GPUC_TOOLS/argocd, in the build for the checkout's versions, or in the last build.
+    """Finds the programs in $GPUC_TOOLS/argocd, else in the build for this checkout, else in the last build.
 
     Raises:
-        MissingProgramsError: if a program is missing. The message explains how to install it.
+        MissingProgramsError: if a program is missing. The message explains how to install the program.
     """
     folder = _folder()
     missing = [name for name in BUILT if not os.access(folder / "bin" / name, os.X_OK)]

@@ -23,10 +23,12 @@ class Proxy:
     """An HTTP proxy for the method CONNECT. Connections to unknown hosts are refused."""
 
     def __init__(self, port: int, hosts: Mapping[str, Handler], tunnels: Mapping[str, int]) -> None:
-        """Args:
-        port: the port of the proxy on loopback.
-        hosts: handlers of requests, by host name.
-        tunnels: ports on loopback, by host name. The proxy forwards the bytes of these connections unchanged.
+        """Stores the addresses; `start` starts the proxy.
+
+        Args:
+            port: the port of the proxy on loopback.
+            hosts: handlers of requests, by host name.
+            tunnels: ports on loopback, by host name. The proxy forwards the bytes of these connections unchanged.
         """
         self._hosts = dict(hosts)
         self._tunnels = dict(tunnels)

@@ -22,7 +22,7 @@ from gpuc.rehearse.context import RehearsalContext
 DRAINED_SECONDS = 120
 """Limit for the time from the deletion of the Job until the last node of the pool is deleted."""
 CLEARED_SECONDS = 60
-"""Limit for the time until all unpruned objects are deleted."""
+"""Limit for the time until all unpruned objects (objects with Prune=false) are deleted."""
 DELETION_ORDER = ("NodePool", "NodeOverlay", "EC2NodeClass", "ClusterQueue", "ResourceFlavor", "Topology", "Namespace")
 """Kinds that the cluster's README deletes with a command, in the order of the README. The deletion of a Namespace
 deletes the namespaced objects."""

@@ -30,7 +30,7 @@ def summary(result: SyncResult) -> str:
     late = sum(edit.is_late for edit in result.edits)
     skipped = len(result.edits) - len(result.edits_run)
     parts = [
-        f"{result.good} of {len(result.rows)} Applications were Synced and Healthy, all of them {first}",
+        f"{result.good} of {len(result.rows)} Applications were Synced and Healthy, all Applications {first}",
         f"{len(result.not_rendered)} not rendered",
         f"{len(result.edits_run)} edits, {late} late, {skipped} skipped",
         f"{len(result.failures)} failures",

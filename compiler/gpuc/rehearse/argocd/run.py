@@ -36,7 +36,7 @@ REFRESH_SECONDS = 30
 because Argo CD does not notice when a CustomResourceDefinition becomes established."""
 
 NOT_TESTED = (
-    "Argo CD's API server, its RBAC and single sign-on; private repositories; more than one replica or shard.",
+    "Argo CD's API server, RBAC and single sign-on; private repositories; more than one replica or shard.",
     "Upgrades of charts to other content: the new chart version of a run has the same content.",
     "Changes of objects by nodes, agents and AWS, which cause diffs in a real cluster.",
 )

@@ -20,7 +20,7 @@ TIMEOUTS = Timeouts(admission_s=40, node_s=120, completion_s=60, removal_s=120)
 
 @dataclass(frozen=True)
 class RunningJob:
-    """A Job whose pod runs until it is deleted."""
+    """A Job whose pod runs until the Job is deleted."""
 
     context: RehearsalContext
     job: Object

@@ -52,7 +52,7 @@ class Removal:
 def larger_pools(cluster: Cluster, except_pool: str = "") -> Iterator[SampleEdit]:
     """Yields edits that add a node to a pool: pools without GPUs first, static pools last.
 
-    The nodes of a static pool start at once, so these edits take longer.
+    Static pools are last because the added node starts at once.
     """
     for pool in sorted(cluster.pools, key=lambda pool: (pool.is_static, pool.is_gpu)):
         if pool.name == except_pool or pool.spec.leaving:

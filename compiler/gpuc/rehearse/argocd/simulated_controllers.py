@@ -34,9 +34,9 @@ class SimulatedControllers:
             function(self.client.list_all(*kind))
 
     def _node_classes(self, classes: list[Object]) -> None:
-        """Marks node classes as ready, and creates the simulated node class for each new one.
+        """Marks node classes as ready, and creates a simulated node class for each new node class.
 
-        A deleted node class remains until no NodeClaim refers to it.
+        A deleted node class remains until no NodeClaim uses this node class.
         """
         used = self._used_classes()
         for node_class in classes:

@@ -72,7 +72,7 @@ class Watch:
                 self._error = error
 
     def _follow(self) -> None:
-        """Lists the Applications and watches them until the resource version expires."""
+        """Lists the Applications, then records the changes of Applications until the resource version expires."""
         applications, version = self._client.list_at(*APPLICATION, NAMESPACE)
         existing = {application["metadata"]["name"] for application in applications}
         for name in self.timeline.last.keys() - existing:

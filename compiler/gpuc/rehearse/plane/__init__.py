@@ -55,7 +55,7 @@ class ControlPlane(Started):
 
     @property
     def site(self) -> Site:
-        """The folder, ports and processes of the control plane. Callers can start further programs in them."""
+        """The folder, ports and processes of the control plane. Callers can start further programs with `run`."""
         return self._site
 
     @property

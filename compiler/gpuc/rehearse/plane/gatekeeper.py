@@ -75,7 +75,7 @@ def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -
 
 
 def _pod() -> Body:
-    """Returns the pod that owns Gatekeeper's status objects. Without the pod, the garbage collector deletes them."""
+    """Returns the owner of Gatekeeper's status objects. Without this pod, the garbage collector deletes the objects."""
     container = {"name": "manager", "image": "gatekeeper"}
     return {
         "apiVersion": "v1",

@@ -76,7 +76,7 @@ def start_controller_manager(site: Site, *, daemon_sets: bool = False) -> Proces
         "--leader-elect=false",
         f"--controllers={controllers}",
         # Heartbeats may be late on a busy machine. Then the controller marks the pods of the node as not ready, and
-        # kwok never marks them as ready again.
+        # kwok never marks these pods as ready again.
         "--node-monitor-grace-period=30m",
         f"--service-account-private-key-file={site.certificates / 'service-accounts.key'}",
         f"--root-ca-file={site.authority.file}",

@@ -20,7 +20,7 @@ NAMESPACE = "kueue-system"
 SERVICE = "kueue-webhook-service"
 SECRET = "kueue-webhook-server-cert"
 CONVERTED_RESOURCES = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
-"""Resources that need a conversion webhook. The files of their CustomResourceDefinitions do not configure one."""
+"""Resources that need a conversion webhook, which the files of the CustomResourceDefinitions do not configure."""
 CERTIFICATE_SECONDS = 30
 NODE_REPLACEMENT = (
     "TASFailedNodeReplacement",

@@ -51,7 +51,7 @@ class Site:
         return self._ports.pop()
 
     def subfolder(self, name: str) -> Path:
-        """Returns a subfolder of the control plane's folder. Creates the subfolder if it does not exist."""
+        """Returns a subfolder of the control plane's folder. Creates a missing subfolder."""
         path = self.folder / name
         path.mkdir(exist_ok=True)
         return path
