@@ -1,6 +1,7 @@
-"""Runs the long conformance tests, then Argo CD with the example clusters and with a hub, and writes a report.
+"""Runs the long conformance tests, then Argo CD with every example cluster, and writes benchmarks/argocd.md.
 
-`make conformance-all` runs this module. The report lists the tests that could not run, with the reason.
+The last run uses one Argo CD, in a separate cluster, for two clusters ("a hub"). `make conformance-all` runs this
+module. The report lists the tests that could not run, with the reason.
 """
 
 from __future__ import annotations
@@ -24,22 +25,21 @@ from tests.conftest import EXAMPLES, ROOT
 
 RECORD = ROOT / "benchmarks" / "argocd.md"
 CHARTS = "GPUC_CHARTS"
-"""The environment variable with a folder of charts, as `helm pull` writes them."""
+"""The environment variable with a folder of charts, in the form in which `helm pull` writes charts."""
 HUB = ("infer-euw1", "prod-use1")
-"""Two clusters for one Argo CD. The third cluster has too many nodes for a small machine."""
-_OWN = "https://kubernetes.default.svc"
+"""Two clusters for one Argo CD. The third example cluster has too many nodes for a small machine."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A call of gpuc and its report."""
+    """A call of `gpuc rehearse --argocd` with the results of the call."""
 
     title: str
     results: tuple[dict[str, Any], ...] = ()
     report: str = ""
     """The results in Markdown."""
     problem: str = ""
-    """Why there is no report; empty if there is a report."""
+    """Why there is no report. Empty if there is a report."""
 
     @property
     def is_good(self) -> bool:
@@ -51,7 +51,7 @@ class Record:
     """The content of the report."""
 
     conformance: str
-    """The last line of the conformance tests, or why they did not run."""
+    """The last line of the conformance tests, or why the conformance tests did not run."""
     conformance_failed: bool
     runs: list[Run] = field(default_factory=list)
     not_run: list[str] = field(default_factory=list)
@@ -62,7 +62,11 @@ class Record:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs all tests and writes the report; returns 1 if a test failed. Tests that could not run are not failures."""
+    """Runs all tests and writes the report. Returns 1 if a test failed, else 0.
+
+    A test that could not run is not a failure. arguments are names of runs (clusters or hub; all runs if empty) and the
+    option --argocd-only, which omits the conformance tests.
+    """
     record = Record("not run, because of --argocd-only", False)
     if "--argocd-only" not in arguments:
         record = _conformance()
@@ -93,6 +97,7 @@ def _conformance() -> Record:
 
 
 def _missing() -> str:
+    """Returns which programs are missing, or an empty string."""
     try:
         find_programs()
         find_argo_programs()
@@ -128,7 +133,10 @@ def _rehearse(title: str, root: Path, names: Sequence[str], problem: str = "") -
 
 
 def hub_fleet(root: Path) -> str:
-    """Copies the example fleet and registers two clusters in one Argo CD, by server and by name; returns the error."""
+    """Copies the example fleet to a folder and sets the destinations of two clusters to one Argo CD.
+
+    One destination has a server, the other destination has a name. Returns the compiler's errors or an empty string.
+    """
     for name in ("specs", "out", "clusters"):
         shutil.copytree(ROOT / name, root / name)
     destinations = (
@@ -151,11 +159,16 @@ def _environment() -> dict[str, str]:
 
 
 def markdown(record: Record) -> str:
-    """The report: versions, the results of the runs, and the edits with their durations."""
+    """Returns the report: versions, results of the runs, and edits with durations."""
     day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    lines = [f"# Argo CD over the example clusters, {day}", ""]
+    lines = [f"# Argo CD with the example clusters, {day}", ""]
     lines += [
-        f"Written by `make conformance-all`. Charts that `make tools-argocd` does not package come from ${CHARTS}.",
+        "`make conformance-all` writes this file. `make tools-argocd` packages some of the charts; the other charts "
+        f"are from the folder in ${CHARTS}.",
+        "",
+        "Each run calls `gpuc rehearse --argocd`: the first sync of all Applications, then edits of the spec and "
+        'manual edits of live objects. The run "a hub" has one Argo CD for two clusters. An edit is late if the API '
+        "server does not have the change within the limit of the edit.",
         "",
     ]
     lines += [f"- {line}" for line in _versions()]
@@ -164,7 +177,9 @@ def markdown(record: Record) -> str:
     rows = [row for run in record.runs for row in _summary(run)]
     lines += [
         "",
-        *_table(("run", "cluster", "Applications", "good", "first sync s", "edits", "late", "failures"), rows),
+        *_table(
+            ("run", "cluster", "Applications", "Synced and Healthy", "first sync s", "edits", "late", "failures"), rows
+        ),
     ]
     for run in record.runs:
         lines += ["", f"# {run.title}", "", *([f"```text\n{run.problem}\n```"] if run.problem else [run.report])]

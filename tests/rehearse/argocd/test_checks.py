@@ -153,8 +153,8 @@ def test_only_a_commit_may_delete_a_protected_object() -> None:
     names = {
         failure.object: failure.message for failure in unexpected_deletions(before, gone, [], "a pool is removed", 7)
     }
-    assert names["NodePool dev-l4"] == "is gone while Job lab/train runs, but no commit removes it"
-    assert names["Namespace lab"].startswith("is deleted")
+    assert names["NodePool dev-l4"] == "is gone while Job lab/train runs, but no commit removes the object"
+    assert names["Namespace lab"].startswith("is being deleted")
     assert unexpected_deletions(before, before, [], "a pool is removed", 7) == []
     remade = {**before, "NodePool dev-l4": ProtectedObject("9", False)}
     (failure,) = unexpected_deletions(before, remade, [], "a pool is removed", 7)

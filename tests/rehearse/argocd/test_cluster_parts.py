@@ -15,7 +15,7 @@ from gpuc.rehearse.argocd.applications import applications, chart_of, missing_na
 from gpuc.rehearse.argocd.background_loop import BackgroundLoop
 from gpuc.rehearse.argocd.kubelet import running_status, succeeded_status
 from gpuc.rehearse.argocd.pods import Mount
-from gpuc.rehearse.argocd.prerequisites import namespaces, system_nodes
+from gpuc.rehearse.argocd.prerequisites import required_namespaces, system_nodes
 from gpuc.rehearse.argocd.profiles import PodRun, gatekeeper, karpenter, kueue
 from gpuc.rehearse.argocd.simulated_controllers import FINALIZER, SimulatedControllers
 from gpuc.rehearse.client import ApiError, Client
@@ -143,7 +143,7 @@ def test_a_loop_continues_after_a_refusal_and_ends_after_another_error() -> None
     loop.start()
     was_last.wait()
     loop.stop()
-    assert loop.refused == "503: not now"
+    assert loop.last_api_error == "503: not now"
     with pytest.raises(ProgramError, match=r"the loop ended: KeyError\('bug'\)"):
         loop.require_alive()
 
@@ -158,7 +158,7 @@ def test_pods_of_a_deployment_are_ready_and_those_of_a_job_have_ended() -> None:
 
 def test_namespaces_of_the_first_sync_are_those_that_no_application_creates(spec: CompiledSpec) -> None:
     assert missing_namespaces(spec.synced) == ["monitoring"]
-    names = [document["metadata"]["name"] for document in namespaces(spec.cluster, spec.synced)]
+    names = [document["metadata"]["name"] for document in required_namespaces(spec.cluster, spec.synced)]
     assert names == ["ingress-nginx", "monitoring"]
 
 

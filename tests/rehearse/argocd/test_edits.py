@@ -123,9 +123,9 @@ class FakeWatch(Watch):
     def now(self) -> float:
         return self._seconds
 
-    def until(self, holds: Callable[[], bool], limit_s: float) -> float | None:
+    def until(self, condition: Callable[[], bool], limit_s: float) -> float | None:
         started = self.now
-        while not holds():
+        while not condition():
             if self.now - started > limit_s:
                 return None
             self._seconds += limit_s / 2

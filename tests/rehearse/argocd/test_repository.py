@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpuc.rehearse.argocd.applications import ChartSource, GitSource
-from gpuc.rehearse.argocd.repository import FleetRepository, RepositoryError, fleet_repository, simulated
+from gpuc.rehearse.argocd.repository import FleetRepository, RepositoryError, fleet_repository, with_simulated_class
 
 FLEET = Path(__file__).parents[3]
 SOURCE = GitSource("https://git.example.com/platform/gpu-fleet.git", "main", "out/prod-use1/apps")
@@ -61,7 +61,7 @@ def test_an_application_without_its_chart_is_named_with_the_reason(repository: F
 
 def test_what_needs_the_kinds_of_a_missing_chart_is_left_out_as_well(repository: FleetRepository) -> None:
     assert repository.not_rendered["prod-use1-gpu-operator-config"] == (
-        "its objects of nvidia.com need chart gpu-operator, which is missing"
+        "objects of the API group nvidia.com need chart gpu-operator, which is missing"
     )
 
 
@@ -101,4 +101,4 @@ def test_git_by_ssh_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_without_pools_is_not_touched() -> None:
     text = "kind: EC2NodeClass\nspec:\n  group: karpenter.k8s.aws\n"
-    assert simulated(text) == text
+    assert with_simulated_class(text) == text

@@ -1,1 +1,1 @@
-"""Runs the real Argo CD against the control planes of a rehearsal, with the fleet in a Git repository."""
+"""Runs the real Argo CD, which applies the fleet from a Git repository to the control planes of a rehearsal."""

@@ -1,4 +1,4 @@
-"""Repositories, charts and destinations of a compiled cluster's Applications."""
+"""Reads repositories, charts and destinations from the Applications of a compiled cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from gpuc.manifest.manifest import Manifest
 
 IN_CLUSTER = "https://kubernetes.default.svc"
-"""The server address of the cluster in which Argo CD runs."""
+"""The server address that Argo CD uses for the cluster in which Argo CD runs."""
 CHART_GROUPS = {
     "gatekeeper": (
         "config.gatekeeper.sh",
@@ -23,7 +23,7 @@ CHART_GROUPS = {
     "karpenter-crd": ("karpenter.k8s.aws", "karpenter.sh"),
     "kueue": ("kueue.x-k8s.io",),
 }
-"""API groups by chart. Objects of a group need the chart, which installs the CRDs or the controller."""
+"""API groups by name of the chart that installs the group's CRDs or controller."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ChartSource:
     """A Helm chart as the source of an Application."""
 
     repository: str
-    """repoURL: a Helm repository if it starts with https://, otherwise a repository of an OCI registry."""
+    """The repoURL. An http:// or https:// URL is a Helm repository; all others are repositories of an OCI registry."""
     name: str
     version: str
 
@@ -45,7 +45,7 @@ class ChartSource:
 
     @property
     def path(self) -> str:
-        """The path on the host, without slashes at the start and the end."""
+        """The path of the repository on the host, without slashes at the start and the end."""
         return _split(self.repository)[1]
 
 
@@ -69,7 +69,7 @@ class GitSource:
 
 @dataclass(frozen=True)
 class Destination:
-    """The destination cluster of an Application: the address of its API server, or its name."""
+    """The destination cluster of an Application, given as the address of the API server or as a name."""
 
     server: str
     name: str
@@ -81,17 +81,17 @@ class Destination:
 
 
 def applications(synced: Iterable[Manifest]) -> list[Manifest]:
-    """The Applications of a cluster."""
+    """Returns the Applications among the synced objects of a cluster."""
     return [manifest for manifest in synced if manifest.kind == "Application"]
 
 
 def sources(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """All sources of an Application's spec."""
+    """Returns all sources of an Application's spec."""
     return [spec["source"]] if "source" in spec else list(spec.get("sources", ()))
 
 
 def chart_of(spec: Mapping[str, Any]) -> ChartSource | None:
-    """The chart of an Application's spec, or None."""
+    """Returns the first chart among the sources of an Application's spec, or None."""
     for source in sources(spec):
         if "chart" in source:
             return ChartSource(source["repoURL"], source["chart"], str(source["targetRevision"]))
@@ -99,37 +99,37 @@ def chart_of(spec: Mapping[str, Any]) -> ChartSource | None:
 
 
 def git_sources(spec: Mapping[str, Any]) -> Iterator[GitSource]:
-    """The Git sources of an Application's spec."""
+    """Yields the Git sources of an Application's spec."""
     for source in sources(spec):
         if "chart" not in source:
             yield GitSource(source["repoURL"], str(source["targetRevision"]), source.get("path", ""))
 
 
-def destination(spec: Mapping[str, Any]) -> Destination:
-    """The destination of an Application's spec."""
-    found = spec["destination"]
-    return Destination(found.get("server", ""), found.get("name", ""))
+def destination_of(spec: Mapping[str, Any]) -> Destination:
+    """Returns the destination of an Application's spec."""
+    fields = spec["destination"]
+    return Destination(fields.get("server", ""), fields.get("name", ""))
 
 
 def namespaces_of_charts(synced: Iterable[Manifest]) -> dict[str, str]:
-    """The namespaces of charts, by name of the chart."""
-    found = {}
+    """Returns the destination namespaces of charts, by name of the chart."""
+    by_chart = {}
     for application in applications(synced):
         if chart := chart_of(application.body["spec"]):
-            found[chart.name] = str(application.body["spec"]["destination"]["namespace"])
-    return found
+            by_chart[chart.name] = str(application.body["spec"]["destination"]["namespace"])
+    return by_chart
 
 
 def missing_namespaces(synced: Iterable[Manifest]) -> list[str]:
-    """Destination namespaces that no Application creates. An operator creates them before the first sync."""
-    wanted: set[str] = set()
+    """Returns destination namespaces that no Application creates, so an operator creates them before the first sync."""
+    required: set[str] = set()
     created = {"default", "kube-system"}
     for application in applications(synced):
         spec = application.body["spec"]
         options = spec["syncPolicy"].get("syncOptions", ())
-        (created if "CreateNamespace=true" in options else wanted).add(str(spec["destination"]["namespace"]))
+        (created if "CreateNamespace=true" in options else required).add(str(spec["destination"]["namespace"]))
         created.add(application.namespace)
-    return sorted(wanted - created)
+    return sorted(required - created)
 
 
 def _split(url: str) -> tuple[str, str]:

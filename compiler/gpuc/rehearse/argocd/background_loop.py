@@ -11,7 +11,7 @@ from gpuc.rehearse.process import ProgramError
 
 
 class BackgroundLoop:
-    """Calls a function repeatedly. After an error of the API server the loop continues; any other error ends it."""
+    """Calls a function repeatedly. Errors of the API server do not end the loop; any other exception ends the loop."""
 
     def __init__(self, name: str, step: Callable[[], None], pause_s: float) -> None:
         self._name = name
@@ -20,21 +20,21 @@ class BackgroundLoop:
         self._stopped = threading.Event()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self.refused = ""
+        self.last_api_error = ""
         """The last error of the API server."""
 
     def start(self) -> None:
-        """Starts the thread."""
+        """Starts the thread of the loop."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Waits for the end of the current call and stops the thread."""
+        """Stops the thread after the current call of the function, and waits for the end of the thread."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def require_alive(self) -> None:
-        """Raises: ProgramError if the loop ended with an error."""
+        """Raises a ProgramError if an exception has ended the loop."""
         if self._failure is not None:
             raise ProgramError(f"{self._name} ended: {self._failure!r}") from self._failure
 
@@ -43,7 +43,7 @@ class BackgroundLoop:
             try:
                 self._step()
             except (ApiError, OSError, HTTPException) as error:
-                self.refused = str(error)
+                self.last_api_error = str(error)
             except Exception as error:  # require_alive raises the error in the main thread
                 self._failure = error
                 return

@@ -1,4 +1,4 @@
-"""The charts of a run: archives from `helm pull`, and their form in a Helm repository and an OCI registry."""
+"""Charts as archives of `helm pull`, and the contents of a Helm repository and an OCI registry with these charts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ARCHIVE_TYPE = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 
 
 class ChartError(UsageError):
-    """A file is not a chart. The message has the name of the file."""
+    """A file is not a chart. The message contains the path of the file."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A packaged chart."""
+    """A chart in an archive."""
 
     file: Path
     metadata: Mapping[str, Any]
@@ -52,12 +52,12 @@ class Blob:
         return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
 
     def descriptor(self) -> dict[str, Any]:
-        """The descriptor of the blob in a manifest."""
+        """Returns the descriptor of the blob for an OCI manifest."""
         return {"mediaType": self.media_type, "digest": self.digest, "size": len(self.content)}
 
 
 class Charts:
-    """Charts by name and version. A chart replaces an earlier one with the same name and version."""
+    """Charts by name and version. An added chart replaces the chart with the same name and version."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         """Reads every .tgz file of the folders.
@@ -71,38 +71,49 @@ class Charts:
                 self.add(read_chart(file))
 
     def add(self, chart: Chart) -> None:
-        """Adds a chart."""
+        """Adds a chart, or replaces the chart with the same name and version."""
         self._charts[chart.name, chart.version] = chart
 
     def find(self, name: str, version: str) -> Chart | None:
-        """The chart with this version. As in Helm, a leading v in a version is ignored."""
+        """Returns the chart, or None if it does not exist. As in Helm, a leading v of the version is optional."""
         return self._charts.get((name, version)) or self._charts.get((name, _toggle_v(version)))
 
     def named(self, name: str) -> list[Chart]:
-        """All versions of a chart, in alphabetical order."""
+        """Returns the charts of all versions with a name, in alphabetical order of the version."""
         return sorted((chart for chart in self._charts.values() if chart.name == name), key=lambda chart: chart.version)
 
     def repackage(self, helm: Path, chart: Chart, version: str, folder: Path) -> Chart:
-        """Adds a copy of a chart under another version."""
+        """Packages a chart again with another version, adds the new chart and returns it.
+
+        Args:
+            helm: path of the program helm.
+            chart: the chart to copy.
+            version: the version of the new chart.
+            folder: an empty folder for the files of the new chart.
+        """
         with tarfile.open(chart.file) as archive:
             archive.extractall(folder / version, filter="data")
         source = folder / version / chart.name
         command = [str(helm), "package", str(source), "--version", version, "--destination", str(folder)]
         run(command, check=True, stdout=DEVNULL)
-        made = read_chart(folder / f"{chart.name}-{version}.tgz")
-        self.add(made)
-        return made
+        copy = read_chart(folder / f"{chart.name}-{version}.tgz")
+        self.add(copy)
+        return copy
 
 
 def read_chart(file: Path) -> Chart:
-    """Raises: ChartError if the file is not a chart."""
+    """Reads Chart.yaml from the archive of a chart.
+
+    Raises:
+        ChartError: if the file is not a chart.
+    """
     import yaml
 
     try:
         with tarfile.open(file) as archive:
-            for entry in archive:
-                if entry.name.count("/") == 1 and entry.name.endswith("/Chart.yaml"):
-                    content = archive.extractfile(entry)
+            for member in archive:
+                if member.name.count("/") == 1 and member.name.endswith("/Chart.yaml"):
+                    content = archive.extractfile(member)
                     metadata = yaml.safe_load(content.read()) if content else None
                     if isinstance(metadata, dict) and {"name", "version"} <= metadata.keys():
                         return Chart(file, metadata)
@@ -112,7 +123,7 @@ def read_chart(file: Path) -> Chart:
 
 
 def index(charts: Iterable[Chart]) -> bytes:
-    """The index.yaml of a Helm repository whose archives are next to it."""
+    """Returns the index.yaml of a Helm repository. The archives are in the folder of index.yaml."""
     entries: dict[str, list[dict[str, Any]]] = {}
     for chart in charts:
         digest = hashlib.sha256(chart.file.read_bytes()).hexdigest()
@@ -122,7 +133,7 @@ def index(charts: Iterable[Chart]) -> bytes:
 
 
 def registry_blobs(chart: Chart) -> tuple[Blob, Blob, Blob]:
-    """(manifest, configuration, archive) of a chart in a registry."""
+    """Returns the blobs of a chart in an OCI registry: (manifest, configuration, archive)."""
     config = Blob(CONFIG_TYPE, json.dumps(dict(chart.metadata), default=str).encode())
     archive = Blob(ARCHIVE_TYPE, chart.file.read_bytes())
     manifest = {
@@ -135,7 +146,7 @@ def registry_blobs(chart: Chart) -> tuple[Blob, Blob, Blob]:
 
 
 def tag(version: str) -> str:
-    """The tag of a version. Tags of a registry cannot contain a plus sign."""
+    """Returns the tag of a version in an OCI registry. Tags cannot contain a plus sign, so Helm writes _ instead."""
     return version.replace("+", "_")
 
 

@@ -1,4 +1,4 @@
-"""Checks of a run of Argo CD: pure functions over the timeline, and over objects before and after an edit."""
+"""Checks of a run of Argo CD. The functions compare states of Applications, and objects before and after an edit."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gpuc.rehearse.argocd.timeline import State, Timeline
 Kind = Literal["unfinished", "project", "refused", "out of sync", "wave", "blocked", "deleted", "late", "leftover"]
 
 BLOCKED_SECONDS = 20
-"""An operation that waits longer than this for a deletion or a confirmation blocks all later syncs."""
+"""Limit for the time that an operation waits for a deletion or a confirmation, and so blocks later syncs."""
 NEXT_WAVE_SECONDS = 5
-"""Argo CD waits two seconds between waves, so the health on which a wave starts can be a few seconds old."""
+"""Argo CD waits 2 s between waves, so the health of the previous wave can be some seconds old when a wave starts."""
 _PROJECT = re.compile(r"not permitted in project|not permitted in AppProject|is not permitted", re.IGNORECASE)
 _REFUSED = re.compile(
     r"is invalid|failed to apply|failed to create typed patch|denied the request|\.spec\S* is not valid"
@@ -26,7 +26,7 @@ _ATTEMPT = re.compile(r"\s*(Retrying attempt #\d+.*|\(retried \d+ times\)\.?)")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A reason why the run fails."""
+    """A reason why a run fails."""
 
     kind: Kind
     application: str
@@ -34,7 +34,7 @@ class Failure:
     """"Kind namespace/name"; empty if the failure is about the Application itself."""
     message: str
     at: float
-    """Seconds since the watch began."""
+    """Seconds since the start of the watch."""
 
     def __str__(self) -> str:
         where = f"{self.application}: {self.object}" if self.object else self.application
@@ -43,13 +43,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRefusal:
-    """A period in which refusals of an Application are the purpose of an edit."""
+    """A period in which refusals of an Application's objects are no failures: an edit made an object invalid."""
 
     application: str
     start: float
     end: float
 
     def covers(self, state: State) -> bool:
+        """Returns whether the state is of this Application and in this period."""
         return self.application == state.name and self.start <= state.at <= self.end
 
 
@@ -61,11 +62,14 @@ class ProtectedObject:
     is_terminating: bool
     """Whether the object has a deletionTimestamp."""
     used_by: str = ""
-    """A workload that uses the object, or ""."""
+    """A workload that uses the object. Empty if no workload uses the object."""
 
 
 def unfinished(timeline: Timeline, moment: float, ignored: Iterable[str] = ()) -> list[Failure]:
-    """Applications that are not Synced, Healthy and Succeeded at a moment, except the ignored names."""
+    """Returns a failure for each Application that is not Synced, Healthy and Succeeded at a moment.
+
+    ignored are names of Applications that are not checked.
+    """
     skipped = set(ignored)
     return [
         Failure("unfinished", name, ", ".join(state.differing[:3]), _description(state), moment)
@@ -75,7 +79,10 @@ def unfinished(timeline: Timeline, moment: float, ignored: Iterable[str] = ()) -
 
 
 def out_of_sync(timeline: Timeline, moment: float, ignored: Iterable[str] = ()) -> list[Failure]:
-    """Objects that are OutOfSync although the sync of their Application is over."""
+    """Returns a failure for each object that is OutOfSync while no operation of the Application runs.
+
+    ignored are names of Applications that are not checked.
+    """
     skipped = set(ignored)
     return [
         Failure("out of sync", name, differing, "differs from Git after the sync", moment)
@@ -86,38 +93,47 @@ def out_of_sync(timeline: Timeline, moment: float, ignored: Iterable[str] = ()) 
 
 
 def refusals(timeline: Timeline, expected_refusals: Iterable[ExpectedRefusal] = ()) -> list[Failure]:
-    """Refusals by the AppProject or the API server, without repetitions of an object and message."""
+    """Returns a failure for each object that the AppProject or the API server refused, without repeated messages."""
     allowed = tuple(expected_refusals)
     found: dict[tuple[str, str, str], Failure] = {}
     for state in timeline:
         if any(expected.covers(state) for expected in allowed):
             continue
         for name, message in _messages(state):
-            kind: Kind | None = (
-                "project" if _PROJECT.search(message) else "refused" if _REFUSED.search(message) else None
-            )
-            if kind:
+            if kind := _refusal_kind(message):
                 key = state.name, name, message
                 found.setdefault(key, Failure(kind, state.name, name, message, state.at))
-    named = {failure.application for failure in found.values() if failure.object}
-    # The message of the operation repeats the messages of its objects.
-    return [failure for failure in found.values() if failure.object or failure.application not in named]
+    with_object = {failure.application for failure in found.values() if failure.object}
+    # The message of an operation repeats the messages of the objects.
+    return [failure for failure in found.values() if failure.object or failure.application not in with_object]
+
+
+def _refusal_kind(message: str) -> Kind | None:
+    if _PROJECT.search(message):
+        return "project"
+    return "refused" if _REFUSED.search(message) else None
 
 
 def early_waves(timeline: Timeline) -> list[Failure]:
-    """Applications that were created before the Applications of earlier waves were good.
+    """Returns a failure for each Application that was created before the Applications of earlier waves were good.
 
-    The previous wave must be good shortly before the creation: Argo CD waits some seconds between waves. Waves before
-    the previous one must have been good at any earlier time.
+    Applications of the previous wave must be good within NEXT_WAVE_SECONDS before the creation. Applications of earlier
+    waves must have been good at any time before the creation. Good means Synced, Healthy and Succeeded.
     """
     return [
-        Failure("wave", later.name, f"Application {name}", f"wave {later.wave} began before wave {wave}: {text}", at)
-        for later, name, wave, text, at in _early_pairs(timeline)
+        Failure(
+            "wave",
+            later.name,
+            f"Application {name}",
+            f"wave {later.wave} began before wave {wave} was Synced and Healthy: {text}",
+            at,
+        )
+        for later, name, wave, text, at in _unfinished_waves(timeline)
     ]
 
 
 def regressions(timeline: Timeline) -> int:
-    """How many Applications of earlier waves had been good and were not good any more when a later one was created."""
+    """Returns how often an Application was created while an Application of an earlier wave was no longer good."""
     early = {(failure.application, failure.object) for failure in early_waves(timeline)}
     count = 0
     for later in _created(timeline):
@@ -128,7 +144,10 @@ def regressions(timeline: Timeline) -> int:
 
 
 def blocked_operations(timeline: Timeline, end: float, limit_s: float = BLOCKED_SECONDS) -> list[Failure]:
-    """Operations that wait too long for a confirmation or a deletion, and so block all changes of the Application."""
+    """Returns a failure for each operation that waits longer than limit_s for a confirmation or a deletion.
+
+    Such an operation blocks all changes of the Application.
+    """
     found = []
     for name in sorted({state.name for state in timeline}):
         running = ((state, until) for state, until in timeline.spans(name, end) if state.phase == "Running")
@@ -147,21 +166,28 @@ def unexpected_deletions(
     application: str,
     at: float,
 ) -> list[Failure]:
-    """Protected objects that an edit deleted although no commit removes them.
+    """Returns a failure for each protected object that was deleted although no commit removes it.
 
     Args:
-        before, after: protected objects by "Kind name".
-        allowed: objects that a commit removes.
-        application: the edit or the Application that caused the deletion.
+        before, after: the protected objects before and after an edit, by "Kind name".
+        allowed: objects that a commit removes, as "Kind name".
+        application: the edit, or the Application that caused the deletion.
+        at: the time of the failure, in seconds since the start of the watch.
     """
     removed, found = set(allowed), []
     for name, known in before.items():
         now = after.get(name)
         if name in removed or known.is_terminating or _is_unchanged(known, now):
             continue
-        became = "is gone" if now is None else "was deleted and created again" if now.uid != known.uid else "is deleted"
+        became = (
+            "is gone"
+            if now is None
+            else "was deleted and created again"
+            if now.uid != known.uid
+            else "is being deleted"
+        )
         workload = f" while {known.used_by} runs" if known.used_by else ""
-        found.append(Failure("deleted", application, name, f"{became}{workload}, but no commit removes it", at))
+        found.append(Failure("deleted", application, name, f"{became}{workload}, but no commit removes the object", at))
     return found
 
 
@@ -169,16 +195,19 @@ def _is_unchanged(known: ProtectedObject, now: ProtectedObject | None) -> bool:
     return now is not None and now.uid == known.uid and not now.is_terminating
 
 
-def wait_times(timeline: Timeline, start: float, end: float, least_s: float = 0.5) -> list[str]:
-    """How long Applications waited between two times, as "application: message (n s)", longest first."""
+def wait_times(timeline: Timeline, start: float, end: float, min_s: float = 0.5) -> list[str]:
+    """Returns how long Applications waited between two times, as "application: message (n s)", longest wait first.
+
+    Waits shorter than min_s are omitted.
+    """
     spent: dict[tuple[str, str], float] = {}
     for name in sorted({state.name for state in timeline}):
         for state, until in timeline.spans(name, end):
             overlap = min(until, end) - max(state.at, start)
             if overlap > 0 and (message := _waiting(state)):
                 spent[name, message] = spent.get((name, message), 0.0) + overlap
-    longest = sorted(spent.items(), key=lambda entry: -entry[1])
-    return [f"{name}: {message} ({seconds:.1f} s)" for (name, message), seconds in longest if seconds >= least_s]
+    longest = sorted(spent.items(), key=lambda item: -item[1])
+    return [f"{name}: {message} ({seconds:.1f} s)" for (name, message), seconds in longest if seconds >= min_s]
 
 
 def _waiting(state: State) -> str:
@@ -188,17 +217,18 @@ def _waiting(state: State) -> str:
 
 
 def _messages(state: State) -> Iterator[tuple[str, str]]:
+    """Yields (object, message) of refused objects. The object of operations and error conditions is empty."""
     for name, message in state.refused:
-        yield name, _plain(message)
+        yield name, _without_attempt(message)
     if state.phase != "Succeeded":
-        yield "", _plain(state.message)
+        yield "", _without_attempt(state.message)
     for kind, message in state.conditions:
         if kind.endswith("Error"):
-            yield "", _plain(message)
+            yield "", _without_attempt(message)
 
 
-def _plain(message: str) -> str:
-    """The message without the number of the attempt. Equal refusals of several attempts are then equal."""
+def _without_attempt(message: str) -> str:
+    """Returns the message without the number of the attempt, so that the messages of all attempts are equal."""
     return " ".join(_ATTEMPT.sub("", message).split())
 
 
@@ -208,7 +238,7 @@ def _description(state: State) -> str:
 
 
 def _created(timeline: Timeline) -> Iterator[State]:
-    """The first states of the Applications that have a wave, in the order of creation."""
+    """Yields the first state of each Application that has a wave, in the order of creation."""
     known: set[str] = set()
     for state in timeline:
         if state.name not in known:
@@ -223,12 +253,15 @@ def _is_before(state: State, later: State) -> bool:
     )
 
 
-def _early_pairs(timeline: Timeline) -> Iterator[tuple[State, str, int, str, float]]:
-    """(created Application, name, wave and state of an earlier one that was not good, time)."""
+def _unfinished_waves(timeline: Timeline) -> Iterator[tuple[State, str, int, str, float]]:
+    """Yields pairs of a created Application and an Application of an earlier wave that was not good in time.
+
+    A pair is (state of the created Application, name, wave and state of the earlier Application, time of the creation).
+    """
     for later in _created(timeline):
         earlier = [state for state in timeline.at(later.at).values() if _is_before(state, later)]
         previous = max((state.wave or 0 for state in earlier), default=0)
-        for state in sorted(earlier, key=lambda found: (found.wave or 0, found.name)):
+        for state in sorted(earlier, key=lambda state: (state.wave or 0, state.name)):
             since = later.at - NEXT_WAVE_SECONDS if state.wave == previous else 0.0
             if not _was_good(timeline, state.name, since, later.at):
                 yield later, state.name, state.wave or 0, str(state), later.at

@@ -1,4 +1,4 @@
-"""A cluster of a run: its control plane, its kubelet, and its simulated controllers."""
+"""A simulated cluster for Argo CD: control plane, kubelet and simulated controllers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.argocd.applications import namespaces_of_charts
 from gpuc.rehearse.argocd.background_loop import BackgroundLoop
 from gpuc.rehearse.argocd.kubelet import Kubelet
-from gpuc.rehearse.argocd.prerequisites import namespaces, system_nodes
+from gpuc.rehearse.argocd.prerequisites import required_namespaces, system_nodes
 from gpuc.rehearse.argocd.profiles import PROFILES
 from gpuc.rehearse.argocd.simulated_controllers import PAUSE_SECONDS, SimulatedControllers
 from gpuc.rehearse.client import Client
@@ -29,11 +29,11 @@ from gpuc.rehearse.started import Started
 from gpuc.rehearse.substitute import settings
 
 _RUNS = 64
-"""How many concurrent runs on a machine can have separate addresses."""
+"""Number of concurrent runs on a machine that can have separate addresses."""
 
 
 def service_range(number: int) -> str:
-    """The address range of a cluster's Services.
+    """Returns the address range for the Services of a cluster. number identifies the cluster in the run.
 
     The range is on loopback, so that the API server reaches webhooks at the addresses of their Services.
     """
@@ -41,20 +41,22 @@ def service_range(number: int) -> str:
 
 
 def require_service_addresses() -> None:
-    """Raises: UsageError if this user's programs cannot listen on the addresses of Services."""
+    """Raises a UsageError if programs of the current user cannot listen on port 443 of the addresses of Services."""
     address = service_range(0).removesuffix("0/24") + "1"
     try:
         with socket.create_server((address, 443)):
             return
     except PermissionError:
-        remedy = "run it as root, or `sysctl net.ipv4.ip_unprivileged_port_start=443`"
+        remedy = "run gpuc as root, or run `sysctl net.ipv4.ip_unprivileged_port_start=443`"
     except OSError as error:
-        remedy = f"the system reports {error.strerror}; Linux has all of 127.0.0.0/8 on loopback"
+        remedy = (
+            f"the operating system reports {error.strerror}; on Linux, all addresses of 127.0.0.0/8 are on loopback"
+        )
     raise UsageError(f"--argocd needs to listen on {address}:443 for webhooks: {remedy}")
 
 
 class ArgoCluster(Started):
-    """A control plane whose Kueue, Gatekeeper and Karpenter come from charts; a context manager."""
+    """A control plane in which Argo CD installs Kueue, Gatekeeper and Karpenter from charts; a context manager."""
 
     def __init__(
         self,
@@ -62,24 +64,33 @@ class ArgoCluster(Started):
         spec: CompiledSpec,
         number: int,
         crds: Path | None,
-        own: Sequence[bytes | Body],
+        argo_crds: Sequence[bytes | Body],
         progress: Callable[[str], None],
     ) -> None:
-        """number is unique among the clusters of a run; own are additional CustomResourceDefinitions."""
-        outside = definitions(programs, crds, spec.cluster.spec.kueue.frameworks, outside_charts=True)
-        charts = {chart: place for chart, place in namespaces_of_charts(spec.synced).items() if chart in PROFILES}
+        """Computes the settings of the control plane; nothing is started.
+
+        Args:
+            programs: the programs of the control plane.
+            spec: the compiled spec of the cluster.
+            number: a number that no other cluster of the run has.
+            crds: a folder with upstream CustomResourceDefinitions, or None.
+            argo_crds: Argo CD's CustomResourceDefinitions. Empty if Argo CD runs in a separate cluster.
+            progress: a function that receives each line of progress.
+        """
+        upstream = definitions(programs, crds, spec.cluster.spec.kueue.frameworks, outside_charts=True)
+        namespaces = {chart: name for chart, name in namespaces_of_charts(spec.synced).items() if chart in PROFILES}
         self._settings: Settings = replace(
-            settings(spec, outside),
-            crds=(*outside.crds, *own),
+            settings(spec, upstream),
+            crds=(*upstream.crds, *argo_crds),
             from_charts=True,
             service_range=service_range(number),
-            other_kubelet=sorted(charts.values()),
+            ignored_namespaces=sorted(namespaces.values()),
         )
-        self._charts = {place: chart for chart, place in charts.items()}
+        self._charts = {name: chart for chart, name in namespaces.items()}
         self._plane = ControlPlane(programs, self._settings, progress)
 
     def start(self, stack: ExitStack) -> None:
-        """Starts everything.
+        """Starts the control plane, the kubelet and the simulated controllers.
 
         Raises:
             ProgramError: if a program does not start.
@@ -99,22 +110,22 @@ class ArgoCluster(Started):
         """The control plane of the cluster."""
         return self._plane
 
-    def prepare(self, spec: CompiledSpec, left_out: Collection[str]) -> None:
+    def prepare(self, spec: CompiledSpec, not_rendered: Collection[str]) -> None:
         """Creates the prerequisites of the first sync: nodes for controllers, and namespaces.
 
-        left_out are names of Applications that are not synced, and so create no namespace.
+        not_rendered are names of Applications that Argo CD does not sync, and so create no namespace.
         """
         for node in system_nodes(spec.cluster):
             if self.client.find("v1", "Node", node["metadata"]["name"]) is None:
                 self.client.create(node)
-        synced = [manifest for manifest in spec.synced if manifest.name not in left_out]
-        for document in namespaces(spec.cluster, synced):
+        synced = [manifest for manifest in spec.synced if manifest.name not in not_rendered]
+        for document in required_namespaces(spec.cluster, synced):
             self.client.apply(document)
 
     def update_instance_types(self, spec: CompiledSpec) -> None:
-        """Adds the instance types and node stages that a changed spec needs to the simulated provider.
+        """Adds the instance types of a changed spec to Karpenter, and its Stages for nodes to kwok.
 
-        Call it from the main thread: a program ends together with the thread that started it.
+        Must be called in the main thread, because a program ends with the thread that started the program.
 
         Raises:
             ProgramError: if kwok does not restart.
@@ -139,15 +150,15 @@ class ArgoCluster(Started):
         self._settings = changed
 
     def require_alive(self) -> None:
-        """Raises: ProgramError if a program has ended."""
+        """Raises a ProgramError if a program, the kubelet or a simulated controller has ended."""
         self._plane.require_alive()
         self.kubelet.require_alive()
         self._controllers.require_alive()
 
     def memory_mib(self) -> dict[str, int]:
-        """Current memory use of each program."""
+        """Returns the resident memory in MiB by name of the program."""
         return self._plane.memory_mib() | self.kubelet.memory_mib()
 
     def logs(self) -> dict[str, Path]:
-        """The log file of each program."""
+        """Returns the log files by name of the program."""
         return self._plane.logs() | self.kubelet.logs()

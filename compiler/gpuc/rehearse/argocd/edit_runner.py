@@ -1,36 +1,40 @@
-"""Runs edits: changes the spec, compiles it, commits the output, and waits until the API server has the change."""
+"""Runs edits: changes the spec, compiles the spec, commits the output, and waits until the cluster has the changes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import StageError
 from gpuc.pipeline.pipeline import compile_specs
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd.checks import Failure, unexpected_deletions, unfinished, wait_times
+from gpuc.rehearse.argocd.object_diff import ObjectDiff, ObjectKey, diff_objects, is_applied, is_deleted, key_of
 from gpuc.rehearse.argocd.protected_objects import protected_objects
 from gpuc.rehearse.argocd.result import EditResult
 from gpuc.rehearse.argocd.sample_edits import SampleEdit, Step
 from gpuc.rehearse.argocd.spec_edit import SpecFile
-from gpuc.rehearse.argocd.tree_diff import ObjectKey, TreeDiff, diff_trees, is_applied, is_deleted, key_of
 
 if TYPE_CHECKING:
     from gpuc.rehearse.argocd.hub import ArgoCD
     from gpuc.rehearse.argocd.watch import Watch
 
 APPLIED_SECONDS = 60
-"""From the commit until the API server has the change. A later change counts as late."""
+"""Limit for the time from the commit until the API server has the change. A slower change is late."""
 SYNCED_SECONDS = 240
-"""From the change until all Applications are Synced and Healthy. Argo CD compares at least every 180 seconds."""
+"""Limit for the time from the change until all Applications are Synced and Healthy."""
 
 
 class EditRunner:
-    """Runs edits on a cluster. Argo CD syncs the cluster from the working copy of the fleet."""
+    """Runs edits on a cluster. Argo CD syncs the cluster from the commits of the working copy."""
 
     def __init__(self, argocd: ArgoCD, cluster: str, file: str, watch: Watch, progress: Callable[[str], None]) -> None:
-        """file is the path of the spec, relative to the root of the working copy."""
+        """Loads the compiled spec.
+
+        cluster is the name of the cluster. file is the path of the spec, relative to the working copy's root.
+        """
         self.argocd = argocd
         self.name = cluster
         self.file = file
@@ -42,12 +46,12 @@ class EditRunner:
 
     @property
     def applications(self) -> tuple[str, ...]:
-        """Names of the cluster's Applications that Argo CD can render."""
+        """Names of the cluster's Applications, without the Applications that cannot be rendered."""
         last = self.watch.timeline.last.values()
         return tuple(s.name for s in last if s.cluster == self.name and s.name not in self.argocd.not_rendered)
 
     def try_change(self, step: Step) -> list[str]:
-        """Changes the spec and compiles it. Returns the errors; with errors, the spec and the output are unchanged."""
+        """Changes the spec, compiles the spec and returns the errors. If there are errors, the change is undone."""
         root = self.argocd.repository.root
         spec = SpecFile(root, self.file)
         before = spec.path.read_text(encoding="utf-8")
@@ -58,19 +62,19 @@ class EditRunner:
             found = tuple(stop.findings)
         except KeyError as error:
             spec.path.write_text(before, encoding="utf-8")
-            return [f"{error} is not in {self.file}"]
+            return [f"key {error} is not in {self.file}"]
         errors = [f"{finding.id} {finding.message}" for finding in found if finding.is_error]
         if errors:
             spec.path.write_text(before, encoding="utf-8")
         return errors
 
-    def reload_spec(self) -> TreeDiff:
-        """Loads the changed spec and returns the differences from the spec that was loaded before."""
+    def reload_spec(self) -> ObjectDiff:
+        """Loads the changed spec and returns the differences from the previously loaded spec."""
         before, self.spec = self.spec, compiled_spec(self.argocd.repository.root, self.file)
-        return diff_trees(before.synced, self.spec.synced)
+        return diff_objects(before.synced, self.spec.synced)
 
     def restore(self, text: str) -> None:
-        """Writes an earlier text of the spec and compiles it.
+        """Resets the spec to an earlier text and compiles the spec.
 
         Raises:
             RuntimeError: if the text does not compile.
@@ -80,7 +84,7 @@ class EditRunner:
         findings = compile_specs(root, [self.file], root, lambda line: None).findings
         errors = [finding for finding in findings if finding.is_error]
         if errors:
-            raise RuntimeError(f"{self.file} does not compile after its reset: {errors[0].message}")
+            raise RuntimeError(f"{self.file} does not compile after the reset to an earlier text: {errors[0].message}")
 
     @property
     def spec_text(self) -> str:
@@ -89,7 +93,10 @@ class EditRunner:
         return path.read_text(encoding="utf-8")
 
     def commit(self, message: str) -> float:
-        """Commits, pushes, and refreshes the Applications as a Git webhook does. Returns the time of the push."""
+        """Commits, pushes, and refreshes the Applications as a Git webhook does.
+
+        Returns the time of the push, in seconds since the start of the watch.
+        """
         self.progress(message)
         self.argocd.repository.commit(message)
         started = self.watch.now
@@ -97,7 +104,10 @@ class EditRunner:
         return started
 
     def run_first(self, name: str, samples: Iterable[SampleEdit], limit_s: float = APPLIED_SECONDS) -> EditResult:
-        """Commits the first edit that compiles and waits until the API server has all its changes."""
+        """Commits the first sample edit that compiles, and waits until the API server has all changes of the edit.
+
+        If no sample compiles, the edit is skipped with the first error of the last sample.
+        """
         reason = "the spec has no element for this edit"
         for sample in samples:
             if errors := self.try_change(sample.apply):
@@ -108,57 +118,59 @@ class EditRunner:
         return EditResult(name, "", "", None, limit_s, skipped=reason)
 
     def commit_and_wait(
-        self, name: str, summary: str, change: TreeDiff, first: ObjectKey | None = None,
+        self, name: str, summary: str, change: ObjectDiff, subject: ObjectKey | None = None,
         limit_s: float = APPLIED_SECONDS, deleted: Iterable[ObjectKey] = (),
     ) -> EditResult:  # fmt: skip
-        """Commits the output and waits until the API server has every written object and none of `deleted`.
+        """Commits the output, and waits until the API server has every written object and none of `deleted`.
 
-        The result has the seconds until the object `first` was changed.
+        The result contains the seconds until the object `subject` was changed. Without a subject, this is the first
+        written object, or the first deleted object.
         """
-        missing = {key_of(manifest): manifest for manifest in change.written}
-        remaining = set(deleted)
-        subject = first or next(iter(missing), None) or next(iter(remaining), None)
+        unapplied = {key_of(manifest): manifest for manifest in change.written}
+        undeleted = set(deleted)
+        measured = subject or next(iter(unapplied), None) or next(iter(undeleted), None)
         seconds: float | None = None
         self.argocd.update_instance_types(self.spec)
         started = self.commit(f"{name}: {summary}")
 
         def complete() -> bool:
             nonlocal seconds
-            for key, manifest in list(missing.items()):
+            for key, manifest in list(unapplied.items()):
                 if is_applied(self.client, manifest):
-                    del missing[key]
-            remaining.difference_update([key for key in remaining if is_deleted(self.client, key)])
-            if seconds is None and subject not in missing and subject not in remaining:
+                    del unapplied[key]
+            undeleted.difference_update([key for key in undeleted if is_deleted(self.client, key)])
+            if seconds is None and measured not in unapplied and measured not in undeleted:
                 seconds = self.watch.now - started
-            return not missing and not remaining
+            return not unapplied and not undeleted
 
         self.watch.until(complete, limit_s)
-        done = self.watch.now - started
+        total_s = self.watch.now - started
         self.argocd.require_alive()
-        late = ", ".join(map(str, [*missing, *remaining]))
+        late = ", ".join(map(str, [*unapplied, *undeleted]))
         count = len(change.written) + len(set(deleted))
-        note = (
-            f"not changed in time: {late}" if late else f"all {count} objects after {done:.1f} s" if count > 1 else ""
-        )
+        all_changed = f"all {count} objects were changed after {total_s:.1f} s" if count > 1 else ""
+        note = f"not changed in time: {late}" if late else all_changed
         waited = tuple(wait_times(self.watch.timeline, started, self.watch.now))
-        return EditResult(name, summary, change.summary(first), None if late else seconds, limit_s, waited, note)
+        return EditResult(name, summary, change.summary(subject), None if late else seconds, limit_s, waited, note)
 
     def wait_until_synced(self, name: str, limit_s: float = SYNCED_SECONDS) -> None:
-        """Waits until every Application is Synced and Healthy. Records a failure for each Application that is not."""
-        if self.watch.until(self._is_settled, limit_s) is None:
-            found = unfinished(self.watch.timeline, self.watch.now, self._others())
+        """Waits until every Application is Synced and Healthy. name is the name of the last edit.
+
+        After limit_s, records a failure for each Application that is not Synced and Healthy.
+        """
+        if self.watch.until(self._is_synced, limit_s) is None:
+            found = unfinished(self.watch.timeline, self.watch.now, self._ignored_applications())
             self.failures += [
-                Failure(
-                    "unfinished", failure.application, failure.object, f"after {name}: {failure.message}", failure.at
-                )
-                for failure in found
+                replace(failure, message=f'after the edit "{name}": {failure.message}') for failure in found
             ]
 
     @contextmanager
     def nothing_deleted(self, name: str, allowed: Iterable[str] = ()) -> Iterator[None]:
-        """Records a failure for each protected object that is deleted within the block.
+        """Records a failure for each protected object that is deleted within the `with` block.
 
-        Deletions of the objects in `allowed` ("Kind name") are correct.
+        Args:
+            name: the name of the edit.
+            allowed: objects that the edit may delete, as "Kind name".
         """
         cluster = self.spec.cluster
         before = protected_objects(self.client, cluster)
@@ -166,15 +178,16 @@ class EditRunner:
         after = protected_objects(self.client, cluster)
         self.failures += unexpected_deletions(before, after, allowed, name, self.watch.now)
 
-    def _is_settled(self) -> bool:
+    def _is_synced(self) -> bool:
         last = self.watch.timeline.last
         return all(last[name].is_good for name in self.applications)
 
-    def _others(self) -> list[str]:
+    def _ignored_applications(self) -> list[str]:
+        """Returns the names of the Applications of other clusters, and of those that cannot be rendered."""
         own = set(self.applications)
         return [name for name in self.watch.timeline.last if name not in own]
 
 
-def _written_key(change: TreeDiff, kind: str, name: str) -> ObjectKey | None:
-    """The key of a written object by its kind and name, or None."""
+def _written_key(change: ObjectDiff, kind: str, name: str) -> ObjectKey | None:
+    """Returns the key of a written object with this kind and name, or None."""
     return next((key for key in change.fields if (key.kind, key.name) == (kind, name)), None)

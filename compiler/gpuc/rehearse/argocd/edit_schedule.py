@@ -1,4 +1,4 @@
-"""The edits of a cluster after its first sync, in their order."""
+"""The list of edits that run on a cluster after the first sync."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ from gpuc.rehearse.argocd.applications import ChartSource, applications, chart_o
 from gpuc.rehearse.argocd.checks import ExpectedRefusal, Failure, refusals, wait_times
 from gpuc.rehearse.argocd.edit_runner import APPLIED_SECONDS, EditRunner
 from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
+from gpuc.rehearse.argocd.object_diff import key_of
 from gpuc.rehearse.argocd.removals import run_removal
 from gpuc.rehearse.argocd.result import EditResult
-from gpuc.rehearse.argocd.tree_diff import key_of
 from gpuc.rehearse.client import ApiError, WaitError
 
 REFUSED_SECONDS = 60
-"""From the commit until the API server refuses the object."""
+"""Limit for the time from the commit until the API server refuses the object."""
 FIXED_SECONDS = 150
-"""From the commit that fixes the object until the API server has the fix. Argo CD retries within a minute."""
+"""Limit for the time from the commit that fixes the object until the API server has the fixed object. Argo CD retries
+within a minute."""
 CHART_SECONDS = 240
-"""From the commit of a chart's new version until its Application is Synced and Healthy."""
+"""Limit for the time from the commit of a new chart version until the Application is Synced and Healthy."""
 REMOVALS = {
     "pool": sample_edits.removable_pools,
     "queue": sample_edits.removable_queues,
     "tenant": sample_edits.removable_tenants,
 }
-"""Removals of elements by kind of element, in the order of the schedule."""
+"""Functions that list possible removals, by kind of the removed element, in the order of the schedule."""
 _POLICY = re.compile(r"(consolidationPolicy: )\w+")
 _INVALID_POLICY = "Sometimes"
 _PATCH_VERSION = re.compile(r"^(v?\d+\.\d+\.)(\d+)$")
 
 
 class EditSchedule:
-    """All edits of a cluster. The schedule records the refusals that an edit provokes."""
+    """All edits of a cluster. The schedule records which refusals the edits provoke on purpose."""
 
     def __init__(self, runner: EditRunner) -> None:
         self.runner = runner
         self.expected_refusals: list[ExpectedRefusal] = []
 
     def run_all(self) -> Iterator[EditResult]:
-        """Runs all edits. The next edit starts when all Applications are Synced and Healthy again."""
+        """Runs all edits. An edit starts when all Applications are Synced and Healthy after the previous edit."""
         for name, step in self._steps():
             try:
                 yield from step()
@@ -52,17 +53,17 @@ class EditSchedule:
             self.runner.wait_until_synced(name)
 
     def run_one(self) -> Iterator[EditResult]:
-        """Runs one edit. A run of several clusters runs it on every cluster."""
+        """Runs only the edit of a pool. This is the edit for every cluster of a run with several clusters."""
         yield self._grow()
         self.runner.wait_until_synced("a pool grows")
 
     def _steps(self) -> Iterator[tuple[str, Callable[[], Iterator[EditResult]]]]:
-        """(name, function) of every edit. The functions read the current spec, which earlier edits have changed."""
+        """Yields (name, function) of every edit. The functions read the current spec with the earlier edits."""
         yield "a pool grows", partial(_one, self._grow)
         yield "a pool's instance types change", partial(_one, self._change_instance_types)
         yield "a policy changes from warn to deny", partial(_one, self._enforce_policy)
         yield "manual edits", self._edit_manually
-        yield "a chart's version changes", partial(_one, self._move_chart)
+        yield "a chart's version changes", partial(_one, self._change_chart_version)
         yield "a commit that the API server refuses", self._invalid_commit
         for kind, removals_of in REMOVALS.items():
             yield f"a {kind} is removed", partial(self._remove, kind, removals_of)
@@ -92,47 +93,58 @@ class EditSchedule:
 
     def _edit_manually(self) -> Iterator[EditResult]:
         edits = [run_manual_edit(self.runner, edit) for edit in sample_manual_edits(self.runner)]
-        yield from edits or [EditResult("manual edits", "", "", None, 0, skipped="the cluster has no object to edit")]
+        yield from edits or [
+            EditResult("manual edits", "", "", None, 0, skipped="the cluster has no object for a manual edit")
+        ]
 
-    def _move_chart(self) -> EditResult:
-        """Publishes a chart again under the next patch version and moves its Application to this version."""
+    def _change_chart_version(self) -> EditResult:
+        """Publishes a chart again with the next patch version, and commits this version for the chart's Application."""
         name, runner = "a chart's version changes", self.runner
-        for application, chart in _charts(runner):
+        for application, chart in _rendered_charts(runner):
             matched = _PATCH_VERSION.match(chart.version)
             if matched is not None:
-                after = f"{matched[1]}{int(matched[2]) + 1}"
-                runner.argocd.repackage(chart.name, chart.version, after)
-                return self._move_application(name, application, chart.version, after)
-        return EditResult(name, "", "", None, CHART_SECONDS, skipped="no Application's chart can be packaged again")
+                next_version = f"{matched[1]}{int(matched[2]) + 1}"
+                runner.argocd.repackage(chart.name, chart.version, next_version)
+                return self._change_application(name, application, chart.version, next_version)
+        return EditResult(
+            name,
+            "",
+            "",
+            None,
+            CHART_SECONDS,
+            skipped="no Application has a chart with a version like 1.2.3 that can be packaged again",
+        )
 
-    def _move_application(self, name: str, application: Manifest, before: str, after: str) -> EditResult:
-        """Edits the compiled Application, because the release set does not have the new version."""
+    def _change_application(self, name: str, application: Manifest, before: str, after: str) -> EditResult:
+        """Edits the compiled Application, because gpuc does not know the new version, and then resets the file."""
         runner, application_name = self.runner, application.name
         path = runner.argocd.repository.root / application.file
         valid = path.read_text(encoding="utf-8")
         path.write_text(valid.replace(f"targetRevision: {before}", f"targetRevision: {after}"), encoding="utf-8")
         started = runner.commit(f"{name}: {application_name} {before} -> {after}")
 
-        def moved() -> bool:
+        def has_new_version() -> bool:
             state = runner.watch.timeline.last.get(application_name)
             return state is not None and after in state.revision and state.is_good
 
-        seconds = runner.watch.until(moved, CHART_SECONDS)
+        seconds = runner.watch.until(has_new_version, CHART_SECONDS)
         waited = tuple(wait_times(runner.watch.timeline, started, runner.watch.now))
         path.write_text(valid, encoding="utf-8")
         runner.commit(f"{name}: {application_name} {after} -> {before}")
-        note = "Synced and Healthy, then reset" if seconds is not None else ""
+        note = "Synced and Healthy, then reset to the earlier version" if seconds is not None else ""
         return EditResult(
             name, f"{before} -> {after}", f"Application {application_name}", seconds, CHART_SECONDS, waited, note
         )
 
     def _invalid_commit(self) -> Iterator[EditResult]:
-        """Commits a NodePool that the API server refuses, and then a valid one."""
+        """Commits an invalid NodePool that the API server refuses, and then a valid NodePool."""
         name, runner = "a commit that the API server refuses", self.runner
         candidate = next(sample_edits.larger_pools(runner.spec.cluster), None)
         pool = next((m for m in runner.spec.synced if candidate and (m.kind, m.name) == candidate.subject), None)
         if candidate is None or pool is None:
-            yield EditResult(name, "", "", None, REFUSED_SECONDS, skipped="the cluster has no NodePool")
+            yield EditResult(
+                name, "", "", None, REFUSED_SECONDS, skipped="the cluster has no NodePool that can be edited"
+            )
             return
         path = runner.argocd.repository.root / pool.file
         valid = path.read_text(encoding="utf-8")
@@ -157,12 +169,12 @@ def _one(edit: Callable[[], EditResult]) -> Iterator[EditResult]:
     yield edit()
 
 
-def _charts(runner: EditRunner) -> list[tuple[Manifest, ChartSource]]:
-    """Applications whose chart can be rendered, the smallest chart first. Large charts restart slow programs."""
+def _rendered_charts(runner: EditRunner) -> list[tuple[Manifest, ChartSource]]:
+    """Returns Applications with an available chart, smallest chart first: programs of large charts restart slowly."""
     found = []
     for application in applications(runner.spec.synced):
         chart = chart_of(application.body["spec"])
         package = chart and runner.argocd.charts.find(chart.name, chart.version)
         if chart and package and application.name not in runner.argocd.not_rendered:
             found.append((package.file.stat().st_size, application, chart))
-    return [(application, chart) for _, application, chart in sorted(found, key=lambda entry: entry[0])]
+    return [(application, chart) for _, application, chart in sorted(found, key=lambda row: row[0])]

@@ -1,4 +1,4 @@
-"""HTTP handlers for the external hosts of Argo CD: a Git server, Helm repositories, OCI registries."""
+"""HTTP handlers that replace the external hosts of Argo CD: the Git server, Helm repositories and OCI registries."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NOT_FOUND = Response(404, b"not found\n", {"Content-Type": TEXT})
 
 
 def git_handler(git: Path, folder: Path) -> Handler:
-    """Serves the bare repositories of a folder, read-only, with git http-backend."""
+    """Returns a handler that serves the bare repositories of a folder, read-only. git is the path of the program."""
 
     def handle(request: Request) -> Response:
         environment = {
@@ -78,7 +78,7 @@ def git_handler(git: Path, folder: Path) -> Handler:
 
 
 def cgi_response(output: bytes) -> Response:
-    """Parses the output of a CGI program: headers, an empty line, the content."""
+    """Parses the output of a CGI program: headers, an empty line and the content."""
     head, _, content = output.replace(b"\r\n\r\n", b"\n\n", 1).partition(b"\n\n")
     headers = {}
     for line in head.decode("latin-1").splitlines():
@@ -89,7 +89,10 @@ def cgi_response(output: bytes) -> Response:
 
 
 def chart_handlers(charts: Charts, sources: Iterable[ChartSource]) -> dict[str, Handler]:
-    """Handlers by host name for the chart repositories of Applications."""
+    """Returns handlers for chart repositories, by host name.
+
+    All sources of a host must be of the same kind: Helm repositories or OCI registries.
+    """
     by_host: dict[str, list[ChartSource]] = {}
     for source in sources:
         by_host.setdefault(source.host, []).append(source)
@@ -115,7 +118,7 @@ def _helm_repository(charts: Charts, sources: tuple[ChartSource, ...]) -> Handle
 
 
 def _registry(charts: Charts, sources: tuple[ChartSource, ...]) -> Handler:
-    """Serves the part of the distribution API that is needed to pull a chart.
+    """Returns a handler for the requests of the OCI distribution API that pull a chart.
 
     Source: github.com/opencontainers/distribution-spec v1.1, "Pull" and "Content discovery"
     """

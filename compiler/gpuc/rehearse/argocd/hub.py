@@ -1,10 +1,10 @@
-"""Argo CD, either in the cluster that it syncs, or in a separate cluster that syncs several others."""
+"""A running Argo CD that syncs either the cluster in which it runs, or one or more other clusters."""
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 from gpuc.diagnostics.usage import UsageError
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.argocd.applications import ChartSource, Destination, applications, chart_of, destination
+from gpuc.rehearse.argocd.applications import ChartSource, Destination, applications, chart_of, destination_of
 from gpuc.rehearse.argocd.charts import Charts
 from gpuc.rehearse.argocd.cluster import ArgoCluster, require_service_addresses, service_range
 from gpuc.rehearse.argocd.http_handlers import Handler, chart_handlers, git_handler
-from gpuc.rehearse.argocd.prerequisites import argo_definitions, cluster_secret, install_argo_cd, merged_health
+from gpuc.rehearse.argocd.prerequisites import argo_definitions, argocd_cm_entries, cluster_secret, install_argo_cd
 from gpuc.rehearse.argocd.processes import start_controller, start_redis, start_repo_server
 from gpuc.rehearse.argocd.programs import ArgoPrograms
 from gpuc.rehearse.argocd.proxy import Proxy
@@ -31,11 +31,11 @@ from gpuc.rehearse.started import Started
 APPLICATION = ("argoproj.io/v1alpha1", "Application")
 REFRESH = "argocd.argoproj.io/refresh"
 HUB = 99
-"""The number of the cluster of Argo CD, if Argo CD has a separate one."""
+"""The number of Argo CD's control plane if Argo CD runs in a separate cluster."""
 
 
 class ArgoCD(Started):
-    """Argo CD, its clusters, and the repository of the fleet; a context manager."""
+    """Argo CD, the clusters that Argo CD syncs, and the Git repository of the fleet; a context manager."""
 
     def __init__(
         self,
@@ -47,14 +47,24 @@ class ArgoCD(Started):
         crds: Path | None = None,
         progress: Callable[[str], None] = lambda step: None,
     ) -> None:
-        """fleet is the folder with specs/; charts and crds are folders of the user.
+        """Reads the charts and the destinations of the specs.
 
-        If the destination of a spec is the cluster of Argo CD, both share a control plane. Otherwise Argo CD has a
-        separate control plane.
+        If the destination of a spec is the cluster of Argo CD, Argo CD runs in the control plane of this cluster.
+        Otherwise Argo CD runs in a separate control plane.
+
+        Args:
+            programs: the programs of the control planes.
+            argo: the programs of Argo CD.
+            fleet: the folder that contains specs/.
+            specs: the compiled specs of the clusters.
+            charts: a folder with additional charts, or None.
+            crds: a folder with upstream CustomResourceDefinitions, or None.
+            progress: a function that receives each line of progress.
 
         Raises:
-            UsageError: if several specs have the cluster of Argo CD as destination, a server has a path, a .tgz file is
-                not a chart, or this user may not listen on port 443 of loopback.
+            UsageError: if there are several specs and Argo CD runs in one of their clusters, if the server of a
+                destination has a path, if a .tgz file is not a chart, or if the current user may not listen on
+                port 443 of loopback.
         """
         self._programs, self._argo, self._fleet, self._crds = programs, argo, fleet, crds
         self._specs = {spec.cluster.name: spec for spec in specs}
@@ -62,21 +72,17 @@ class ArgoCD(Started):
         self.charts = Charts(filter(None, (argo.data("charts"), charts)))
         """The charts that Argo CD can render."""
         self._destinations = {name: workload_destination(spec.synced) for name, spec in self._specs.items()}
-        if len(specs) > 1 and any(found.is_own for found in self._destinations.values()):
-            raise UsageError("every cluster of an Argo CD needs its own server or name in delivery.destination")
-        for found in self._destinations.values():
-            if urlsplit(found.server).path.strip("/"):
-                raise UsageError(f"--argocd does not support a server with a path: {found.server}")
+        _check_destinations(self._destinations)
         require_service_addresses()
         self._is_hub = not next(iter(self._destinations.values())).is_own
-        self._members: dict[str, ArgoCluster] = {}
+        self._argo_clusters: dict[str, ArgoCluster] = {}
         self.clusters: dict[str, Client] = {}
-        """Clients by name of the cluster."""
+        """Clients of the API servers, by name of the cluster."""
         self.seconds: dict[str, float] = {}
-        """Duration of each part of the start."""
+        """Seconds that the steps of the start took, by name of the step."""
 
     def start(self, stack: ExitStack) -> None:
-        """Starts everything. The first sync starts with `bootstrap`.
+        """Starts the control planes, the Git server and Argo CD. The first sync starts with `bootstrap`.
 
         Raises:
             ProgramError: if a program does not start.
@@ -94,113 +100,118 @@ class ArgoCD(Started):
 
     @property
     def not_rendered(self) -> dict[str, str]:
-        """Applications of these clusters that are left out because a chart is missing, with the reason."""
-        left_out = self.repository.not_rendered
-        return {entry.name: left_out[entry.name] for entry in self._entries() if entry.name in left_out}
+        """Reasons why Applications of these clusters are not synced, by name. The reason is always a missing chart."""
+        reasons = self.repository.not_rendered
+        names = (application.name for application in self._applications())
+        return {name: reasons[name] for name in names if name in reasons}
 
     @property
     def kubeconfig(self) -> Path:
-        """Credentials for the control plane that Argo CD runs in."""
-        return self._own.kubeconfig
+        """Path of a kubeconfig for the control plane in which Argo CD runs."""
+        return self._argo_plane.kubeconfig
 
     @property
     def kubeconfigs(self) -> dict[str, Path]:
-        """Credentials by name of the cluster."""
-        return {name: member.plane.kubeconfig for name, member in self._members.items()}
+        """Paths of kubeconfigs, by name of the cluster."""
+        return {name: argo_cluster.plane.kubeconfig for name, argo_cluster in self._argo_clusters.items()}
 
     def bootstrap(self, spec: CompiledSpec) -> None:
-        """Follows clusters/<name>/README.md: prerequisites, health checks, AppProject, root Application.
+        """Applies the objects of clusters/<name>/README.md: prerequisites, health checks, AppProject, root Application.
 
         Raises:
             ApiError: if the API server refuses an object.
         """
         name = spec.cluster.name
-        self._members[name].prepare(spec, self.not_rendered)
-        entry = self.repository.root / "clusters" / name
-        for values in documents(entry / "argocd-health.yaml"):
-            self._configure(merged_health(values))
-        for file in (self.repository.root / "out" / name / "apps" / "project.yaml", entry / "root.yaml"):
+        self._argo_clusters[name].prepare(spec, self.not_rendered)
+        folder = self.repository.root / "clusters" / name
+        for values in documents(folder / "argocd-health.yaml"):
+            self._configure(argocd_cm_entries(values))
+        for file in (self.repository.root / "out" / name / "apps" / "project.yaml", folder / "root.yaml"):
             for document in documents(file):
                 self.client.apply(document, manager="kubectl")
 
     def refresh(self, *names: str) -> None:
-        """Requests a comparison of Applications with Git, as the webhook of a push does."""
+        """Makes Argo CD compare Applications with Git, as a Git webhook does after a push. names are Applications."""
         for name in names:
             changes = {"metadata": {"annotations": {REFRESH: "normal"}}}
             self.client.patch(*APPLICATION, name, changes, self.namespace)
 
     def update_instance_types(self, spec: CompiledSpec) -> None:
-        """Adds the instance types of a changed spec to the simulated provider. Call it before the commit."""
-        self._members[spec.cluster.name].update_instance_types(spec)
+        """Adds the instance types of a changed spec to Karpenter. Must be called before the commit of the change."""
+        self._argo_clusters[spec.cluster.name].update_instance_types(spec)
 
     def repackage(self, chart: str, old: str, new: str) -> None:
-        """Publishes a chart again under another version.
+        """Publishes a chart again with another version.
 
         Raises:
-            ValueError: if the chart does not exist.
+            ValueError: if the old version of the chart does not exist.
         """
-        found = self.charts.find(chart, old)
-        if found is None:
+        old_chart = self.charts.find(chart, old)
+        if old_chart is None:
             raise ValueError(f"chart {chart} {old} does not exist")
-        self.charts.repackage(self._argo.path("helm"), found, new, Path(tempfile.mkdtemp(dir=self._site.folder)))
+        self.charts.repackage(self._argo.path("helm"), old_chart, new, Path(tempfile.mkdtemp(dir=self._site.folder)))
 
     def require_alive(self) -> None:
-        """Raises: ProgramError if a program has ended."""
-        self._own.require_alive()
-        for member in self._members.values():
-            member.require_alive()
+        """Raises a ProgramError if a program has ended."""
+        self._argo_plane.require_alive()
+        for argo_cluster in self._argo_clusters.values():
+            argo_cluster.require_alive()
 
     def memory_mib(self) -> dict[str, int]:
-        """Memory use by program. If Argo CD has a separate cluster, the other names start with their cluster."""
-        found = self._own.memory_mib() if self._is_hub else {}
-        for name, member in self._members.items():
+        """Returns the resident memory in MiB by name of the program.
+
+        If Argo CD runs in a separate cluster, the names of the other clusters' programs start with `<cluster>/`.
+        """
+        sizes = self._argo_plane.memory_mib() if self._is_hub else {}
+        for name, argo_cluster in self._argo_clusters.items():
             prefix = f"{name}/" if self._is_hub else ""
-            found |= {f"{prefix}{program}": size for program, size in member.memory_mib().items()}
-        return found
+            sizes |= {f"{prefix}{program}": size for program, size in argo_cluster.memory_mib().items()}
+        return sizes
 
     def logs(self) -> dict[str, Path]:
-        """The log file of each program, by the names of `memory_mib`."""
-        found = self._own.logs() if self._is_hub else {}
-        for name, member in self._members.items():
+        """Returns the log files by name of the program, with the same names as `memory_mib`."""
+        files = self._argo_plane.logs() if self._is_hub else {}
+        for name, argo_cluster in self._argo_clusters.items():
             prefix = f"{name}/" if self._is_hub else ""
-            found |= {f"{prefix}{program}": log for program, log in member.logs().items()}
-        return found
+            files |= {f"{prefix}{program}": log for program, log in argo_cluster.logs().items()}
+        return files
 
     def _start_planes(self, stack: ExitStack) -> None:
-        own = argo_definitions(self._argo.data("argocd-crds"))
+        crds = argo_definitions(self._argo.data("argocd-crds"))
         if self._is_hub:
-            settings = Settings(own, {}, (), {}, (), (), from_charts=True, service_range=service_range(HUB))
-            self._own = stack.enter_context(ControlPlane(self._programs, settings, self._progress))
+            settings = Settings(crds, {}, (), {}, (), (), from_charts=True, service_range=service_range(HUB))
+            self._argo_plane = stack.enter_context(ControlPlane(self._programs, settings, self._progress))
         for number, (name, spec) in enumerate(self._specs.items()):
-            extra: list[bytes | Body] = [] if self._is_hub else [*own]
-            member = ArgoCluster(self._programs, spec, number, self._crds, extra, self._progress_of(name))
-            self._members[name] = stack.enter_context(member)
-            self.clusters[name] = member.client
+            argo_crds: list[bytes | Body] = [] if self._is_hub else [*crds]
+            argo_cluster = ArgoCluster(self._programs, spec, number, self._crds, argo_crds, self._progress_of(name))
+            self._argo_clusters[name] = stack.enter_context(argo_cluster)
+            self.clusters[name] = argo_cluster.client
         if not self._is_hub:
-            self._own = next(iter(self._members.values())).plane
-        self.client: Client = self._own.client
-        self.namespace = self._entries()[0].namespace
+            self._argo_plane = next(iter(self._argo_clusters.values())).plane
+        self.client: Client = self._argo_plane.client
+        self.namespace = self._applications()[0].namespace
         """The namespace of Argo CD."""
 
     def _new_repository(self) -> FleetRepository:
-        specs = [entry.body["spec"] for entry in self._entries()]
-        tree = next(iter(self._specs.values())).cluster.spec.delivery.path
+        specs = [application.body["spec"] for application in self._applications()]
+        output_path = next(iter(self._specs.values())).cluster.spec.delivery.path
         folder = self._site.subfolder("fleet")
-        return fleet_repository(self._argo.git, folder, self._fleet, first_git_source(specs), tree, self._has_chart)
+        source = first_git_source(specs)
+        return fleet_repository(self._argo.git, folder, self._fleet, source, output_path, self._has_chart)
 
     def _start_argo(self, stack: ExitStack) -> None:
         site = self._site
         hosts = self._hosts()
         tunnels = {
-            urlsplit(self._server(name)).hostname or "": member.plane.site.api_server_port
-            for name, member in self._members.items()
+            urlsplit(self._server(name)).hostname or "": argo_cluster.plane.site.api_server_port
+            for name, argo_cluster in self._argo_clusters.items()
             if self._is_hub
         }
         proxy = Proxy(site.port(), hosts, tunnels)
         stack.callback(proxy.start(*site.authority.issue("proxy", "gpuc-proxy", hosts=tuple(sorted(hosts)))))
         install_argo_cd(self.client, self._argo.data("argocd-config"), self.namespace)
         if self._is_hub:
-            for name in self._members:
+            for name in self._argo_clusters:
                 self.client.apply(self._cluster_secret(name, proxy))
         redis = start_redis(site, self._argo)
         redis.process.wait_ready(READY_SECONDS)
@@ -209,24 +220,25 @@ class ArgoCD(Started):
         start_controller(site, self._argo, redis, address, self.namespace).wait_ready(READY_SECONDS)
 
     def _hosts(self) -> dict[str, Handler]:
-        entries = [entry.body["spec"] for entry in self._entries()]
-        named = [chart for entry in entries if (chart := chart_of(entry))]
-        git = first_git_source(entries)
+        """Returns the handlers of the Git server and the chart repositories, by host name."""
+        specs = [application.body["spec"] for application in self._applications()]
+        sources = [chart for spec in specs if (chart := chart_of(spec))]
+        git = first_git_source(specs)
         folder = self._site.folder / "fleet" / "git" / git.host
-        return {**chart_handlers(self.charts, named), git.host: git_handler(self._argo.git, folder)}
+        return {**chart_handlers(self.charts, sources), git.host: git_handler(self._argo.git, folder)}
 
-    def _entries(self) -> list[Manifest]:
-        """All Applications of the clusters, without the root Applications."""
-        return [entry for spec in self._specs.values() for entry in applications(spec.synced)]
+    def _applications(self) -> list[Manifest]:
+        """Returns the Applications of all clusters, without the root Applications."""
+        return [application for spec in self._specs.values() for application in applications(spec.synced)]
 
     def _cluster_secret(self, name: str, proxy: Proxy) -> Object:
-        site = self._members[name].plane.site
-        known = Destination(self._server(name), self._destinations[name].name)
+        site = self._argo_clusters[name].plane.site
+        destination = Destination(self._server(name), self._destinations[name].name)
         files = (site.authority.file, *site.admin)
-        return cluster_secret(self.namespace, name, known, proxy.url, *(file.read_bytes() for file in files))
+        return cluster_secret(self.namespace, name, destination, proxy.url, *(file.read_bytes() for file in files))
 
     def _server(self, name: str) -> str:
-        """The server of a cluster in Argo CD. A generated one if the Applications have only a name."""
+        """Returns the server of a cluster, or a generated address if the destination has only a name."""
         return self._destinations[name].server or f"https://{name}.clusters.invalid"
 
     def _configure(self, data: dict[str, str]) -> None:
@@ -240,9 +252,23 @@ class ArgoCD(Started):
 
     @property
     def _site(self) -> Site:
-        return self._own.site
+        return self._argo_plane.site
+
+
+def _check_destinations(destinations: Mapping[str, Destination]) -> None:
+    """Raises a UsageError if a run does not support the destinations of the clusters."""
+    if len(destinations) > 1 and any(destination.is_own for destination in destinations.values()):
+        raise UsageError(
+            "several clusters can share an Argo CD only if each spec sets delivery.destination.server or "
+            "delivery.destination.name to a different cluster than the cluster of Argo CD"
+        )
+    for name, destination in destinations.items():
+        if urlsplit(destination.server).path.strip("/"):
+            raise UsageError(
+                f"cluster {name}: --argocd does not support a path in delivery.destination.server: {destination.server}"
+            )
 
 
 def workload_destination(synced: Sequence[Manifest]) -> Destination:
-    """The cluster that the Applications of a spec apply to."""
-    return destination(applications(synced)[0].body["spec"])
+    """Returns the destination of the first Application. All Applications of a spec have the same destination."""
+    return destination_of(applications(synced)[0].body["spec"])

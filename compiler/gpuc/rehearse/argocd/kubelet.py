@@ -1,4 +1,4 @@
-"""A simulated kubelet for the namespaces of charts: it runs a process for a Deployment, and lets Jobs succeed."""
+"""A simulated kubelet for the namespaces of charts. Each Deployment runs as one process, and Jobs succeed at once."""
 
 from __future__ import annotations
 
@@ -33,38 +33,42 @@ from gpuc.rehearse.process import Process, ProgramError, stop
 PAUSE_SECONDS = 1.0
 RESTART_SECONDS = 1.0
 RESTARTS = 20
-"""A program that ends more often is broken. Gatekeeper ends once, after it has created its certificate."""
+"""Limit of restarts; a program that ends more often is broken. Gatekeeper ends once, after creating a certificate."""
 POD_NETWORK = "10.251"
 
 
 @dataclass
 class RunningDeployment:
-    """The process of a Deployment."""
+    """The process that runs instead of the pods of a Deployment."""
 
     template: str
-    """Hash of the pod template."""
+    """Hash of the pod template. Empty if the process must be restarted."""
     pod: Object
-    """The pod whose identity the process has."""
+    """The pod whose name, environment and volumes the process has."""
     process: Process
     mounted: list[tuple[Mount, Path]]
+    """(volume mount, file or folder on this machine)."""
     restarts: int = 0
     ended: float | None = None
+    """Monotonic time of the end of the process, or None."""
     is_ready: bool = False
 
 
 @dataclass
 class Kubelet:
-    """Runs the pods of the charts' namespaces of a control plane."""
+    """Runs the pods in the namespaces of charts, on one control plane."""
 
     site: Site
     client: Client
     settings: Settings
     charts: Mapping[str, str]
-    """Names of charts by namespace."""
+    """Name of the chart by namespace."""
     _runs: dict[tuple[str, str], RunningDeployment] = field(default_factory=dict)
     _addresses: int = 0
+    """Number of pods that have an address."""
     _versions: dict[str, str] = field(default_factory=dict)
-    _served: dict[str, Callable[[], None]] = field(default_factory=dict)
+    """resourceVersion of the last written ConfigMap or Secret, by path on this machine."""
+    _stop_visibility: dict[str, Callable[[], None]] = field(default_factory=dict)
     """Functions that stop the replacement of Kueue's visibility server, by namespace."""
 
     def __post_init__(self) -> None:
@@ -74,8 +78,8 @@ class Kubelet:
         """Stops the loop and all processes."""
         self.loop.stop()
         stop(run.process for run in self._runs.values())
-        for end in self._served.values():
-            end()
+        for stop_server in self._stop_visibility.values():
+            stop_server()
 
     def restart(self, chart: str, settings: Settings) -> None:
         """Restarts the programs of a chart with new settings."""
@@ -85,18 +89,19 @@ class Kubelet:
                 run.template = ""
 
     def require_alive(self) -> None:
-        """Raises: ProgramError if the kubelet has ended, or a program ended too often."""
+        """Raises a ProgramError if the kubelet has ended, or if a program ended more than RESTARTS times."""
         self.loop.require_alive()
         for (namespace, name), run in list(self._runs.items()):
             if run.restarts > RESTARTS:
-                raise ProgramError(f"{namespace}/{name} ended {run.restarts} times:\n{run.process.tail()}")
+                ended = f"the program of Deployment {namespace}/{name} ended {run.restarts} times"
+                raise ProgramError(f"{ended}:\n{run.process.tail()}")
 
     def memory_mib(self) -> dict[str, int]:
-        """Current memory use of each program."""
+        """Returns the resident memory in MiB by name of the Deployment."""
         return {name: run.process.memory_mib() for (_, name), run in list(self._runs.items())}
 
     def logs(self) -> dict[str, Path]:
-        """The log file of each program."""
+        """Returns the log files by name of the Deployment."""
         return {name: run.process.log for (_, name), run in list(self._runs.items())}
 
     def _sync(self) -> None:
@@ -114,7 +119,7 @@ class Kubelet:
                 stop([self._runs.pop(key).process])
 
     def _sync_deployment(self, namespace: str, name: str, pods: list[Object]) -> None:
-        """Runs the newest template of a Deployment, and makes its pods ready when the process is ready."""
+        """Runs the newest pod template of a Deployment, and marks its pods as ready when the process is ready."""
         key = namespace, name
         newest = max(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
         template = deployment_of(newest)[1]
@@ -122,8 +127,8 @@ class Kubelet:
             (pod for pod in pods if deployment_of(pod)[1] == template), key=lambda pod: str(pod["metadata"]["name"])
         )
         run = self._runs.get(key)
-        names = {pod["metadata"]["uid"] for pod in current}
-        if run is None or run.template != template or run.pod["metadata"]["uid"] not in names:
+        uids = {pod["metadata"]["uid"] for pod in current}
+        if run is None or run.template != template or run.pod["metadata"]["uid"] not in uids:
             if run is not None:
                 stop([self._runs.pop(key).process])
             run = self._runs[key] = self._start(namespace, name, current[0], template)
@@ -136,7 +141,7 @@ class Kubelet:
             self._serve_visibility(namespace, run.pod)
 
     def _restarted(self, namespace: str, name: str, run: RunningDeployment) -> RunningDeployment:
-        """The same process, or a new one shortly after the process has ended."""
+        """Returns the running process. Starts a new process RESTART_SECONDS after the process has ended."""
         if run.process.child.poll() is None or run.restarts > RESTARTS:
             return run
         if run.ended is None:
@@ -151,7 +156,7 @@ class Kubelet:
         folder = self.site.subfolder("pods") / name
         folder.mkdir(exist_ok=True)
         container = pod["spec"]["containers"][0]
-        mounted = [(mount, _place(folder, mount)) for mount in mounts(pod, container)]
+        mounted = [(mount, _local_path(folder, mount)) for mount in mounts(pod, container)]
         self._write_volumes(namespace, mounted, force=True)
         variables = environment(pod, container, lambda kind, name: self._data(kind, name, namespace))
         command_line = arguments(container, variables)
@@ -163,21 +168,21 @@ class Kubelet:
         return RunningDeployment(template, pod, process, mounted)
 
     def _write_volumes(self, namespace: str, mounted: list[tuple[Mount, Path]], *, force: bool = False) -> None:
-        """Writes changed ConfigMaps and Secrets to their mount paths."""
-        for mount, place in mounted:
+        """Writes changed ConfigMaps and Secrets to the paths of their mounts. force writes unchanged objects too."""
+        for mount, path in mounted:
             if not mount.kind:
-                place.mkdir(parents=True, exist_ok=True)
+                path.mkdir(parents=True, exist_ok=True)
                 continue
-            found = self.client.find("v1", mount.kind, mount.name, namespace)
-            version = found["metadata"]["resourceVersion"] if found else ""
-            if not force and self._versions.get(str(place)) == version:
+            source = self.client.find("v1", mount.kind, mount.name, namespace)
+            version = source["metadata"]["resourceVersion"] if source else ""
+            if not force and self._versions.get(str(path)) == version:
                 continue
-            self._versions[str(place)] = version
-            _write(place, mount, _contents(found or {}))
+            self._versions[str(path)] = version
+            _write_volume(path, mount, _contents(source or {}))
 
     def _data(self, kind: str, name: str, namespace: str) -> dict[str, str]:
-        found = self.client.find("v1", kind, name, namespace) or {}
-        return {key: content.decode(errors="replace") for key, content in _contents(found).items()}
+        source = self.client.find("v1", kind, name, namespace) or {}
+        return {key: content.decode(errors="replace") for key, content in _contents(source).items()}
 
     def _make_ready(self, pod: Object) -> None:
         if pod["status"].get("podIP"):
@@ -187,7 +192,7 @@ class Kubelet:
         self._patch_status(pod, running_status(pod, address, _now()))
 
     def _complete(self, pod: Object) -> None:
-        """Completes the pod of a Job. The only action of Jobs that is executed is labelling namespaces."""
+        """Marks the pod of a Job as succeeded. The Job runs no program; only its labels for namespaces are applied."""
         if pod["status"].get("phase") == "Succeeded":
             return
         for container in pod["spec"]["containers"]:
@@ -201,16 +206,16 @@ class Kubelet:
         self.client.patch("v1", "Pod", metadata["name"], {"status": status}, metadata["namespace"], "status")
 
     def _serve_visibility(self, namespace: str, pod: Object) -> None:
-        """Serves Kueue's visibility APIs, whose server is off. Without them, the API server is not healthy."""
-        if self.charts[namespace] != "kueue" or namespace in self._served:
+        """Serves Kueue's visibility APIs. Kueue's server is off, and the API server is unhealthy without these APIs."""
+        if self.charts[namespace] != "kueue" or namespace in self._stop_visibility:
             return
         address = service_of(self.client.list_all("v1", "Service", namespace), pod, "visibility")
         if address:
-            self._served[namespace] = serve_visibility(self.site.authority, *address)
+            self._stop_visibility[namespace] = serve_visibility(self.site.authority, *address)
 
 
 def running_status(pod: Object, address: str, now: str) -> Object:
-    """The status of a pod whose containers are ready."""
+    """Returns the status of a pod whose containers are ready. now is in RFC 3339."""
     return {
         "phase": "Running",
         "startTime": now,
@@ -225,7 +230,7 @@ def running_status(pod: Object, address: str, now: str) -> Object:
 
 
 def succeeded_status(pod: Object, now: str) -> Object:
-    """The status of a pod whose containers have succeeded."""
+    """Returns the status of a pod whose containers have succeeded. now is in RFC 3339."""
     ended = {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}
     return {
         "phase": "Succeeded",
@@ -253,29 +258,30 @@ def _is_scheduled(pod: Object) -> bool:
     return bool(pod["spec"].get("nodeName")) and "deletionTimestamp" not in pod["metadata"]
 
 
-def _place(folder: Path, mount: Mount) -> Path:
+def _local_path(folder: Path, mount: Mount) -> Path:
     return folder / "volumes" / mount.path.strip("/")
 
 
-def _contents(found: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files of a ConfigMap or a Secret by name."""
-    if found.get("kind") == "Secret":
-        return {name: base64.b64decode(content) for name, content in found.get("data", {}).items()}
-    return {name: str(content).encode() for name, content in found.get("data", {}).items()}
+def _contents(source: Mapping[str, Any]) -> dict[str, bytes]:
+    """Returns the contents of a ConfigMap or a Secret by key."""
+    if source.get("kind") == "Secret":
+        return {name: base64.b64decode(content) for name, content in source.get("data", {}).items()}
+    return {name: str(content).encode() for name, content in source.get("data", {}).items()}
 
 
-def _write(place: Path, mount: Mount, contents: Mapping[str, bytes]) -> None:
+def _write_volume(path: Path, mount: Mount, contents: Mapping[str, bytes]) -> None:
+    """Writes one file if the mount has a subPath. Otherwise writes all keys to a folder and removes other files."""
     if mount.sub_path:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(contents.get(mount.sub_path, b""))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(contents.get(mount.sub_path, b""))
         return
-    place.mkdir(parents=True, exist_ok=True)
-    for old in place.iterdir():
+    path.mkdir(parents=True, exist_ok=True)
+    for old in path.iterdir():
         if old.name not in contents:
             with suppress(OSError):
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
     for name, content in contents.items():
-        (place / name).write_bytes(content)
+        (path / name).write_bytes(content)
 
 
 def _now() -> str:

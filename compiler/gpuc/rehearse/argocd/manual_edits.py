@@ -1,4 +1,4 @@
-"""Manual edits of live objects. A run measures the time until Argo CD reverts the edit (self-heal)."""
+"""Manual edits of live objects. A run measures the time until Argo CD reverts an edit (self-heal)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.argocd.checks import wait_times
 from gpuc.rehearse.argocd.edit_runner import EditRunner
+from gpuc.rehearse.argocd.object_diff import ObjectKey, is_applied, key_of
 from gpuc.rehearse.argocd.result import EditResult
-from gpuc.rehearse.argocd.tree_diff import ObjectKey, is_applied, key_of
 from gpuc.rehearse.client import ApiError, Client, Object
 
 HEAL_SECONDS = 60
-"""Argo CD increases the delay with every self-heal of the same commit: 2 s, 6 s, 18 s, 54 s."""
+"""Limit for the time until Argo CD reverts an edit. The delay increases with every self-heal of the same commit: 2 s,
+6 s, 18 s, 54 s."""
 POD_SECURITY = "pod-security.kubernetes.io/enforce"
 
 
@@ -31,8 +32,8 @@ class ManualEdit:
 
 
 def sample_manual_edits(runner: EditRunner, except_pool: str = "") -> Iterator[ManualEdit]:
-    """Edits for the kinds of objects that the cluster has. Objects of the pool `except_pool` are not edited."""
-    synced = [found for found in runner.spec.synced if found.name != except_pool]
+    """Yields an edit for some kinds of objects. Objects with the name `except_pool` are not edited."""
+    synced = [manifest for manifest in runner.spec.synced if manifest.name != except_pool]
     if pool := _first(synced, "NodePool"):
         yield _limit(pool)
     if queue := _first(synced, "ClusterQueue"):
@@ -41,13 +42,13 @@ def sample_manual_edits(runner: EditRunner, except_pool: str = "") -> Iterator[M
         yield _deletion("a NetworkPolicy is deleted", policy)
     if queue := _first(synced, "LocalQueue"):
         yield _deletion("a LocalQueue is deleted", queue)
-    namespaces = [found for found in synced if found.kind == "Namespace" and POD_SECURITY in found.labels]
-    if strict := next((found for found in namespaces if found.labels[POD_SECURITY] != "privileged"), None):
+    namespaces = [manifest for manifest in synced if manifest.kind == "Namespace" and POD_SECURITY in manifest.labels]
+    if strict := next((space for space in namespaces if space.labels[POD_SECURITY] != "privileged"), None):
         yield _label(strict)
 
 
 def run_manual_edit(runner: EditRunner, edit: ManualEdit, prefix: str = "manual edit") -> EditResult:
-    """Edits the live object and waits until it equals the object in Git again."""
+    """Edits the live object and waits until the live object equals the object in Git again."""
     name, key = f"{prefix}: {edit.name}", key_of(edit.manifest)
     runner.progress(name)
     before = _resource_version(runner.client, key)
@@ -66,36 +67,38 @@ def run_manual_edit(runner: EditRunner, edit: ManualEdit, prefix: str = "manual 
 
 
 def _resource_version(client: Client, key: ObjectKey) -> str:
-    """The resourceVersion of an object, or "" if the object does not exist."""
+    """Returns the resourceVersion of an object, or an empty string if the object does not exist."""
     stored = client.find(*key.address)
     return "" if stored is None else str(stored["metadata"]["resourceVersion"])
 
 
 def _first(synced: list[Manifest], kind: str) -> Manifest | None:
-    return next((found for found in synced if found.kind == kind), None)
+    return next((manifest for manifest in synced if manifest.kind == kind), None)
 
 
 def _limit(pool: Manifest) -> ManualEdit:
-    now = pool.body["spec"]["limits"]["nodes"]
-    then = str(int(now) + 7)
-    changes = {"spec": {"limits": {"nodes": then}}}
-    return ManualEdit("a NodePool's limit", f"limits.nodes {now} -> {then}", pool, _patch(pool, changes))
+    old = pool.body["spec"]["limits"]["nodes"]
+    new = str(int(old) + 7)
+    changes = {"spec": {"limits": {"nodes": new}}}
+    return ManualEdit("the node limit of a NodePool", f"limits.nodes {old} -> {new}", pool, _patch(pool, changes))
 
 
 def _quota(queue: Manifest) -> ManualEdit:
     groups = deepcopy(queue.body["spec"]["resourceGroups"])
     row = groups[0]["flavors"][0]["resources"][0]
-    now = row["nominalQuota"]
-    row["nominalQuota"] = then = str(int(parse_quantity(str(now))) + 1)
-    change = f"nominalQuota of {row['name']} {now} -> {then}"
-    return ManualEdit("a ClusterQueue's quota", change, queue, _patch(queue, {"spec": {"resourceGroups": groups}}))
+    old = row["nominalQuota"]
+    row["nominalQuota"] = new = str(int(parse_quantity(str(old))) + 1)
+    change = f"nominalQuota of {row['name']} {old} -> {new}"
+    return ManualEdit(
+        "the nominal quota of a ClusterQueue", change, queue, _patch(queue, {"spec": {"resourceGroups": groups}})
+    )
 
 
 def _label(namespace: Manifest) -> ManualEdit:
-    now = namespace.labels[POD_SECURITY]
+    old = namespace.labels[POD_SECURITY]
     changes = {"metadata": {"labels": {POD_SECURITY: "privileged"}}}
-    change = f"{POD_SECURITY} {now} -> privileged"
-    return ManualEdit("a weaker Pod Security label", change, namespace, _patch(namespace, changes))
+    change = f"{POD_SECURITY} {old} -> privileged"
+    return ManualEdit("the Pod Security label of a Namespace", change, namespace, _patch(namespace, changes))
 
 
 def _deletion(name: str, manifest: Manifest) -> ManualEdit:

@@ -1,4 +1,4 @@
-"""Arguments, environment and volumes of a pod's container, as a kubelet computes them."""
+"""Arguments, environment and volumes of a pod's container, with the values that a kubelet computes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuc.rehearse.client import Object
 HASH_LABEL = "pod-template-hash"
 _REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 Lookup = Callable[[str, str], Mapping[str, str]]
-"""Returns the data of a ConfigMap or a Secret by kind and name; empty if the object does not exist."""
+"""A function that returns the data of a ConfigMap or a Secret by kind and name; empty if the object does not exist."""
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,17 @@ class Mount:
     """A volume mount of a container."""
 
     path: str
+    """The path in the container."""
     kind: str
-    """ConfigMap or Secret; empty for any other volume."""
+    """ConfigMap or Secret. Empty for any other volume."""
     name: str
+    """The name of the ConfigMap or Secret."""
     sub_path: str
+    """The mounted key. Empty if all keys are mounted."""
 
 
 def deployment_of(pod: Object) -> tuple[str, str]:
-    """(Deployment, hash of the pod template) of a pod; empty if the pod does not belong to a Deployment."""
+    """Returns (Deployment, hash of the pod template). Both are empty if the pod does not belong to a Deployment."""
     template = pod["metadata"].get("labels", {}).get(HASH_LABEL, "")
     for owner in pod["metadata"].get("ownerReferences", ()):
         if owner["kind"] == "ReplicaSet" and template:
@@ -37,79 +40,91 @@ def deployment_of(pod: Object) -> tuple[str, str]:
 
 
 def is_of_job(pod: Object) -> bool:
-    """Whether the pod belongs to a Job."""
+    """Returns whether the pod belongs to a Job."""
     return any(owner["kind"] == "Job" for owner in pod["metadata"].get("ownerReferences", ()))
 
 
 def environment(pod: Object, container: Mapping[str, Any], lookup: Lookup) -> dict[str, str]:
-    """The environment variables of a container, without resource limits, because the process has none."""
-    found: dict[str, str] = {}
-    for entry in container.get("env", ()):
-        value = entry["value"] if "value" in entry else _referenced_value(pod, entry.get("valueFrom", {}), lookup)
+    """Returns the environment variables of a container.
+
+    Variables with a resourceFieldRef are omitted, because the process has no resource limits.
+    """
+    variables: dict[str, str] = {}
+    for row in container.get("env", ()):
+        value = row["value"] if "value" in row else _referenced_value(pod, row.get("valueFrom", {}), lookup)
         if value is not None:
-            found[entry["name"]] = expanded(str(value), found)
-    return found
+            variables[row["name"]] = expanded(str(value), variables)
+    return variables
 
 
 def arguments(container: Mapping[str, Any], variables: Mapping[str, str]) -> list[str]:
-    """The arguments of the container's program."""
+    """Returns the arguments of the container's program, with expanded variables."""
     words = [*container.get("command", ())[1:], *container.get("args", ())]
     return [expanded(str(word), variables) for word in words]
 
 
 def expanded(text: str, variables: Mapping[str, str]) -> str:
-    """Replaces $(NAME) with the value of the variable. Unknown variables are unchanged."""
+    """Replaces $(NAME) in a text with the value of the variable. References to unknown variables are unchanged."""
     return _REFERENCE.sub(lambda match: variables.get(match[1], match[0]), text)
 
 
 def mounts(pod: Object, container: Mapping[str, Any]) -> list[Mount]:
-    """The volume mounts of a container, the deepest paths first."""
+    """Returns the volume mounts of a container, the deepest paths first."""
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes", ())}
-    found = []
-    for entry in container.get("volumeMounts", ()):
-        kind, name = _source(volumes.get(entry["name"], {}))
-        found.append(Mount(entry["mountPath"], kind, name, entry.get("subPath", "")))
-    return sorted(found, key=lambda mount: (-mount.path.count("/"), mount.path))
+    result = []
+    for row in container.get("volumeMounts", ()):
+        kind, name = _source(volumes.get(row["name"], {}))
+        result.append(Mount(row["mountPath"], kind, name, row.get("subPath", "")))
+    return sorted(result, key=lambda mount: (-mount.path.count("/"), mount.path))
 
 
-def relocated(word: str, mounted: Iterable[tuple[Mount, Path]]) -> str:
-    """An argument in which the path of a volume is replaced by the folder on this machine."""
-    flag, separator, value = word.partition("=")
+def relocated(argument: str, mounted: Iterable[tuple[Mount, Path]]) -> str:
+    """Returns an argument in which the path of a volume is replaced by the path on this machine.
+
+    argument is a path, or a flag with a path: --flag=PATH. mounted are pairs of a mount and a path on this machine.
+    """
+    flag, separator, value = argument.partition("=")
     path = value if separator else flag
-    for mount, place in mounted:
+    for mount, local_path in mounted:
         if path == mount.path or path.startswith(f"{mount.path}/"):
-            path = f"{place}{path.removeprefix(mount.path)}"
+            path = f"{local_path}{path.removeprefix(mount.path)}"
             return f"{flag}={path}" if separator else path
-    return word
+    return argument
 
 
 def with_flags(words: Iterable[str], flags: Mapping[str, str]) -> list[str]:
-    """Arguments with the given flags, which replace the same flags of the pod."""
-    kept = [word for word in words if word.partition("=")[0].lstrip("-") not in flags]
-    return [*kept, *(f"--{name}={value}" for name, value in flags.items())]
+    """Returns the arguments `words` without the flags of the same names, followed by `flags`."""
+    others = [word for word in words if word.partition("=")[0].lstrip("-") not in flags]
+    return [*others, *(f"--{name}={value}" for name, value in flags.items())]
 
 
 def service_of(services: Iterable[Object], pod: Object, container_port: str) -> tuple[str, int] | None:
-    """Address and port of the Service for a named port of a pod, or None."""
+    """Returns (address, port) of the Service that selects the pod and has the container port as target, or None.
+
+    container_port is the name of the port in the pod.
+    """
     labels = pod["metadata"].get("labels", {})
     numbers = {
         port.get("name", ""): port["containerPort"]
         for container in pod["spec"]["containers"]
         for port in container.get("ports", ())
     }
-    wanted = (container_port, numbers.get(container_port))
+    targets = (container_port, numbers.get(container_port))
     for service in services:
         selector = service["spec"].get("selector", {})
         if not selector or not selector.items() <= labels.items():
             continue
         for port in service["spec"]["ports"]:
-            if port.get("targetPort", port["port"]) in wanted:
+            if port.get("targetPort", port["port"]) in targets:
                 return str(service["spec"]["clusterIP"]), int(port["port"])
     return None
 
 
 def namespace_labels(container: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
-    """(namespaces, labels) of a container that runs `kubectl label ns NAME... KEY=VALUE...`; empty for any other."""
+    """Returns (namespaces, labels) of a container that runs `kubectl label ns NAME... KEY=VALUE...`.
+
+    Both are empty if the container runs any other command.
+    """
     words = [str(word) for word in container.get("args", ())]
     if words[:2] != ["label", "ns"]:
         return [], {}
@@ -119,6 +134,7 @@ def namespace_labels(container: Mapping[str, Any]) -> tuple[list[str], dict[str,
 
 
 def _source(volume: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns (kind, name) of the ConfigMap or Secret of a volume. Both are empty for any other volume."""
     if "configMap" in volume:
         return "ConfigMap", str(volume["configMap"]["name"])
     if "secret" in volume:
@@ -136,8 +152,8 @@ def _referenced_value(pod: Object, source: Mapping[str, Any], lookup: Lookup) ->
 
 
 def _field(pod: Object, path: str) -> str | None:
-    found: Any = pod
+    value: Any = pod
     named = re.fullmatch(r"(metadata\.(?:labels|annotations))\['(.*)'\]", path)
     for step in (*named[1].split("."), named[2]) if named else path.split("."):
-        found = found.get(step) if isinstance(found, Mapping) else None
-    return None if found is None else str(found)
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return None if value is None else str(value)

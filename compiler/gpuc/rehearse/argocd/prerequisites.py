@@ -1,4 +1,4 @@
-"""Prerequisites of the first sync: nodes for controllers, namespaces, and the configuration of Argo CD."""
+"""Objects that must exist before the first sync: nodes, namespaces and the configuration of Argo CD."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gpuc.rehearse.plane.kwok import FAKE_NODE
 SYSTEM_NODES = 3
 _CAPACITY = {"cpu": "64", "memory": "256Gi", "ephemeral-storage": "500Gi", "pods": "250"}
 _TLS_SERVER_NAME = "localhost"
-"""A host name in the certificate of every API server."""
+"""A host name that the certificate of every simulated API server contains."""
 SECRET_TYPE = "argocd.argoproj.io/secret-type"
 
 
 def system_nodes(cluster: Cluster) -> Iterator[Object]:
-    """The nodes of the managed node group, which run the controllers."""
+    """Yields the nodes of the managed node group, which run the controllers."""
     key, _, value = FAKE_NODE.partition("=")
     zones = cluster.aws.zones
     for number in range(SYSTEM_NODES):
@@ -42,33 +42,33 @@ def system_nodes(cluster: Cluster) -> Iterator[Object]:
         }
 
 
-def namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
-    """Namespaces that no Application creates: destinations, and the sources of tenants' ingress rules."""
+def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
+    """Returns the namespaces that no Application creates: destinations, and the sources of tenants' ingress rules."""
     callers = {ingress.namespace for tenant in cluster.tenants for ingress in tenant.spec.network.ingress}
     names = {*missing_namespaces(synced), *callers}
     return [namespace(name) for name in sorted(names)]
 
 
 def namespace(name: str) -> Object:
-    """A namespace without labels."""
+    """Returns a Namespace without labels."""
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 def argo_definitions(folder: Path) -> list[bytes]:
-    """The files with Argo CD's CustomResourceDefinitions."""
+    """Returns the contents of the files with Argo CD's CustomResourceDefinitions."""
     return [file.read_bytes() for file in sorted(folder.glob("*-crd.yaml"))]
 
 
-def configuration(folder: Path, name: str) -> Iterator[Object]:
-    """The ConfigMaps and Secrets of an Argo CD installation in a namespace."""
+def configuration(folder: Path, namespace_name: str) -> Iterator[Object]:
+    """Yields the ConfigMaps and Secrets of an Argo CD installation in a namespace. folder contains their files."""
     for file in sorted(folder.glob("argocd-*.yaml")):
         for document in documents(file):
-            document["metadata"]["namespace"] = name
+            document["metadata"]["namespace"] = namespace_name
             yield document
 
 
-def merged_health(values: Body) -> dict[str, str]:
-    """The entries for argocd-cm in values of Argo CD's chart."""
+def argocd_cm_entries(values: Body) -> dict[str, str]:
+    """Returns the data of the ConfigMap argocd-cm from Helm values of Argo CD's chart."""
     return {key: str(value) for key, value in values["configs"]["cm"].items()}
 
 
@@ -81,9 +81,15 @@ def cluster_secret(
     certificate: bytes,
     key: bytes,
 ) -> Object:
-    """The cluster Secret for Argo CD: the server of the destinations, reached through the proxy.
+    """Returns the cluster Secret of Argo CD for a cluster that Argo CD reaches through the proxy.
 
-    namespace_name is the namespace of Argo CD.
+    Args:
+        namespace_name: the namespace of Argo CD.
+        name: the name of the cluster.
+        destination: the destination of the cluster's Applications.
+        proxy: the URL of the proxy.
+        authority: the CA certificate of the API server, in PEM.
+        certificate, key: the client certificate and its key, in PEM.
     """
     encoded = {"caData": authority, "certData": certificate, "keyData": key}
     tls: Mapping[str, str] = {field: base64.b64encode(content).decode() for field, content in encoded.items()}
@@ -101,8 +107,8 @@ def cluster_secret(
     }
 
 
-def install_argo_cd(client: Client, folder: Path, name: str) -> None:
-    """Applies the namespace and the configuration of Argo CD."""
-    client.apply(namespace(name))
-    for document in configuration(folder, name):
+def install_argo_cd(client: Client, folder: Path, namespace_name: str) -> None:
+    """Applies the Namespace, the ConfigMaps and the Secrets of Argo CD. folder contains the files of the objects."""
+    client.apply(namespace(namespace_name))
+    for document in configuration(folder, namespace_name):
         client.apply(document)

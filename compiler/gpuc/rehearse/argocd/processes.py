@@ -1,4 +1,4 @@
-"""The processes of Argo CD: redis, the repo server, the application controller."""
+"""Starts the processes of Argo CD: redis, the repo server and the application controller."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gpuc.rehearse.ports import LOOPBACK
 from gpuc.rehearse.process import Process
 
 RESYNC_SECONDS = 20
-"""How often the controller compares Applications with Git. With the default of 120 to 180 s, the first sync would wait
-that long after every chart with CustomResourceDefinitions, because the controller does not notice that they are
-established."""
+"""Interval in which the controller compares Applications with Git. The controller does not notice when
+CustomResourceDefinitions become established. So with the default interval of 120 to 180 s, the first sync would wait
+that long after every chart with CustomResourceDefinitions."""
 RENDER_SECONDS = 180
-"""Timeout of requests to the repo server. It renders charts slowly on two busy cores."""
+"""Timeout of requests to the repo server, which renders charts slowly on two busy cores."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Redis:
 
     process: Process
     address: str
+    """host:port."""
     password: str
 
 
@@ -44,7 +45,7 @@ def start_redis(site: Site, programs: ArgoPrograms) -> Redis:
         "appendonly no",
     )
     configuration.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
-    process = site.run_program("redis", programs.redis, [str(configuration)], _listens(port), {})
+    process = site.run_program("redis", programs.redis, [str(configuration)], _port_probe(port), {})
     return Redis(process, f"{LOOPBACK}:{port}", password)
 
 
@@ -53,18 +54,20 @@ def start_repo_server(
 ) -> tuple[Process, str]:
     """Starts the repo server and returns (process, address).
 
-    It reaches Git and charts through the proxy, and trusts the certificate authority of the run.
+    The repo server reaches Git and charts through the proxy, and trusts the certificate authority of `site`.
+
+    proxy is the URL of the proxy; hosts are the host names that the proxy serves.
     """
     port, metrics = site.port(), site.port()
     folder = site.subfolder("repo-server")
-    trusted = _trusted(site, folder, hosts)
-    programs_folder = _wrapper(folder)
+    trusted = _trusted_certificates(site, folder, hosts)
+    wrappers = _signature_check(folder)
     environment = {
         **_environment(redis, "argocd-repo-server"),
-        **{name: str(_created(folder / path)) for name, path in _FOLDERS.items()},
-        "PATH": f"{programs_folder}:{programs.folder / 'bin'}:{programs.git.parent}:/usr/bin:/bin",
-        "HOME": str(_created(folder / "home")),
-        "TMPDIR": str(_created(folder / "tmp")),
+        **{name: str(_make_folder(folder / path)) for name, path in _FOLDERS.items()},
+        "PATH": f"{wrappers}:{programs.folder / 'bin'}:{programs.git.parent}:/usr/bin:/bin",
+        "HOME": str(_make_folder(folder / "home")),
+        "TMPDIR": str(_make_folder(folder / "tmp")),
         "ARGOCD_TLS_DATA_PATH": str(trusted),
         "ARGOCD_ASK_PASS_SOCK": str(folder / "ask-pass.sock"),
         "ARGOCD_GPG_ENABLED": "false",
@@ -90,7 +93,10 @@ def start_repo_server(
 
 
 def start_controller(site: Site, programs: ArgoPrograms, redis: Redis, repo_server: str, namespace: str) -> Process:
-    """Starts the application controller for the control plane of `site`."""
+    """Starts the application controller on the control plane of `site`.
+
+    repo_server is the address of the repo server; namespace is the namespace of Argo CD.
+    """
     metrics = site.port()
     arguments = [
         f"--namespace={namespace}",
@@ -128,29 +134,31 @@ def _environment(redis: Redis, component: str) -> dict[str, str]:
     return {"ARGOCD_BINARY_NAME": component, "REDIS_PASSWORD": redis.password}
 
 
-def _trusted(site: Site, folder: Path, hosts: Iterable[str]) -> Path:
-    """A folder with a certificate file for each host, like the mounted ConfigMap argocd-tls-certs-cm."""
-    trusted = _created(folder / "tls")
+def _trusted_certificates(site: Site, folder: Path, hosts: Iterable[str]) -> Path:
+    """Returns a folder with a CA certificate for each host, like the mounted ConfigMap argocd-tls-certs-cm."""
+    trusted = _make_folder(folder / "tls")
     for host in hosts:
         (trusted / host).write_bytes(site.authority.file.read_bytes())
     return trusted
 
 
-def _wrapper(folder: Path) -> Path:
-    """A folder with a signature check that accepts every commit, because the commits of a rehearsal are not signed."""
-    programs = _created(folder / "bin")
-    script = programs / "git-verify-wrapper.sh"
+def _signature_check(folder: Path) -> Path:
+    """Returns a folder with a script that accepts all commits, because the commits of a rehearsal are not signed."""
+    wrappers = _make_folder(folder / "bin")
+    script = wrappers / "git-verify-wrapper.sh"
     script.write_text("#!/bin/sh\nexit 0\n", encoding="ascii")
     script.chmod(0o755)
-    return programs
+    return wrappers
 
 
-def _created(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def _listens(port: int) -> Callable[[], bool]:
+def _port_probe(port: int) -> Callable[[], bool]:
+    """Returns a function that reports whether a program listens on a port of loopback."""
+
     def probe() -> bool:
         try:
             with socket.create_connection((LOOPBACK, port), timeout=1):

@@ -1,4 +1,4 @@
-"""Command lines and environments for the programs of three charts, derived from their pods."""
+"""Command lines and environments for the programs of Kueue, Gatekeeper and Karpenter, derived from their pods."""
 
 from __future__ import annotations
 
@@ -22,23 +22,28 @@ _CONFIG = "config"
 
 @dataclass(frozen=True)
 class PodRun:
-    """A pod that is going to run as a process."""
+    """A pod that will run as a process."""
 
     site: Site
     settings: Settings
     pod: Object
     arguments: list[str]
+    """Arguments of the container's program."""
     variables: dict[str, str]
+    """Environment variables of the container."""
     mounted: list[tuple[Mount, Path]]
+    """(volume mount, file or folder on this machine)."""
     services: list[Object]
+    """Services in the namespace of the pod."""
     folder: Path
+    """Folder for files of the process."""
 
     def mounted_folder(self, path: str) -> Path:
-        """The folder of a volume on this machine, or the pod's own folder if the pod has no such volume."""
-        return next((place for mount, place in self.mounted if mount.path == path), self.folder)
+        """Returns the local folder of a volume, or the folder of the process if the pod has no such volume."""
+        return next((folder for mount, folder in self.mounted if mount.path == path), self.folder)
 
     def webhook(self) -> tuple[str, int]:
-        """Address and port of the webhooks. This is the address of the Service, because there is no kube-proxy."""
+        """Returns (address, port) for the webhooks: those of the Service, because no kube-proxy runs."""
         return service_of(self.services, self.pod, _WEBHOOK) or (LOOPBACK, self.site.port())
 
 
@@ -47,14 +52,15 @@ class Launch:
     """The command line and environment of a process."""
 
     program: str
-    """The name of the program in the rehearsal's programs."""
+    """The name of a program that `make tools` builds."""
     arguments: list[str]
     environment: dict[str, str]
     ready_url: str
+    """A URL that returns status 200 when the program is ready."""
 
 
 def kueue(run: PodRun) -> Launch:
-    """Kueue with the configuration of its ConfigMap."""
+    """Returns the command line of Kueue. The configuration is that of Kueue's ConfigMap, adapted to this machine."""
     from ruamel.yaml import YAML
 
     health = run.site.port()
@@ -74,7 +80,7 @@ def kueue(run: PodRun) -> Launch:
 
 
 def gatekeeper(run: PodRun) -> Launch:
-    """Gatekeeper's webhook or audit, with the operations of the pod."""
+    """Returns the command line of Gatekeeper's webhook or audit, with the operations of the pod."""
     health = run.site.port()
     cache = run.folder / "cache"
     cache.mkdir(exist_ok=True)
@@ -97,11 +103,14 @@ def gatekeeper(run: PodRun) -> Launch:
 
 
 def karpenter(run: PodRun) -> Launch:
-    """Karpenter's controllers with a simulated provider and the feature gates of the pod."""
+    """Returns the command line of Karpenter with the simulated provider.
+
+    Feature gates of the settings override feature gates of the pod.
+    """
     health = run.site.port()
     types = run.folder / "instance-types.json"
     types.write_text(json.dumps(list(run.settings.instance_types), indent=1) + "\n", encoding="utf-8")
-    gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(run.settings.karpenter_gates.items()))
+    gates = ",".join(f"{name}={str(enabled).lower()}" for name, enabled in sorted(run.settings.karpenter_gates.items()))
     local = {
         "KUBECONFIG": str(run.site.kubeconfig),
         "DISABLE_LEADER_ELECTION": "true",
@@ -115,4 +124,4 @@ def karpenter(run: PodRun) -> Launch:
 
 
 PROFILES: Mapping[str, Callable[[PodRun], Launch]] = {"kueue": kueue, "gatekeeper": gatekeeper, "karpenter": karpenter}
-"""Functions by name of the chart."""
+"""Functions that return the command line, by name of the chart."""

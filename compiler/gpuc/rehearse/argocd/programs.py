@@ -11,44 +11,44 @@ from gpuc.rehearse.programs import CHECKOUT_TOOLS, MissingProgramsError, cache_r
 
 BUILT = ("argocd", "helm")
 DATA = ("argocd-crds", "argocd-config", "charts")
-FROM_PATH = {"redis-server": "package redis-server of a Linux distribution, redis of Homebrew", "git": "package git"}
+FROM_PATH = {"redis-server": "the package redis-server (Linux) or redis (Homebrew)", "git": "the package git"}
 
 
 @dataclass(frozen=True)
 class ArgoPrograms:
-    """The folder with built programs, and two programs from PATH."""
+    """Paths of the programs: a folder with built programs, and two programs on PATH."""
 
     folder: Path
     redis: Path
     git: Path
 
     def path(self, name: str) -> Path:
-        """The binary of a program that `make tools-argocd` builds."""
+        """Returns the path of a program that `make tools-argocd` builds."""
         return self.folder / "bin" / name
 
     def data(self, name: str) -> Path:
-        """A data folder of Argo CD: CRDs, configuration, or charts of the control plane's programs."""
+        """Returns a data folder: argocd-crds, argocd-config, or charts (Kueue, Gatekeeper and Karpenter)."""
         return self.folder / "data" / name
 
 
 def find_argo_programs() -> ArgoPrograms:
-    """The programs of GPUC_TOOLS/argocd, of the checkout's versions, or of the last build, in this order.
+    """Finds the programs in $GPUC_TOOLS/argocd, else in the build for this checkout, else in the last build.
 
     Raises:
-        MissingProgramsError: if a program is missing. The message explains how to install it.
+        MissingProgramsError: if a program is missing. The message explains how to install the program.
     """
     folder = _folder()
     missing = [name for name in BUILT if not os.access(folder / "bin" / name, os.X_OK)]
     missing += [name for name in DATA if not (folder / "data" / name).is_dir()]
     if missing:
         raise MissingProgramsError(
-            f"--argocd needs programs that are not in {folder}: {', '.join(missing)}; "
-            "`make tools-argocd` in a checkout of gpuc builds them."
+            f"--argocd needs programs that are not in {folder}: {', '.join(missing)}. "
+            "Run `make tools-argocd` in a checkout of gpuc to build these programs."
         )
     found = {name: shutil.which(name) for name in FROM_PATH}
     for name, path in found.items():
         if path is None:
-            raise MissingProgramsError(f"--argocd needs {name} on PATH: {FROM_PATH[name]}.")
+            raise MissingProgramsError(f"--argocd needs {name} on PATH. Install {FROM_PATH[name]}.")
     return ArgoPrograms(folder, Path(str(found["redis-server"])), Path(str(found["git"])))
 
 

@@ -1,4 +1,4 @@
-"""Objects that running workloads depend on. An edit must not delete them."""
+"""Objects that running workloads depend on, and that an edit must not delete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RUNNING = "Running"
 
 
 def protected_objects(client: Client, cluster: Cluster) -> dict[str, ProtectedObject]:
-    """NodePools, ClusterQueues and tenant Namespaces by "Kind name", with a workload that uses the object."""
+    """Returns NodePools, ClusterQueues and tenant Namespaces by "Kind name"."""
     workloads = dict(_workloads(client, cluster))
     namespaces = {name for tenant in cluster.tenants for name in (space.name for space in tenant.namespaces)}
     found = {}
@@ -28,7 +28,7 @@ def protected_objects(client: Client, cluster: Cluster) -> dict[str, ProtectedOb
 
 
 def _workloads(client: Client, cluster: Cluster) -> Iterator[tuple[str, str]]:
-    """("Kind name" of an object, a workload that uses it), from running pods and admitted Workloads."""
+    """Yields ("Kind name" of an object, a running pod or an admitted Workload that uses the object)."""
     pools = {node["metadata"]["name"]: node["metadata"]["labels"].get(POOL_LABEL) for node in _nodes(client)}
     for namespace in cluster.tenant_namespaces:
         for pod in client.list_all("v1", "Pod", namespace):
@@ -40,7 +40,7 @@ def _workloads(client: Client, cluster: Cluster) -> Iterator[tuple[str, str]]:
         queue = workload.get("status", {}).get("admission", {}).get("clusterQueue")
         if queue and condition(workload, "Finished").get("status") != "True":
             metadata = workload["metadata"]
-            yield f"ClusterQueue {queue}", f"workload {metadata['namespace']}/{metadata['name']}"
+            yield f"ClusterQueue {queue}", f"Workload {metadata['namespace']}/{metadata['name']}"
 
 
 def _nodes(client: Client) -> list[Object]:

@@ -1,4 +1,4 @@
-"""A proxy on loopback for Argo CD. It serves known hosts itself, or tunnels the connection to a control plane."""
+"""A proxy on loopback for Argo CD. The proxy handles requests to some hosts, and forwards others to control planes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,20 @@ from gpuc.rehearse.argocd.http_handlers import Handler, Request, Response
 from gpuc.rehearse.ports import LOOPBACK
 
 CHUNK = 1 << 16
-PASSED = ("Content-Type", "Content-Encoding", "Git-Protocol", "Accept", "Range")
+FORWARDED_HEADERS = ("Content-Type", "Content-Encoding", "Git-Protocol", "Accept", "Range")
 
 
 class Proxy:
-    """A CONNECT proxy that accepts only known hosts."""
+    """An HTTP proxy for the method CONNECT. Connections to unknown hosts are refused."""
 
     def __init__(self, port: int, hosts: Mapping[str, Handler], tunnels: Mapping[str, int]) -> None:
-        """tunnels maps host names to ports on loopback. The proxy forwards their bytes unchanged."""
+        """Stores the addresses; `start` starts the proxy.
+
+        Args:
+            port: the port of the proxy on loopback.
+            hosts: handlers of requests, by host name.
+            tunnels: ports on loopback, by host name. The proxy forwards the bytes of these connections unchanged.
+        """
         self._hosts = dict(hosts)
         self._tunnels = dict(tunnels)
         self._port = port
@@ -33,7 +39,10 @@ class Proxy:
         return f"http://{LOOPBACK}:{self._port}"
 
     def start(self, certificate: Path, key: Path) -> Callable[[], None]:
-        """Starts a thread that serves all hosts with one certificate. Returns a function that stops it."""
+        """Starts the thread of the proxy. Returns a function that stops the proxy.
+
+        certificate must be valid for all hosts with a handler; key is the key of the certificate.
+        """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         hosts, tunnels = self._hosts, self._tunnels
@@ -60,12 +69,12 @@ class Proxy:
 
 
 class _Connect(BaseHTTPRequestHandler):
-    """Handles CONNECT requests."""
+    """Handles the CONNECT requests of one connection to the proxy."""
 
     protocol_version = "HTTP/1.1"
 
     def forward(self, host: str) -> bool:
-        """Serves the connection. Returns False for an unknown host."""
+        """Serves the connection to a host. Returns False if the host is unknown."""
         raise NotImplementedError
 
     def do_CONNECT(self) -> None:
@@ -90,7 +99,7 @@ class _TlsRequests(BaseHTTPRequestHandler):
     host: Handler
 
     def do_GET(self) -> None:
-        headers = {name: self.headers[name] for name in PASSED if name in self.headers}
+        headers = {name: self.headers[name] for name in FORWARDED_HEADERS if name in self.headers}
         request = Request("GET" if self.command == "HEAD" else self.command, self.path, headers, self._body())
         self._send(type(self).host(request))
 
@@ -116,28 +125,30 @@ class _TlsRequests(BaseHTTPRequestHandler):
 
 
 def read_chunked(stream: IO[bytes] | BufferedIOBase) -> bytes:
-    """Reads a body with chunked transfer encoding."""
+    """Reads and returns a body with chunked transfer encoding."""
     parts = []
     while size := int(stream.readline().split(b";")[0], 16):
         parts.append(stream.read(size))
         stream.readline()
     while stream.readline().strip():
-        pass  # trailers
+        pass  # trailers have no use here
     return b"".join(parts)
 
 
 def _serve(context: ssl.SSLContext, connection: socket.socket, host: Handler) -> None:
-    with context.wrap_socket(connection, server_side=True) as inside:
+    """Handles the requests of a TLS connection to a host until the client closes the connection."""
+    with context.wrap_socket(connection, server_side=True) as tls_connection:
         handler = type("_HostHandler", (_TlsRequests,), {"host": staticmethod(host)})
-        handler(inside, (LOOPBACK, 0), None)
+        handler(tls_connection, (LOOPBACK, 0), None)
 
 
 def _tunnel(connection: socket.socket, port: int) -> None:
-    with socket.create_connection((LOOPBACK, port)) as other:
-        back = threading.Thread(target=_copy, args=(other, connection), daemon=True)
-        back.start()
-        _copy(connection, other)
-        back.join()
+    """Copies bytes in both directions between a connection and a port on loopback until both ends are closed."""
+    with socket.create_connection((LOOPBACK, port)) as server:
+        responses = threading.Thread(target=_copy, args=(server, connection), daemon=True)
+        responses.start()
+        _copy(connection, server)
+        responses.join()
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:

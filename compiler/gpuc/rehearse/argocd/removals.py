@@ -1,6 +1,7 @@
-"""Removes a pool, a queue or a tenant in two commits while a Job uses it, and adds it again.
+"""Removes an element of the spec (a pool, a queue or a tenant) in two commits while a Job uses the element.
 
-The first commit sets `leaving: true`. The second commit removes the element from the spec.
+The first commit sets `leaving: true`. The second commit removes the element from the spec. A last commit adds the
+element again.
 """
 
 from __future__ import annotations
@@ -11,35 +12,33 @@ from dataclasses import replace
 from gpuc.rehearse.argocd.checks import Failure
 from gpuc.rehearse.argocd.edit_runner import APPLIED_SECONDS, EditRunner
 from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
+from gpuc.rehearse.argocd.object_diff import ObjectKey, is_deleted
 from gpuc.rehearse.argocd.result import EditResult
 from gpuc.rehearse.argocd.running_job import TIMEOUTS, RunningJob, start_job
 from gpuc.rehearse.argocd.sample_edits import Removal, Step, larger_pools
-from gpuc.rehearse.argocd.tree_diff import ObjectKey, is_deleted
 from gpuc.rehearse.argocd.watch import APPLICATION, NAMESPACE
 from gpuc.rehearse.context import RehearsalContext
 
 DRAINED_SECONDS = 120
-"""From the deletion of the last Job to the deletion of the pool's last node."""
+"""Limit for the time from the deletion of the Job until the last node of the pool is deleted."""
 CLEARED_SECONDS = 60
-"""From the first deletion of an unpruned object until all of them are deleted."""
+"""Limit for the time until all unpruned objects (objects with Prune=false) are deleted."""
 DELETION_ORDER = ("NodePool", "NodeOverlay", "EC2NodeClass", "ClusterQueue", "ResourceFlavor", "Topology", "Namespace")
-"""Kinds that the cluster's README deletes with a command, in its order. Namespaced objects go with their namespace."""
+"""Kinds that the cluster's README deletes with a command, in the order of the README. The deletion of a Namespace
+deletes the namespaced objects."""
 _NODE_CLAIM = ("karpenter.sh/v1", "NodeClaim")
 
 
 def run_removal(runner: EditRunner, kind: str, candidates: Iterable[Removal]) -> Iterator[EditResult]:
-    """Removes the first element whose two commits both compile, and adds it again."""
+    """Removes the first candidate whose two commits both compile, and adds the element again.
+
+    kind is the kind of the element: pool, queue or tenant. Yields the result of each step.
+    """
     before = runner.spec_text
     chosen, reason = _first(runner, candidates, before)
     if chosen is None:
-        yield EditResult(
-            f"a {kind} is removed",
-            "",
-            "",
-            None,
-            APPLIED_SECONDS,
-            skipped=reason or f"the cluster has no removable {kind}",
-        )
+        skipped = reason or f"the cluster has no {kind} that can be removed"
+        yield EditResult(f"a {kind} is removed", "", "", None, APPLIED_SECONDS, skipped=skipped)
         return
     runner.restore(before)
     job = start_job(runner.client, RehearsalContext(runner.spec, runner.client, TIMEOUTS), kind, chosen.name)
@@ -51,7 +50,7 @@ def run_removal(runner: EditRunner, kind: str, candidates: Iterable[Removal]) ->
 
 
 def _first(runner: EditRunner, candidates: Iterable[Removal], before: str) -> tuple[Removal | None, str]:
-    """(The first removal whose two commits compile or None, the reason why the first candidate does not compile)."""
+    """Returns the first removal whose two commits compile, or None with the first error of the first candidate."""
     reason = ""
     for candidate in candidates:
         errors = runner.try_change(candidate.mark) or runner.try_change(candidate.remove)
@@ -70,7 +69,7 @@ def _remove(runner: EditRunner, removal: Removal, job: RunningJob | str) -> Iter
         yield replace(marked, change=f"{marked.change}; {running}")
         yield from _other_edits(runner, removal, "marked as leaving")
         if removal.kind == "pool":
-            yield _step(runner, removal, f"{name} is unmarked", removal.restore)
+            yield _step(runner, removal, f"{name} is no longer marked as leaving", removal.unmark)
             yield _step(runner, removal, f"{name} is marked again", removal.mark)
     _check_running(runner, f"{name} is marked as leaving", job)
     before = runner.spec_text
@@ -90,12 +89,12 @@ def _remove(runner: EditRunner, removal: Removal, job: RunningJob | str) -> Iter
     runner.wait_until_synced(f"{name} is removed")
     yield _delete_unpruned(runner, removal, unpruned, job)
     runner.restore(before)
-    yield _step(runner, removal, f"{name} is added again", removal.restore)
+    yield _step(runner, removal, f"{name} is added again", removal.unmark)
     runner.wait_until_synced(f"{name} is added again")
 
 
 def _step(runner: EditRunner, removal: Removal, name: str, step: Step) -> EditResult:
-    """Commits one step. If the spec does not compile, the result counts as late and has the compiler's message."""
+    """Commits one step. If the spec does not compile, the result is late and contains the compiler's message."""
     if errors := runner.try_change(step):
         return EditResult(name, "", "", None, APPLIED_SECONDS, note=f"the spec does not compile: {errors[0]}")
     change = runner.reload_spec()
@@ -104,20 +103,21 @@ def _step(runner: EditRunner, removal: Removal, name: str, step: Step) -> EditRe
 
 
 def _subject(removal: Removal, keys: Iterable[ObjectKey]) -> ObjectKey | None:
-    """The first key of a protected object of the element, or None."""
+    """Returns the first key of a protected object of the element, or None."""
     return next((key for key in keys if (key.kind, key.name) in removal.protected), None)
 
 
-def _other_edits(runner: EditRunner, removal: Removal, when: str) -> Iterator[EditResult]:
-    """During the removal, another pool grows and Argo CD reverts a manual edit of another object."""
+def _other_edits(runner: EditRunner, removal: Removal, state: str) -> Iterator[EditResult]:
+    """Runs two edits during the removal: another pool grows, and a manual edit of another object."""
     except_pool = removal.name if removal.kind == "pool" else ""
-    yield runner.run_first(f"... {when}: another pool grows", larger_pools(runner.spec.cluster, except_pool))
+    yield runner.run_first(f"{removal}, {state}: another pool grows", larger_pools(runner.spec.cluster, except_pool))
     edit = next(sample_manual_edits(runner, except_pool), None)
     if edit is not None:
-        yield run_manual_edit(runner, edit, f"... {when}: manual edit")
+        yield run_manual_edit(runner, edit, f"{removal}, {state}: manual edit")
 
 
 def _check_running(runner: EditRunner, name: str, job: RunningJob | str) -> None:
+    """Records a failure if the pod of the Job does not run any more."""
     if isinstance(job, RunningJob) and (problem := job.problem):
         runner.failures.append(Failure("deleted", name, str(job), problem, runner.watch.now))
 
@@ -125,45 +125,45 @@ def _check_running(runner: EditRunner, name: str, job: RunningJob | str) -> None
 def _delete_unpruned(
     runner: EditRunner, removal: Removal, unpruned: list[ObjectKey], job: RunningJob | str
 ) -> EditResult:
-    """Deletes the Job, waits for the nodes, lists the objects that Argo CD did not prune, and deletes them.
+    """Deletes the Job, waits until the nodes are deleted, and deletes the objects that Argo CD did not prune.
 
-    The list and the order are those of the cluster's README.
+    The command that lists the objects, and the order of the deletions, are from the cluster's README.
     """
-    name = f"unpruned objects of {removal.kind} {removal.name} are deleted"
+    title = f"unpruned objects of {removal} are deleted"
     notes = []
     if isinstance(job, RunningJob):
-        notes.append(f"{job}: {job.problem or 'its pod ran until the end'}")
+        notes.append(f"{job}: {job.problem or 'the pod ran until the Job was deleted'}")
         job.delete()
     if removal.kind == "pool":
         drained = runner.watch.until(lambda: not _node_claims(runner, removal.name), DRAINED_SECONDS)
-        after = f"not after {DRAINED_SECONDS} s" if drained is None else f"after {drained:.0f} s"
-        notes.append(f"its last node was deleted {after}")
+        after = f"not within {DRAINED_SECONDS} s" if drained is None else f"after {drained:.0f} s"
+        notes.append(f"the last node of pool {removal.name} was deleted {after}")
     runner.argocd.refresh(*runner.applications)
     listed = list(unpruned_objects(runner))
-    unlisted = [str(key) for key in unpruned if (key.kind, key.namespace, key.name) not in {_short(k) for k in listed}]
-    if unlisted:
-        message = "Argo CD does not list the object as requiring pruning"
-        runner.failures += [Failure("leftover", runner.name, missed, message, runner.watch.now) for missed in unlisted]
+    listed_names = {_without_api(key) for key in listed}
+    unlisted = [str(key) for key in unpruned if _without_api(key) not in listed_names]
+    message = "Argo CD does not report that the object requires pruning"
+    runner.failures += [Failure("leftover", runner.name, name, message, runner.watch.now) for name in unlisted]
     started = runner.watch.now
     objects = sorted(dict.fromkeys([*listed, *unpruned]), key=_deletion_rank)
     for key in objects:
         if key.kind in DELETION_ORDER:
             runner.client.delete(*key.address, now=False)
 
-    def cleared() -> bool:
+    def all_deleted() -> bool:
         return all(is_deleted(runner.client, key) for key in objects) and not any(unpruned_objects(runner))
 
-    seconds = runner.watch.until(cleared, CLEARED_SECONDS)
+    seconds = runner.watch.until(all_deleted, CLEARED_SECONDS)
     if seconds is None:
         remaining = [key for key in objects if not is_deleted(runner.client, key)]
         message = f"still exists {runner.watch.now - started:.0f} s after its deletion"
         runner.failures += [Failure("leftover", runner.name, str(key), message, runner.watch.now) for key in remaining]
     subjects = ", ".join(str(key) for key in listed)
-    return EditResult(name, f"{len(listed)} objects", subjects, seconds, CLEARED_SECONDS, note="; ".join(notes))
+    return EditResult(title, f"{len(listed)} objects", subjects, seconds, CLEARED_SECONDS, note="; ".join(notes))
 
 
 def unpruned_objects(runner: EditRunner) -> Iterator[ObjectKey]:
-    """Live objects that are not in Git any more: the resources with requiresPruning in the Applications' status."""
+    """Yields live objects that are no longer in Git: resources with requiresPruning in the status of an Application."""
     for application in runner.argocd.client.list_all(*APPLICATION, NAMESPACE):
         if application["spec"].get("project") != runner.name:
             continue
@@ -177,7 +177,7 @@ def _deletion_rank(key: ObjectKey) -> int:
     return DELETION_ORDER.index(key.kind) if key.kind in DELETION_ORDER else len(DELETION_ORDER)
 
 
-def _short(key: ObjectKey) -> tuple[str, str, str]:
+def _without_api(key: ObjectKey) -> tuple[str, str, str]:
     return key.kind, key.namespace, key.name
 
 

@@ -1,4 +1,4 @@
-"""The report of a run of Argo CD: Applications, edits with their duration, and failures."""
+"""Writes the report of a run of Argo CD: Applications, edits with durations, and failures."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gpuc.diagnostics.report.terminal import Paint, visible
 from gpuc.rehearse import layout
 from gpuc.rehearse.argocd.result import ApplicationRow, EditResult, SyncResult
 
-_HEADINGS = ("Application", "wave", "created s", "synced s", "good s", "note")
+_HEADINGS = ("Application", "wave", "created s", "Synced s", "Healthy s", "note")
 _EDIT_HEADINGS = ("edit", "change", "object", "s", "waits and notes")
 _MAX_LENGTH = 110
 
 
 def render(form: str, results: Sequence[SyncResult], *, colour: bool = False) -> str:
-    """The report in text, json or markdown, ending in a line break.
+    """Returns the report in the format text, json or markdown. The report ends with a line break.
 
     Raises:
         KeyError: if the format is unknown.
@@ -25,12 +25,12 @@ def render(form: str, results: Sequence[SyncResult], *, colour: bool = False) ->
 
 
 def summary(result: SyncResult) -> str:
-    """One line that summarizes the result."""
+    """Returns one line with the numbers of the result."""
     first = "never" if result.first_sync_s is None else f"after {result.first_sync_s:.0f} s"
     late = sum(edit.is_late for edit in result.edits)
     skipped = len(result.edits) - len(result.edits_run)
     parts = [
-        f"{result.good} of {len(result.rows)} Applications were Synced and Healthy, all of them {first}",
+        f"{result.good} of {len(result.rows)} Applications were Synced and Healthy, all Applications {first}",
         f"{len(result.not_rendered)} not rendered",
         f"{len(result.edits_run)} edits, {late} late, {skipped} skipped",
         f"{len(result.failures)} failures",
@@ -72,7 +72,13 @@ def _sections(result: SyncResult) -> layout.Sections:
     if reasons:
         yield "Not rendered", reasons
     if result.regressions:
-        yield "Notes", [f"{result.regressions} times an Application was no longer good when a later wave started."]
+        yield (
+            "Notes",
+            [
+                f"{result.regressions} times, a wave started while an Application of an earlier wave was no longer "
+                "Synced and Healthy."
+            ],
+        )
     yield "Simulated or replaced", result.substitutions
     if result.not_tested:
         yield "Not tested", result.not_tested

@@ -1,4 +1,4 @@
-"""The fleet in Git: a clone with the working copy, and the bare repository that Argo CD reads."""
+"""The fleet in two Git repositories: a clone for edits, and a bare repository that Argo CD reads."""
 
 from __future__ import annotations
 
@@ -26,18 +26,23 @@ _IDENTITY = {
 _NODE_CLASS = re.compile(r"(\n +nodeClassRef:\n +group: )karpenter\.k8s\.aws(\n +kind: )EC2NodeClass\n")
 _GROUP = re.compile(r"^apiVersion: ([^/\s]+)/", re.MULTILINE)
 _COPIED = ("specs", "out", "clusters", "policies")
-"""Folders of a fleet that a compile reads or writes."""
+"""Folders of a fleet that `gpuc compile` reads or writes."""
 
 
 class RepositoryError(Exception):
-    """The fleet cannot be served. The message has the reason."""
+    """The fleet cannot be served. The message contains the reason."""
 
 
 @dataclass
 class FleetRepository:
-    """The files of the fleet, and the substituted files that are pushed."""
+    """A clone with the files of the fleet, and a bare repository with a changed copy of these files for the rehearsal.
+
+    In the bare repository, NodePools use the simulated node class, and Applications without an available chart are
+    missing.
+    """
 
     git: Path
+    """Path of the program git."""
     clone: Path
     """The root folder of the clone."""
     root: Path
@@ -46,12 +51,12 @@ class FleetRepository:
     """The repository that Argo CD reads."""
     branch: str
     has_chart: Callable[[ChartSource], bool]
-    """Whether a chart is available."""
+    """Returns whether a chart is available."""
     not_rendered: dict[str, str] = field(default_factory=dict)
-    """Applications of the last commit that are not in the served tree, with the reason."""
+    """Reasons why Applications of the last commit are not in the bare repository, by name of the Application."""
 
     def commit(self, message: str) -> str:
-        """Commits all changes, pushes the substituted tree, and returns the pushed commit.
+        """Commits all changes, pushes the changed copy to the bare repository, and returns the pushed commit.
 
         Raises:
             RepositoryError: if nothing has changed.
@@ -63,7 +68,7 @@ class FleetRepository:
         return self._serve(message)
 
     def _serve(self, message: str) -> str:
-        """Creates and pushes a separate commit of the tree with substitutions, which a separate index contains."""
+        """Creates a commit of the changed copy and pushes the commit. A separate index leaves the clone unchanged."""
         index = {"GIT_INDEX_FILE": str(self.clone.with_name(f"{self.clone.name}.index"))}
         self._run("read-tree", "HEAD", environment=index)
         self._substitute(index)
@@ -76,36 +81,41 @@ class FleetRepository:
         return served
 
     def _substitute(self, index: dict[str, str]) -> None:
+        """Changes the index: removes Applications that cannot be synced, and replaces the node class of NodePools."""
         self.not_rendered.clear()
         for folder in sorted((self.root / "out").glob("*/apps")):
-            for file, reason in self._left_out(folder).items():
+            for file, reason in self._not_rendered(folder).items():
                 self._run("rm", "--cached", "--quiet", self._path_in_clone(file), environment=index)
                 self.not_rendered[application_name(file)] = reason
         for file in sorted((self.root / "out").glob("*/karpenter/**/*.yaml")):
             text = file.read_text(encoding="utf-8")
-            if (changed := simulated(text)) != text:
+            if (changed := with_simulated_class(text)) != text:
                 blob = self._run("hash-object", "-w", "--stdin", content=changed)
-                entry = f"100644,{blob},{self._path_in_clone(file)}"
-                self._run("update-index", "--cacheinfo", entry, environment=index)
+                cache_info = f"100644,{blob},{self._path_in_clone(file)}"
+                self._run("update-index", "--cacheinfo", cache_info, environment=index)
 
-    def _left_out(self, folder: Path) -> dict[Path, str]:
-        """Files of Applications that cannot be synced, with the reason. The root Application would wait for them."""
-        found: dict[Path, str] = {}
-        lost: dict[str, str] = {}
-        entries = {file: spec for file in sorted(folder.glob("*.yaml")) if (spec := application_spec(file))}
-        for file, spec in entries.items():
+    def _not_rendered(self, folder: Path) -> dict[Path, str]:
+        """Returns the files of Applications that cannot be synced because a chart is missing, with the reason.
+
+        The root Application would wait for these Applications forever.
+        """
+        reasons: dict[Path, str] = {}
+        missing_charts: dict[str, str] = {}  # by API group
+        specs = {file: spec for file in sorted(folder.glob("*.yaml")) if (spec := application_spec(file))}
+        for file, spec in specs.items():
             chart = chart_of(spec)
             if chart and not self.has_chart(chart):
-                missing = f"chart {chart.name} {chart.version} of {chart.repository}"
-                found[file] = f"{missing} is missing; add its folder with --charts DIR"
-                lost |= dict.fromkeys(CHART_GROUPS.get(chart.name, ()), chart.name)
-        for file, spec in entries.items():
-            for group in sorted(self._groups(spec) & lost.keys()):
-                found.setdefault(file, f"its objects of {group} need chart {lost[group]}, which is missing")
-        return found
+                missing = f"chart {chart.name} {chart.version} of {chart.repository} is missing"
+                reasons[file] = f"{missing}; set --charts to a folder that contains the chart"
+                missing_charts |= dict.fromkeys(CHART_GROUPS.get(chart.name, ()), chart.name)
+        for file, spec in specs.items():
+            for group in sorted(self._groups(spec) & missing_charts.keys()):
+                chart_name = missing_charts[group]
+                reasons.setdefault(file, f"objects of the API group {group} need chart {chart_name}, which is missing")
+        return reasons
 
     def _groups(self, spec: Body) -> set[str]:
-        """The API groups of the objects in the Git folders of an Application."""
+        """Returns the API groups of the objects in the Git folders of an Application."""
         files = (
             file for source in git_sources(spec) if source.path for file in (self.clone / source.path).rglob("*.yaml")
         )
@@ -119,19 +129,27 @@ class FleetRepository:
 
 
 def fleet_repository(
-    git: Path, folder: Path, fleet: Path, source: GitSource, tree: str, has_chart: Callable[[ChartSource], bool]
+    git: Path, folder: Path, fleet: Path, source: GitSource, output_path: str, has_chart: Callable[[ChartSource], bool]
 ) -> FleetRepository:
-    """Copies a fleet into a new clone in a folder. Nothing is committed.
+    """Creates the repositories and copies a fleet into the clone. Nothing is committed.
 
-    source is any of the fleet's Git sources; tree is the path of out/ in the repository.
+    Args:
+        git: path of the program git.
+        folder: an empty folder for the repositories.
+        fleet: the folder that contains specs/.
+        source: any Git source of the fleet's Applications.
+        output_path: the path of out/ in the repository.
+        has_chart: returns whether a chart is available.
 
     Raises:
-        RepositoryError: if the proxy cannot serve the address of the repository.
+        RepositoryError: if the URL of the repository does not start with https://, or if a Git command fails.
     """
     if not source.url.startswith("https://"):
-        raise RepositoryError(f"--argocd serves Git over https only, but delivery.repo is {source.url}")
+        raise RepositoryError(
+            f"--argocd serves Git over https only: set delivery.repo to an https:// URL, not {source.url}"
+        )
     clone, bare = folder / "clone", folder / "git" / source.host / source.repository
-    root = clone / PurePosixPath(tree).parent
+    root = clone / PurePosixPath(output_path).parent
     for name in _COPIED:
         if (fleet / name).is_dir():
             shutil.copytree(fleet / name, root / name)
@@ -169,33 +187,34 @@ def run_git(
     return done.stdout.strip()
 
 
-def simulated(text: str) -> str:
-    """The text of a file in which NodePools use the simulated node class."""
+def with_simulated_class(text: str) -> str:
+    """Returns the text of a YAML file in which NodePools use the simulated node class."""
     return _NODE_CLASS.sub(rf"\g<1>{SIMULATED_GROUP}\g<2>{SIMULATED_CLASS}\n", text)
 
 
 def documents(file: Path) -> list[Body]:
-    """The objects in a YAML file."""
+    """Returns the objects in a YAML file."""
     import yaml
 
     return [document for document in yaml.safe_load_all(file.read_text(encoding="utf-8")) if document]
 
 
 def application_spec(file: Path) -> Body:
-    """The spec of the Application in a file, or an empty map."""
-    return next((found["spec"] for found in documents(file) if found["kind"] == "Application"), {})
+    """Returns the spec of the Application in a file, or an empty map if the file has no Application."""
+    return next((document["spec"] for document in documents(file) if document["kind"] == "Application"), {})
 
 
 def application_name(file: Path) -> str:
-    """The name of the Application in a file."""
-    return str(next(found["metadata"]["name"] for found in documents(file) if found["kind"] == "Application"))
+    """Returns the name of the Application in a file."""
+    names = (document["metadata"]["name"] for document in documents(file) if document["kind"] == "Application")
+    return str(next(names))
 
 
 def first_git_source(specs: Iterable[Body]) -> GitSource:
-    """The first Git source with a path in the specs of Applications.
+    """Returns the first Git source with a path in the specs of Applications.
 
     Raises:
-        RepositoryError: if no Application has one.
+        RepositoryError: if no Application has such a source.
     """
     for spec in specs:
         for source in git_sources(spec):

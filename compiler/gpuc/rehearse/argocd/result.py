@@ -1,4 +1,4 @@
-"""The result of a run of Argo CD for a cluster: its Applications, the edits, and the failures."""
+"""The result of a run of Argo CD for one cluster: Applications, edits and failures."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class ApplicationRow:
     """None for the root Application."""
     created_s: float | None
     synced_s: float | None
-    """Until the Application was Synced for the first time, or None."""
+    """When the Application was Synced and Succeeded for the first time, or None."""
     good_s: float | None
-    """Until the Application was Synced, Healthy and Succeeded for the first time, or None."""
+    """When the Application was Synced, Healthy and Succeeded for the first time, or None."""
     note: str = ""
-    """The last state, or "" if the last state is good."""
+    """The last state. Empty if the Application was Synced, Healthy and Succeeded at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,15 @@ class EditResult:
     change: str
     """The change of the spec, of a file, or of a live object."""
     object: str
-    """The object that had to change, with the changed fields."""
+    """The object that must change, with the changed fields."""
     seconds: float | None
-    """From the commit to the change of the object. None if the edit is late or skipped."""
+    """Time from the commit or the manual edit to the change of the object. None if the edit is late or skipped."""
     limit_s: float
     waited: tuple[str, ...] = ()
-    """The waits of Applications during the edit, longest first."""
+    """Waits of Applications during the edit as "application: message (n s)", longest first."""
     note: str = ""
     skipped: str = ""
-    """Why the edit is impossible in this cluster, or "" if the edit ran."""
+    """Why the edit is impossible in this cluster. Empty if the edit ran."""
 
     @property
     def is_late(self) -> bool:
@@ -57,21 +57,21 @@ class SyncResult:
     cluster: str
     file: str
     hub: str
-    """Where Argo CD runs, or "" if it runs in the cluster itself."""
+    """Where Argo CD runs. Empty if Argo CD runs in this cluster."""
     rows: tuple[ApplicationRow, ...]
     first_sync_s: float | None
-    """Seconds until all Applications were Synced, Healthy and Succeeded, or None."""
+    """Seconds until all Applications were Synced, Healthy and Succeeded. None if this never happened."""
     regressions: int
-    """How many Applications of earlier waves were not good any more when an Application of a later wave was created."""
+    """How often an Application was created while one of an earlier wave was no longer good (State.is_good)."""
     edits: tuple[EditResult, ...]
     failures: tuple[Failure, ...]
     not_rendered: Mapping[str, str]
-    """Applications that cannot be rendered because a chart is missing, with the reason."""
+    """Reasons why Applications are not rendered, by name. The reason is always a missing chart."""
     substitutions: tuple[str, ...]
     """One sentence for each simulated or replaced part."""
     not_tested: tuple[str, ...]
     seconds: Mapping[str, float]
-    """Duration of each step, in the order of the run."""
+    """Duration of the steps by name, in the order of the run."""
     memory_mib: int
     kubeconfig: Path
 
@@ -91,10 +91,13 @@ class SyncResult:
 
 
 def application_rows(timeline: Timeline, cluster: str, began: float) -> tuple[ApplicationRow, ...]:
-    """The Applications of a cluster, the root first, then by wave; began is the start of the run in seconds."""
+    """Returns the Applications of a cluster: first the root Application, then the others by wave and name.
+
+    began is the time when the root Application was applied, in seconds of the timeline.
+    """
     names = {state.name for state in timeline if state.cluster == cluster}
-    found = [_row(timeline.of(name), began) for name in names]
-    return tuple(sorted(found, key=lambda row: (row.wave is not None, row.wave or 0, row.name)))
+    rows = [_row(timeline.of(name), began) for name in names]
+    return tuple(sorted(rows, key=lambda row: (row.wave is not None, row.wave or 0, row.name)))
 
 
 def _row(states: tuple[State, ...], began: float) -> ApplicationRow:
@@ -112,14 +115,15 @@ def _row(states: tuple[State, ...], began: float) -> ApplicationRow:
 
 
 def _since(moments: Iterable[float], began: float) -> float | None:
+    """Returns the seconds from `began` to the first moment, or None if there is no moment."""
     first = next(iter(moments), None)
     return None if first is None else max(first - began, 0.0)
 
 
 def late_edits(edits: Iterable[EditResult], at: float) -> list[Failure]:
-    """A failure for each late edit."""
+    """Returns a failure for each late edit. at is the time of the failures, in seconds of the timeline."""
     return [
-        Failure("late", edit.name, edit.object, f"not changed after {edit.limit_s:.0f} s; {_waited(edit)}", at)
+        Failure("late", edit.name, edit.object, f"not changed within {edit.limit_s:.0f} s; {_waited(edit)}", at)
         for edit in edits
         if edit.is_late
     ]

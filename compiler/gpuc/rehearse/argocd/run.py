@@ -1,4 +1,4 @@
-"""A run of Argo CD: the first sync of the clusters, the edits, and the checks."""
+"""Runs the first sync of the clusters with Argo CD, then the edits and the checks."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from gpuc.rehearse.argocd.hub import ArgoCD
 
 FIRST_SYNC_SECONDS = 1800
-"""The limit for one cluster. On two cores shared with six other processes, the slowest sync took 704 s."""
+"""Limit for the first sync of one cluster. On two cores shared with six other processes, the slowest took 704 s."""
 STATIC_NODES_SECONDS = 300
 REFRESH_SECONDS = 30
-"""A synced Application that is Progressing for longer is refreshed, as the cluster's README advises: Argo CD does not
-notice that a CRD is established."""
+"""An Application that is Synced but Progressing for longer than this is refreshed, as the cluster's README advises,
+because Argo CD does not notice when a CustomResourceDefinition becomes established."""
 
 NOT_TESTED = (
-    "Argo CD's API server, its RBAC and single sign-on; private repositories; more than one replica or shard.",
+    "Argo CD's API server, RBAC and single sign-on; private repositories; more than one replica or shard.",
     "Upgrades of charts to other content: the new chart version of a run has the same content.",
     "Changes of objects by nodes, agents and AWS, which cause diffs in a real cluster.",
 )
-"""The gaps of a run. Every report prints them."""
+"""Sentences about untested behaviour. Every report prints these sentences."""
 
 Progress = Callable[[str], None]
 
@@ -52,12 +52,13 @@ class ClusterRun:
     name: str
     file: str
     hub: str
-    """Where Argo CD runs, or "" if it runs in the cluster itself."""
+    """Where Argo CD runs. Empty if Argo CD runs in this cluster."""
     applications: frozenset[str]
     """Names of the compiled Applications, without the root Application."""
     began: float
-    """The time when the root Application was applied, in seconds of the watch."""
+    """When the root Application was applied, in seconds since the start of the watch."""
     synced_s: float | None = None
+    """Seconds from `began` until all Applications were good (State.is_good), or None."""
     edits: list[EditResult] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     expected_refusals: list[ExpectedRefusal] = field(default_factory=list)
@@ -68,9 +69,12 @@ def rehearse(argocd: ArgoCD, specs: Sequence[tuple[str, str]], progress: Progres
     """Syncs all clusters and runs edits: all edits on a single cluster, or one edit on each of several clusters.
 
     Args:
-        argocd: the running Argo CD, whose working copy has the specs.
-        specs: name and spec file of each cluster, the file relative to the root of the working copy.
-        progress: called with a line of progress.
+        argocd: the running Argo CD, whose working copy contains the specs.
+        specs: (name, spec file) of each cluster. The file is relative to the root of the working copy.
+        progress: a function that receives each line of progress.
+
+    Returns:
+        The result of each cluster, in the order of the specs.
     """
     with Watch(argocd.client) as watch:
         cluster_runs = [_bootstrap(argocd, name, file, watch, progress) for name, file in specs]
@@ -88,13 +92,13 @@ def _bootstrap(argocd: ArgoCD, name: str, file: str, watch: Watch, progress: Pro
     began = watch.now
     spec = compiled_spec(argocd.repository.root, file)
     argocd.bootstrap(spec)
-    applications = frozenset(found.name for found in spec.synced if found.kind == "Application")
-    hub = "" if argocd.clusters[name] is argocd.client else "a cluster of its own"
+    applications = frozenset(manifest.name for manifest in spec.synced if manifest.kind == "Application")
+    hub = "" if argocd.clusters[name] is argocd.client else "a separate cluster"
     return ClusterRun(name, file, hub, applications, began, seconds={"bootstrap": watch.now - began})
 
 
 def _sync(argocd: ArgoCD, cluster_runs: list[ClusterRun], watch: Watch, progress: Progress) -> None:
-    """Waits until all Applications are good. Refreshes Applications that stay Progressing."""
+    """Waits until all Applications are good (State.is_good). Refreshes Applications that remain Progressing."""
     started = watch.now
     refreshed: dict[str, float] = {}
 
@@ -106,7 +110,8 @@ def _sync(argocd: ArgoCD, cluster_runs: list[ClusterRun], watch: Watch, progress
                 cluster_run.synced_s = watch.now - cluster_run.began
         states = watch.timeline.last.values()
         good = sum(state.is_good for state in states)
-        progress(f"first sync: {good} of {len(states)} Applications are good after {watch.now - started:.0f} s")
+        counts = f"{good} of {len(states)} Applications are Synced and Healthy"
+        progress(f"first sync: {counts} after {watch.now - started:.0f} s")
         return all(cluster_run.synced_s is not None for cluster_run in cluster_runs)
 
     watch.until(synced, FIRST_SYNC_SECONDS * len(cluster_runs))
@@ -120,7 +125,7 @@ def _sync(argocd: ArgoCD, cluster_runs: list[ClusterRun], watch: Watch, progress
 
 
 def _is_synced(argocd: ArgoCD, cluster_run: ClusterRun, timeline: Timeline) -> bool:
-    """Whether the root and every rendered Application of the compiled tree exist and are good."""
+    """Returns whether the root Application and every rendered Application exist and are good (State.is_good)."""
     last = timeline.last
     own = [state for state in last.values() if state.cluster == cluster_run.name]
     has_root = any(state.wave is None for state in own)

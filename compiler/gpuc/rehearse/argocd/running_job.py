@@ -1,4 +1,4 @@
-"""A Job that runs while its pool, its queue or its tenant is removed."""
+"""A Job that runs while the pool, the queue or the tenant of the Job is removed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gpuc.rehearse.suites.jobs import Work, job_of
 from gpuc.rehearse.suites.observe import kueue_decision, placed
 
 DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
-"""Annotations of long-running pods: Karpenter does not end their node before the grace period is over."""
+"""Annotation of long-running pods. Karpenter does not delete the node of such a pod before the grace period ends."""
 TIMEOUTS = Timeouts(admission_s=40, node_s=120, completion_s=60, removal_s=120)
-"""Longer than the defaults, because Argo CD and the charts' programs share the machine with the control plane."""
+"""Longer than the defaults, because Argo CD and the programs of the charts share the machine with the control plane."""
 
 
 @dataclass(frozen=True)
 class RunningJob:
-    """A Job whose pod runs until it is deleted."""
+    """A Job whose pod runs until the Job is deleted."""
 
     context: RehearsalContext
     job: Object
@@ -32,15 +32,15 @@ class RunningJob:
 
     @property
     def problem(self) -> str:
-        """Why the Job does not run any more, or "" if the same pod still runs."""
+        """Why the Job does not run any more. Empty if the same pod still runs."""
         metadata = self.pod["metadata"]
         current = self.context.client.find("v1", "Pod", metadata["name"], metadata["namespace"])
         if current is None or current["metadata"]["uid"] != metadata["uid"]:
-            return "its pod is gone"
+            return "the pod of the Job does not exist any more"
         if "deletionTimestamp" in current["metadata"]:
-            return "its pod is being deleted"
+            return "the pod of the Job is being deleted"
         phase = current.get("status", {}).get("phase", "")
-        return "" if phase == "Running" else f"its pod is {phase}"
+        return "" if phase == "Running" else f"the pod of the Job is {phase}"
 
     def delete(self) -> None:
         """Deletes the Job and its pod."""
@@ -49,7 +49,10 @@ class RunningJob:
 
 
 def start_job(client: Client, context: RehearsalContext, kind: str, name: str) -> RunningJob | str:
-    """The Job that runs on a pool, through a queue or for a tenant, or the reason why no Job can run."""
+    """Starts a Job on a pool, through a queue or for a tenant. Returns the Job, or the reason why no Job can run.
+
+    kind is pool, queue or tenant; name is the name of this element.
+    """
     for pool, queue in _pools_and_queues(context.cluster, kind, name):
         request = Request(next(iter(pool.portions.values())), 1, pool.name)
         if expect(context.cluster, queue, request).verdict != "admitted":
@@ -58,39 +61,39 @@ def start_job(client: Client, context: RehearsalContext, kind: str, name: str) -
         document = job_of(context.cluster, work)
         document["spec"]["template"]["metadata"]["annotations"] |= DO_NOT_DISRUPT
         document["metadata"]["name"] += "-held"
-        made = client.create(document)
-        return _wait_until_running(context, made, work)
+        created = client.create(document)
+        return _wait_until_running(context, created, work)
     return f"no queue admits one pod to {kind} {name}"
 
 
-def _wait_until_running(context: RehearsalContext, made: Object, work: Work) -> RunningJob | str:
+def _wait_until_running(context: RehearsalContext, created: Object, work: Work) -> RunningJob | str:
     try:
-        decided = kueue_decision(context, made)
-        outcome = placed(context, made, work, decided) if decided.verdict == "admitted" else decided
+        decided = kueue_decision(context, created)
+        outcome = placed(context, created, work, decided) if decided.verdict == "admitted" else decided
         if outcome.verdict == "bound":
-            context.until("the pod runs", lambda: _running_pod(context, made) is not None, context.timeouts.node_s)
+            context.until("the pod runs", lambda: _running_pod(context, created) is not None, context.timeouts.node_s)
     except WaitError as error:
         outcome = Outcome("unanswered", message=str(error))
-    pod = _running_pod(context, made)
+    pod = _running_pod(context, created)
     if pod is None:
-        metadata = made["metadata"]
+        metadata = created["metadata"]
         context.client.delete("batch/v1", "Job", metadata["name"], metadata["namespace"])
         return f"the Job is {outcome.verdict}: {outcome.message}"
-    return RunningJob(context, made, pod)
+    return RunningJob(context, created, pod)
 
 
-def _running_pod(context: RehearsalContext, made: Object) -> Object | None:
-    pods = context.pods_of(made)
+def _running_pod(context: RehearsalContext, created: Object) -> Object | None:
+    pods = context.pods_of(created)
     return next((pod for pod in pods if pod.get("status", {}).get("phase") == "Running"), None)
 
 
 def _pools_and_queues(cluster: Cluster, kind: str, name: str) -> list[tuple[Pool, ClusterQueue]]:
-    """Pools and ClusterQueues that a Job of the element can use, pools without GPUs first."""
-    found = [
-        (pool, part)
+    """Returns pools and ClusterQueues that a Job of the element can use, pools without GPUs first."""
+    pairs = [
+        (pool, cluster_queue)
         for queue in cluster.queues
-        for part in queue.cluster_queues
-        for pool in part.pools
+        for cluster_queue in queue.cluster_queues
+        for pool in cluster_queue.pools
         if name in {"pool": (pool.name,), "queue": (queue.name,), "tenant": queue.tenant_names}[kind]
     ]
-    return sorted(found, key=lambda pair: pair[0].is_gpu)
+    return sorted(pairs, key=lambda pair: pair[0].is_gpu)

@@ -1,4 +1,4 @@
-"""Sample edits of a spec file, generated from the cluster. The preferred edits of a kind come first."""
+"""Sample edits of a spec file, generated from the cluster. Every generator yields the preferred edits first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHARING_MODES = ("timeSlicing", "mps", "mig")
 _TRIED_TYPES = 6
 
 Step = Callable[[SpecFile], None]
-"""Changes a spec file and saves it."""
+"""A function that changes a spec file and saves the file."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class SampleEdit:
     """One line that describes the change of the spec."""
     apply: Step
     subject: tuple[str, str] = ("", "")
-    """Kind and name of the object that must change. Empty if any object may change."""
+    """Kind and name of the object whose change is measured. Empty if the first changed object is measured."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Removal:
     """pool, tenant or queue."""
     name: str
     mark: Step
-    """Sets `leaving: true` on the element, and on elements that only it uses."""
-    restore: Step
-    """Removes `leaving`."""
+    """Sets `leaving: true` on the element, and on the queues that only this element uses."""
+    unmark: Step
+    """Removes the key `leaving` that `mark` sets."""
     remove: Step
     """Removes the element and every reference to it."""
     protected: tuple[tuple[str, str], ...]
@@ -50,7 +50,10 @@ class Removal:
 
 
 def larger_pools(cluster: Cluster, except_pool: str = "") -> Iterator[SampleEdit]:
-    """Pools get one more node: pools without GPUs first, static pools last because their nodes start at once."""
+    """Yields edits that add a node to a pool: pools without GPUs first, static pools last.
+
+    Static pools are last because the added node starts at once.
+    """
     for pool in sorted(cluster.pools, key=lambda pool: (pool.is_static, pool.is_gpu)):
         if pool.name == except_pool or pool.spec.leaving:
             continue
@@ -61,7 +64,10 @@ def larger_pools(cluster: Cluster, except_pool: str = "") -> Iterator[SampleEdit
 
 
 def instance_type_changes(cluster: Cluster) -> Iterator[SampleEdit]:
-    """Pools get another instance type with the same GPU, GPU pools first, or lose one of several instance types."""
+    """Yields edits that add an instance type with the same GPU to a pool, or remove the first of several types.
+
+    GPU pools are first, static pools are last.
+    """
     for pool in sorted(cluster.pools, key=lambda pool: (pool.is_static, not pool.is_gpu)):
         types = [instance.type for instance in pool.instances]
         more = [[*types, name] for name in _similar_types(cluster, pool)]
@@ -73,7 +79,7 @@ def instance_type_changes(cluster: Cluster) -> Iterator[SampleEdit]:
 
 
 def stricter_policies(cluster: Cluster) -> Iterator[SampleEdit]:
-    """Policies change from warn to deny."""
+    """Yields edits that change a policy from warn to deny."""
     for name in cluster.policies:
         if cluster.policy_stage(name) != "warn":
             continue
@@ -83,17 +89,20 @@ def stricter_policies(cluster: Cluster) -> Iterator[SampleEdit]:
 
 
 def removable_pools(cluster: Cluster) -> Iterator[Removal]:
-    """Pools that can be removed: pools with GPU sharing first, because of their configuration; static pools last."""
+    """Yields removals of pools: pools with GPU sharing first, static pools last.
+
+    Pools with GPU sharing have additional objects. A pool that is the only pool of a queue cannot be removed.
+    """
     for pool in sorted(cluster.pools, key=_pool_rank):
         queues = cluster.queues_of(pool)
-        if not queues or any({known.name for known in queue.pools} == {pool.name} for queue in queues):
-            continue  # a queue needs a pool
+        if not queues or any({other.name for other in queue.pools} == {pool.name} for queue in queues):
+            continue  # every queue needs at least one pool
         path, protected = ("pools", pool.name), (("NodePool", pool.name),)
         yield Removal("pool", pool.name, _mark(path), _unmark(path), _remove_pool(pool, queues), protected)
 
 
 def removable_queues(cluster: Cluster) -> Iterator[Removal]:
-    """Queues that can be removed: first the queues whose tenants have another queue."""
+    """Yields removals of queues: first the queues whose tenants have another queue."""
     for queue in sorted(cluster.queues, key=lambda queue: _is_only_queue(cluster, queue)):
         protected = tuple(("ClusterQueue", part.name) for part in queue.cluster_queues)
         path = ("queues", queue.name)
@@ -101,7 +110,7 @@ def removable_queues(cluster: Cluster) -> Iterator[Removal]:
 
 
 def removable_tenants(cluster: Cluster) -> Iterator[Removal]:
-    """Tenants that can be removed with the queues that only they use, the tenant with the fewest pools first."""
+    """Yields removals of tenants together with their unshared queues. The tenant with the fewest pools is first."""
     for tenant in sorted(cluster.tenants, key=lambda tenant: len(tenant.pools)):
         own = [queue for queue in tenant.queues if queue.tenant_names == (tenant.name,)]
         shared = [queue for queue in tenant.queues if queue not in own]
@@ -113,7 +122,7 @@ def removable_tenants(cluster: Cluster) -> Iterator[Removal]:
 
 
 def renamed_tenants(cluster: Cluster) -> Iterator[SampleEdit]:
-    """Tenants get another name and keep their namespaces: a removal and an addition in one commit."""
+    """Yields edits that rename a tenant and not its namespaces. The tenant with the most namespaces is first."""
     for tenant in sorted(cluster.tenants, key=lambda tenant: -len(tenant.namespaces)):
         name = f"{tenant.name}-2"
         yield SampleEdit(
@@ -124,11 +133,13 @@ def renamed_tenants(cluster: Cluster) -> Iterator[SampleEdit]:
 
 
 def _similar_types(cluster: Cluster, pool: Pool) -> list[str]:
-    """Other instance types of the same family with the same GPU, in the order of the catalog."""
-    known, own = cluster.catalog.instances.values(), pool.instances[0]
-    named = [instance.type for instance in pool.instances]
+    """Returns other instance types of the same family with the same GPU, in the order of the catalog."""
+    first = pool.instances[0]
+    used = [instance.type for instance in pool.instances]
     return [
-        found.type for found in known if found.type not in named and (found.gpu, found.family) == (own.gpu, own.family)
+        instance.type
+        for instance in cluster.catalog.instances.values()
+        if instance.type not in used and (instance.gpu, instance.family) == (first.gpu, first.family)
     ]
 
 
@@ -146,6 +157,7 @@ def _pool_rank(pool: Pool) -> tuple[bool, bool, int]:
 
 
 def _is_only_queue(cluster: Cluster, queue: Queue) -> bool:
+    """Returns whether a tenant has no other queue."""
     return any(len(tenant.queues) == 1 for tenant in cluster.tenants if queue in tenant.queues)
 
 
@@ -166,7 +178,10 @@ def _unmark(*paths: Path) -> Step:
 
 
 def _remove_queues(cluster: Cluster, removed: list[Queue]) -> Step:
-    """Removes queues, and the borrowing limits for pools that no other queue of the cohort has any more."""
+    """Returns a step that removes queues.
+
+    The step also removes borrowing limits of other queues for pools that no other queue of the cohort has any more.
+    """
 
     def apply(spec: SpecFile) -> None:
         for queue in removed:
@@ -195,8 +210,8 @@ def _remove_tenant(cluster: Cluster, tenant: Tenant, own: list[Queue], shared: l
     def apply(spec: SpecFile) -> None:
         _remove_queues(cluster, own)(spec)
         for queue in shared:
-            left = [name for name in queue.tenant_names if name != tenant.name]
-            spec.set(("spec", "queues", queue.name, "tenants"), left)
+            others = [name for name in queue.tenant_names if name != tenant.name]
+            spec.set(("spec", "queues", queue.name, "tenants"), others)
         spec.remove(("spec", "tenants", tenant.name))
 
     return apply
@@ -206,7 +221,7 @@ def _rename_tenant(tenant: Tenant, name: str) -> Step:
     def apply(spec: SpecFile) -> None:
         spec.rename(("spec", "tenants", tenant.name), name)
         for queue in tenant.queues:
-            names = [name if known == tenant.name else known for known in queue.tenant_names]
+            names = [name if old == tenant.name else old for old in queue.tenant_names]
             spec.set(("spec", "queues", queue.name, "tenants"), names)
         spec.set(("spec", "removed", "tenants", tenant.name), RENAME_REASON)
 

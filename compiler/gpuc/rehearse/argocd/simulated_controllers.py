@@ -1,4 +1,4 @@
-"""Simulates controllers that do not run in a rehearsal: the AWS provider of Karpenter, and the GPU Operator."""
+"""Simulates two controllers that do not run in a rehearsal: Karpenter's AWS provider and the GPU Operator."""
 
 from __future__ import annotations
 
@@ -24,16 +24,20 @@ class SimulatedControllers:
     client: Client
 
     def reconcile(self) -> None:
-        """Reconciles all objects of the simulated controllers once."""
+        """Reconciles all EC2NodeClass and ClusterPolicy objects once."""
         self._reconcile(EC2_NODE_CLASS, self._node_classes)
         self._reconcile(CLUSTER_POLICY, self._cluster_policies)
 
     def _reconcile(self, kind: tuple[str, str], function: Callable[[list[Object]], None]) -> None:
+        """Calls the function with all objects of a kind, if the API server serves the kind."""
         if self.client.serves(*kind):
             function(self.client.list_all(*kind))
 
     def _node_classes(self, classes: list[Object]) -> None:
-        """Makes node classes ready. Keeps a deleted node class until its last NodeClaim is gone."""
+        """Marks node classes as ready, and creates a simulated node class for each new node class.
+
+        A deleted node class remains until no NodeClaim uses this node class.
+        """
         used = self._used_classes()
         for node_class in classes:
             metadata = node_class["metadata"]
@@ -57,13 +61,14 @@ class SimulatedControllers:
         return {str(claim["spec"]["nodeClassRef"]["name"]) for claim in self.client.list_all(*NODE_CLAIM)}
 
     def _cluster_policies(self, policies: Iterable[Object]) -> None:
-        """Reports all operands of the GPU Operator as ready."""
+        """Marks every ClusterPolicy as ready."""
         for policy in policies:
             if policy.get("status", {}).get("state") != "ready":
                 status = {"state": "ready", "namespace": "gpu-operator"}
                 self._patch(CLUSTER_POLICY, policy["metadata"]["name"], {"status": status}, "status")
 
     def _patch(self, kind: tuple[str, str], name: str, changes: Object, subresource: str = "") -> None:
+        """Patches an object. Does nothing if the object was deleted in the meantime."""
         try:
             self.client.patch(*kind, name, changes, "", subresource)
         except ApiError as error:

@@ -1,4 +1,4 @@
-"""Edits a cluster's spec file and keeps its comments and the order of its keys."""
+"""Edits the spec file of a cluster without changes to comments and to the order of keys."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _Representer.add_representer(
 
 
 class SpecFile:
-    """A cluster's spec file in a working copy. Changes are written to this file, never to a layer."""
+    """The spec file of a cluster in a working copy. Changes are written to this file, never to a layer."""
 
     def __init__(self, root: pathlib.Path, file: str) -> None:
-        """file is relative to the root, the folder that holds specs/."""
+        """Reads the file. root is the folder that contains specs/; file is a path relative to the root."""
         self.root = root
         self.file = file
         self._yaml = YAML()
@@ -39,14 +39,14 @@ class SpecFile:
         self._yaml.indent(mapping=2, sequence=4, offset=2)
         self._yaml.preserve_quotes = True
         self._yaml.width = WIDTH
-        self._tree: CommentedMap = self._yaml.load(self.path.read_text(encoding="utf-8"))
+        self._content: CommentedMap = self._yaml.load(self.path.read_text(encoding="utf-8"))
 
     @property
     def path(self) -> pathlib.Path:
         return self.root / self.file
 
     def merged(self) -> dict[str, Any]:
-        """The saved content of the file, merged with its layers.
+        """Returns the saved content of the file, merged with the layers.
 
         Raises:
             StageError: if the text of the file or of a layer is invalid.
@@ -56,51 +56,51 @@ class SpecFile:
     def save(self) -> None:
         """Writes the file."""
         stream = StringIO()
-        self._yaml.dump(self._tree, stream)
+        self._yaml.dump(self._content, stream)
         self.path.write_text(stream.getvalue(), encoding="utf-8")
 
     def set(self, path: Path, value: object) -> None:
-        """Sets a value and saves the file. Creates parent maps that only a layer has."""
-        found: Any = self._tree
+        """Sets a value and saves the file. Creates parent maps that this file does not have."""
+        parent: Any = self._content
         for step in path[:-1]:
-            if not isinstance(found.get(step), Mapping):
-                found[step] = CommentedMap()
-            found = found[step]
-        found[path[-1]] = value
+            if not isinstance(parent.get(step), Mapping):
+                parent[step] = CommentedMap()
+            parent = parent[step]
+        parent[path[-1]] = value
         self.save()
 
     def remove(self, path: Path) -> None:
-        """Removes a key and saves the file. A null overrides the key if a layer has it.
+        """Removes a key and saves the file. If a layer has the key, the file sets the key to null.
 
         Raises:
             StageError: if the text of the file is invalid without the key.
         """
-        above = _value(self._tree, path[:-1])
-        if isinstance(above, CommentedMap) and path[-1] in above:
-            del above[path[-1]]
+        parent = _value(self._content, path[:-1])
+        if isinstance(parent, CommentedMap) and path[-1] in parent:
+            del parent[path[-1]]
             self.save()
         if _value(self.merged(), path) is not None:
             self.set(path, None)
 
     def rename(self, path: Path, name: str) -> None:
-        """Renames a key of this file at the same position and saves the file.
+        """Renames a key without a change of the order of keys, and saves the file.
 
         Raises:
             KeyError: if this file does not have the key.
         """
-        above = _value(self._tree, path[:-1])
-        if not isinstance(above, CommentedMap) or path[-1] not in above:
+        parent = _value(self._content, path[:-1])
+        if not isinstance(parent, CommentedMap) or path[-1] not in parent:
             raise KeyError(path)
-        position = list(above).index(path[-1])
-        above.insert(position, name, above.pop(path[-1]))
+        position = list(parent).index(path[-1])
+        parent.insert(position, name, parent.pop(path[-1]))
         self.save()
 
 
-def _value(tree: Mapping[str, Any], path: Path) -> Any:
-    """The value at a path, or None."""
-    found: Any = tree
+def _value(content: Mapping[str, Any], path: Path) -> Any:
+    """Returns the value at a path, or None if the path does not exist."""
+    value: Any = content
     for step in path:
-        if not isinstance(found, Mapping) or step not in found:
+        if not isinstance(value, Mapping) or step not in value:
             return None
-        found = found[step]
-    return found
+        value = value[step]
+    return value

@@ -1,4 +1,4 @@
-"""The states of Applications over time. Checks read the timeline; tests construct it."""
+"""The states of Applications over time, which the checks read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpuc.kubernetes.argocd import WAVE
 from gpuc.rehearse.client import Object
 
 ObjectMessage = tuple[str, str]
-"""("Kind namespace/name" of an object or the type of a condition, message)."""
+"""(object as "Kind namespace/name" or type of a condition, message)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class State:
     """The state of an Application at a moment."""
 
     at: float
-    """Seconds since the watch began."""
+    """Seconds since the start of the watch."""
     name: str
     cluster: str = ""
     """The AppProject, which has the name of the cluster."""
@@ -28,7 +28,7 @@ class State:
     """Synced, OutOfSync or Unknown. Empty until Argo CD has compared the Application."""
     health: str = ""
     phase: str = ""
-    """Phase of the last operation: Running, Succeeded, Failed, Error or Terminating. Empty before the first one."""
+    """Phase of the last operation: Running, Succeeded, Failed, Error or Terminating. Empty if there is none."""
     message: str = ""
     """Message of the last operation."""
     revision: str = ""
@@ -40,7 +40,7 @@ class State:
     differing: tuple[str, ...] = ()
     """Objects that differ from Git and do not require pruning."""
     left: tuple[str, ...] = ()
-    """Objects that require pruning because they are not in Git any more."""
+    """Objects that require pruning, because the objects are no longer in Git."""
     exists: bool = True
 
     @property
@@ -56,7 +56,7 @@ class State:
 
 
 def state_of(application: Object, at: float) -> State:
-    """The state of an Application object; at is in seconds.
+    """Returns the state of an Application object. at is in seconds since the start of the watch.
 
     Source: the fields of Application v1alpha1, Argo CD's documentation of its status.
     """
@@ -91,23 +91,24 @@ def _differs(row: Mapping[str, str]) -> bool:
 
 
 def _object(row: Mapping[str, str]) -> str:
+    """Returns "Kind namespace/name" of a resource in the status of an Application."""
     where = f"{row['namespace']}/" if row.get("namespace") else ""
     return f"{row.get('kind', '')} {where}{row.get('name', '')}"
 
 
 class Timeline:
-    """States in the order in which the API server stored them, without consecutive duplicates."""
+    """States in the order in which the API server stored the states. An unchanged state is stored once."""
 
     def __init__(self, states: Iterable[State] = ()) -> None:
         self._states: list[State] = []
         self._last: dict[str, State] = {}
-        for known in states:
-            self.add(known)
+        for state in states:
+            self.add(state)
 
     def add(self, state: State) -> bool:
-        """Appends a state. Returns False if the Application already has this state."""
-        known = self._last.get(state.name)
-        if known is not None and replace(state, at=known.at) == known:
+        """Appends a state. Returns False if the last state of the Application is equal, except for the time."""
+        last = self._last.get(state.name)
+        if last is not None and replace(state, at=last.at) == last:
             return False
         self._states.append(state)
         self._last[state.name] = state
@@ -118,20 +119,20 @@ class Timeline:
 
     @property
     def last(self) -> dict[str, State]:
-        """The last states of the existing Applications, by name."""
+        """Last states of the existing Applications, by name."""
         return {name: state for name, state in sorted(self._last.items()) if state.exists}
 
     def of(self, name: str) -> tuple[State, ...]:
-        """The states of an Application."""
+        """Returns the states of an Application, oldest first."""
         return tuple(state for state in self if state.name == name)
 
     def at(self, moment: float) -> dict[str, State]:
-        """The states of the Applications that existed at a moment, by name; moment is in seconds."""
-        found = {state.name: state for state in self if state.at <= moment}
-        return {name: state for name, state in found.items() if state.exists}
+        """Returns the states of the Applications that existed at a moment, by name. moment is in seconds."""
+        states = {state.name: state for state in self if state.at <= moment}
+        return {name: state for name, state in states.items() if state.exists}
 
     def spans(self, name: str, end: float) -> Iterator[tuple[State, float]]:
-        """(state, end of the state in seconds) of an Application. The last state ends at `end`."""
+        """Yields the states of an Application with their end in seconds. The last state ends at `end`."""
         states = self.of(name)
         for state, following in pairwise(states):
             yield state, following.at

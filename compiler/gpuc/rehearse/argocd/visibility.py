@@ -1,4 +1,4 @@
-"""Replaces Kueue's visibility server. It serves the discovery of the APIs, without any resources."""
+"""A replacement for Kueue's visibility server, which serves the discovery of the APIs without any resources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ GROUP = "visibility.kueue.x-k8s.io"
 
 
 def serve_visibility(authority: Authority, address: str, port: int) -> Callable[[], None]:
-    """Starts a thread that serves at the address of the Service. Returns a function that stops it."""
+    """Starts a server in a thread. Returns a function that stops the server.
+
+    address and port are those of the Service; authority issues the certificate of the server.
+    """
     certificate, key = authority.issue("visibility", GROUP, hosts=(address,))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
@@ -31,11 +34,11 @@ def serve_visibility(authority: Authority, address: str, port: int) -> Callable[
 
 
 def discovery(path: str) -> tuple[int, bytes]:
-    """(status code, content) of the response for a path."""
-    steps = path.partition("?")[0].strip("/").split("/")
-    if steps[:2] != ["apis", GROUP] or len(steps) != 3:
+    """Returns (status code, content) of the response for a path."""
+    segments = path.partition("?")[0].strip("/").split("/")
+    if segments[:2] != ["apis", GROUP] or len(segments) != 3:
         return 404, b"{}"
-    listed = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{GROUP}/{steps[2]}", "resources": []}
+    listed = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{GROUP}/{segments[2]}", "resources": []}
     return 200, json.dumps(listed).encode()
 
 

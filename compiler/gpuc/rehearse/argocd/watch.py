@@ -1,4 +1,4 @@
-"""Watches all Applications of a control plane and records their states in a timeline."""
+"""Watches all Applications of a control plane and records the states of the Applications in a timeline."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _GONE = 410
 
 
 class Watch:
-    """A watch of all Applications: a context manager that records their states until the block ends.
+    """A context manager that records the states of all Applications until the `with` block ends.
 
-    The API server sends changes in the order in which it stored them. So the timeline has the states of different
-    Applications in the right order.
+    The API server sends changes in the order of their storage. So the order of states in the timeline is correct across
+    Applications.
     """
 
     def __init__(self, client: Client, timeline: Timeline | None = None) -> None:
@@ -44,11 +44,11 @@ class Watch:
 
     @property
     def now(self) -> float:
-        """Seconds since the watch began."""
+        """Seconds since the start of the watch."""
         return time.monotonic() - self._began
 
-    def until(self, holds: Callable[[], bool], limit_s: float) -> float | None:
-        """Seconds until a condition holds, or None if it does not hold within limit_s.
+    def until(self, condition: Callable[[], bool], limit_s: float) -> float | None:
+        """Waits until the condition is True. Returns the seconds, or None if the condition is not True within limit_s.
 
         Raises:
             ApiError: if the watch failed.
@@ -57,7 +57,7 @@ class Watch:
         while True:
             if self._error:
                 raise self._error
-            if holds():
+            if condition():
                 return self.now - started
             if self.now - started > limit_s:
                 return None
@@ -72,19 +72,19 @@ class Watch:
                 self._error = error
 
     def _follow(self) -> None:
-        """Lists the Applications and watches them until the resource version expires."""
-        found, version = self._client.list_with_version(*APPLICATION, NAMESPACE)
-        known = {application["metadata"]["name"] for application in found}
-        for name in self.timeline.last.keys() - known:
-            self._gone(name)
-        for application in found:
+        """Lists the Applications, then records the changes of Applications until the resource version expires."""
+        applications, version = self._client.list_with_version(*APPLICATION, NAMESPACE)
+        existing = {application["metadata"]["name"] for application in applications}
+        for name in self.timeline.last.keys() - existing:
+            self._add_deletion(name)
+        for application in applications:
             self._add(application)
         while not self._ended.is_set():
             try:
                 for event, application in self._client.watch(*APPLICATION, NAMESPACE, version, _WATCH_SECONDS):
                     version = application["metadata"]["resourceVersion"]
                     if event == "DELETED":
-                        self._gone(application["metadata"]["name"])
+                        self._add_deletion(application["metadata"]["name"])
                     elif event != "BOOKMARK":
                         self._add(application)
             except ApiError as error:
@@ -95,5 +95,5 @@ class Watch:
     def _add(self, application: Object) -> None:
         self.timeline.add(state_of(application, self.now))
 
-    def _gone(self, name: str) -> None:
+    def _add_deletion(self, name: str) -> None:
         self.timeline.add(State(at=self.now, name=name, exists=False))

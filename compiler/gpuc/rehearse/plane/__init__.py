@@ -1,4 +1,4 @@
-"""The control plane: real programs on the loopback interface."""
+"""A control plane of real programs that listen on the loopback interface."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ CRD_THREADS = 4
 
 
 class ControlPlane(Started):
-    """A control plane that runs as long as the context manager is entered; nothing is left afterwards."""
+    """A control plane that runs inside a `with` block. The end of the block removes all processes and files."""
 
     def __init__(self, programs: Programs, settings: Settings, progress: Callable[[str], None]) -> None:
         self._programs = programs
         self._settings = settings
         self._progress = progress
         self.seconds: dict[str, float] = {}
-        """Duration of the start by step."""
+        """Seconds that the steps of the start took, by name of the step."""
 
     def start(self, stack: ExitStack) -> None:
-        """Starts everything.
+        """Starts the programs and installs the CustomResourceDefinitions.
 
         Raises:
             ProgramError: if a program does not start.
@@ -55,59 +55,60 @@ class ControlPlane(Started):
 
     @property
     def site(self) -> Site:
-        """The environment of the run, in which further programs can be started."""
+        """The folder, ports and processes of the control plane. Callers can start further programs with `run`."""
         return self._site
 
     @property
     def kubeconfig(self) -> Path:
-        """A kubeconfig with administrator credentials."""
+        """Path of a kubeconfig with administrator credentials."""
         return self._site.kubeconfig
 
     def logs(self) -> dict[str, Path]:
-        """Log files by program name."""
+        """Returns the log files by name of the program."""
         return {process.name: process.log for process in self._site.processes}
 
     def memory_mib(self) -> dict[str, int]:
-        """Resident memory by program name."""
+        """Returns the resident memory in MiB by name of the program."""
         return {process.name: process.memory_mib() for process in self._site.processes}
 
     def require_alive(self) -> None:
-        """Raises: ProgramError if a program has ended."""
+        """Raises a ProgramError if a program has ended."""
         for process in self._site.processes:
             process.require_alive()
 
     def _start_programs(self) -> None:
         site, settings = self._site, self._settings
         etcd, url = start_etcd(site)
-        self._timed("etcd", [etcd])
-        self._timed("API server", [start_api_server(site, url, settings.service_range)])
-        manager = start_controller_manager(site, daemon_pods=settings.from_charts)
+        self._wait_ready("etcd", [etcd])
+        self._wait_ready("API server", [start_api_server(site, url, settings.service_range)])
+        manager = start_controller_manager(site, daemon_sets=settings.from_charts)
         core = [manager, start_scheduler(site), start_kwok(site, settings)]
         started = time.monotonic()
-        _install(self.client, settings.crds)
+        _create_definitions(self.client, settings.crds)
         if settings.from_charts:
-            _wait_established(self.client)
+            _wait_until_established(self.client)
             self._record(f"{len(settings.crds)} CustomResourceDefinitions", started)
-            self._timed("controllers", core)
+            self._wait_ready("controllers", core)
         else:
             self._start_controllers(core, started)
 
     def _start_controllers(self, core: list[Process], started: float) -> None:
-        """Starts Kueue, Gatekeeper and Karpenter, and creates the objects that their charts would install."""
+        """Starts Kueue, Gatekeeper and Karpenter, and creates the webhook objects that their charts would install."""
         site, settings = self._site, self._settings
         kueue_port, gatekeeper_port = site.port(), site.port()
         prepare_webhook(site, self.client, settings, gatekeeper_port)
         prepare_webhooks(site, self.client, kueue_port)
-        _wait_established(self.client)
+        _wait_until_established(self.client)
         self._record(f"{len(settings.crds)} CustomResourceDefinitions", started)
         kueue = start_kueue(site, settings, kueue_port)
         late = [start_gatekeeper(site, gatekeeper_port), start_karpenter(site, settings)]
         started = time.monotonic()
         mount_certificate(site, self.client, kueue)
         self._record("certificate of Kueue", started)
-        self._timed("controllers", [*core, kueue, *late])
+        self._wait_ready("controllers", [*core, kueue, *late])
 
-    def _timed(self, step: str, processes: Iterable[Process]) -> None:
+    def _wait_ready(self, step: str, processes: Iterable[Process]) -> None:
+        """Waits until the processes are ready, and records the duration of the step."""
         started = time.monotonic()
         for process in processes:
             process.wait_ready(READY_SECONDS)
@@ -118,8 +119,8 @@ class ControlPlane(Started):
         self._progress(f"{step}: {self.seconds[step]:.1f} s")
 
 
-def _install(client: Client, crds: Iterable[bytes | Body]) -> None:
-    """Sends files unchanged: the API server accepts YAML that Python's parsers reject."""
+def _create_definitions(client: Client, crds: Iterable[bytes | Body]) -> None:
+    """Creates CustomResourceDefinitions. Sends files unparsed: some are YAML that Python's parsers reject."""
     address = f"{client.path(CRD_API, CRD_KIND)}?fieldManager=gpuc"
 
     def post(definition: bytes | Body) -> None:
@@ -130,8 +131,8 @@ def _install(client: Client, crds: Iterable[bytes | Body]) -> None:
         list(pool.map(post, crds))
 
 
-def _wait_established(client: Client) -> None:
+def _wait_until_established(client: Client) -> None:
+    is_established = condition_is_true("Established")
     for definition in client.list_all(CRD_API, CRD_KIND):
-        if not condition_is_true("Established")(definition):
-            name = definition["metadata"]["name"]
-            client.wait_for(CRD_API, CRD_KIND, name, condition_is_true("Established"), READY_SECONDS)
+        if not is_established(definition):
+            client.wait_for(CRD_API, CRD_KIND, definition["metadata"]["name"], is_established, READY_SECONDS)

@@ -8,7 +8,7 @@ from gpuc.rehearse.process import Process
 
 
 def start_etcd(site: Site) -> tuple[Process, str]:
-    """Starts etcd and returns its client URL. fsync is off, because the data is not needed after the run."""
+    """Starts etcd and returns (process, URL for clients). fsync is off, because no data is needed after the run."""
     client, peer = (f"http://{LOOPBACK}:{site.port()}" for _ in range(2))
     arguments = [
         f"--data-dir={site.folder / 'etcd'}",

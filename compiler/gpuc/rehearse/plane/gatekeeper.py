@@ -20,11 +20,14 @@ AUDIT_SECONDS = 60
 WEBHOOK_TIMEOUT_SECONDS = 10
 OWN_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "config.gatekeeper.sh", "expansion.gatekeeper.sh")
 SUBRESOURCES = {"pods": ("ephemeralcontainers", "exec", "attach")}
-"""Subresources in the chart's webhook configuration."""
+"""Subresources by resource, as in the webhook configuration of Gatekeeper's chart."""
 
 
 def start_gatekeeper(site: Site, port: int) -> Process:
-    """Starts Gatekeeper without mutation. It creates bindings after one second instead of thirty."""
+    """Starts Gatekeeper without mutation. Gatekeeper creates policy bindings after 1 s instead of 30 s.
+
+    port is the port of the webhook.
+    """
     health = site.port()
     certificates = site.subfolder("gatekeeper-certificates")
     hosts = (f"{SERVICE}.{NAMESPACE}.svc", "localhost")
@@ -51,10 +54,10 @@ def start_gatekeeper(site: Site, port: int) -> Process:
 
 
 def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -> None:
-    """Creates the chart's webhook configuration, with a Service of type ExternalName that leads to the local port.
+    """Creates the webhook configuration of Gatekeeper's chart, and a Service of type ExternalName for localhost.
 
-    The webhook receives only the kinds that policies check and Gatekeeper's own kinds. The chart's webhook receives
-    all kinds, which takes a third of the CPU time on two cores.
+    The webhook receives only the kinds that policies check and Gatekeeper's own kinds. The webhook of the chart
+    receives all kinds, which takes a third of the CPU time on two cores.
     """
     client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     metadata = {"name": SERVICE, "namespace": NAMESPACE}
@@ -72,7 +75,7 @@ def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -
 
 
 def _pod() -> Body:
-    """The pod that owns Gatekeeper's status objects. Without it, they would be garbage collected."""
+    """Returns the owner of Gatekeeper's status objects. Without this pod, the garbage collector deletes the objects."""
     container = {"name": "manager", "image": "gatekeeper"}
     return {
         "apiVersion": "v1",
@@ -83,7 +86,7 @@ def _pod() -> Body:
 
 
 def _webhook(site: Site, policy_resources: Iterable[tuple[str, str]], port: int) -> Body:
-    """The webhook with the chart's default failure policy.
+    """Returns the webhook with the default failure policy of Gatekeeper's chart.
 
     Source: gatekeeper v3.23.0 charts/gatekeeper/templates
     """
@@ -95,7 +98,7 @@ def _webhook(site: Site, policy_resources: Iterable[tuple[str, str]], port: int)
             "apiGroups": [group],
             "apiVersions": ["*"],
             "operations": ["CREATE", "UPDATE"],
-            "resources": [resource, *(f"{resource}/{part}" for part in SUBRESOURCES.get(resource, ()))],
+            "resources": [resource, *(f"{resource}/{name}" for name in SUBRESOURCES.get(resource, ()))],
             "scope": "*",
         }
         for group, resource in (*policy_resources, *own)

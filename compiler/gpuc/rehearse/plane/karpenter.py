@@ -13,7 +13,7 @@ BATCH_MAX_DURATION = "2s"
 
 
 def start_karpenter(site: Site, settings: Settings) -> Process:
-    """Starts Karpenter with instance types from a file; kwok simulates the nodes."""
+    """Starts Karpenter with the instance types of the settings. kwok simulates the nodes."""
     health = site.port()
     types = site.folder / "instance-types.json"
     types.write_text(json.dumps(list(settings.instance_types), indent=1) + "\n", encoding="utf-8")
@@ -22,7 +22,7 @@ def start_karpenter(site: Site, settings: Settings) -> Process:
         "KUBECONFIG": str(site.kubeconfig),
         "DISABLE_LEADER_ELECTION": "true",
         "FEATURE_GATES": gates,
-        # Karpenter waits until no more pods arrive, but test cases create pods all the time.
+        # Karpenter waits until no new pods arrive, but test cases create pods continuously. So the wait is limited.
         "BATCH_MAX_DURATION": BATCH_MAX_DURATION,
         "INSTANCE_TYPES_FILE_PATH": str(types),
         "METRICS_PORT": str(site.port()),

@@ -9,8 +9,9 @@ from gpuc.rehearse.ports import LOOPBACK
 from gpuc.rehearse.process import Process
 
 SERVICE_ACCOUNT_ISSUER = "https://kubernetes.default.svc"
-COLLECTOR = {"GOGC": "400", "GOMEMLIMIT": "850MiB"}
-"""Less frequent garbage collection, which takes a fifth of the API server's CPU time by default."""
+GARBAGE_COLLECTION = {"GOGC": "400", "GOMEMLIMIT": "850MiB"}
+"""Environment variables for less frequent garbage collection. With the defaults of Go, garbage collection takes a fifth
+of the API server's CPU time."""
 
 
 def start_api_server(site: Site, etcd_url: str, service_range: str = SERVICE_RANGE) -> Process:
@@ -44,14 +45,14 @@ def start_api_server(site: Site, etcd_url: str, service_range: str = SERVICE_RAN
         "--allow-privileged=true",
         # Endpoints must not contain a loopback address; without this flag the log fills with errors.
         "--endpoint-reconciler-type=none",
-        # It refuses pods until the controller manager has created the default ServiceAccount of the namespace.
+        # This plugin refuses pods until the controller manager has created the default ServiceAccount of the namespace.
         "--disable-admission-plugins=ServiceAccount",
         # On two cores, queued requests would time out and look like refusals.
         "--enable-priority-and-fairness=false",
         "--max-requests-inflight=0",
         "--max-mutating-requests-inflight=0",
     ]
-    return site.run("kube-apiserver", arguments, f"{site.url}/readyz", COLLECTOR)
+    return site.run("kube-apiserver", arguments, f"{site.url}/readyz", GARBAGE_COLLECTION)
 
 
 def start_scheduler(site: Site) -> Process:
@@ -61,17 +62,21 @@ def start_scheduler(site: Site) -> Process:
     return site.run("kube-scheduler", arguments, f"https://{LOOPBACK}:{port}/healthz")
 
 
-def start_controller_manager(site: Site, *, daemon_pods: bool = False) -> Process:
-    """Starts the controller manager. daemon_pods: with the DaemonSet controller."""
+def start_controller_manager(site: Site, *, daemon_sets: bool = False) -> Process:
+    """Starts the controller manager.
+
+    daemon_sets runs the DaemonSet controller too.
+    """
     port = site.port()
-    # Simulated nodes report allocatable resources without the agents' requests, and agents' pods would start too late.
-    controllers = "*" if daemon_pods else "*,-daemonset-controller"
+    # The allocatable resources of simulated nodes already exclude the requests of DaemonSet pods, and these pods
+    # would start too late.
+    controllers = "*" if daemon_sets else "*,-daemonset-controller"
     arguments = [
         *_kubeconfig_flags(site, port),
         "--leader-elect=false",
         f"--controllers={controllers}",
-        # Heartbeats may be late on a busy machine. The pods of the node would become not ready, and the simulated
-        # kubelet never makes them ready again.
+        # Heartbeats may be late on a busy machine. Then the controller marks the pods of the node as not ready, and
+        # kwok never marks these pods as ready again.
         "--node-monitor-grace-period=30m",
         f"--service-account-private-key-file={site.certificates / 'service-accounts.key'}",
         f"--root-ca-file={site.authority.file}",

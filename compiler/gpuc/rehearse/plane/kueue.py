@@ -19,8 +19,8 @@ from gpuc.rehearse.process import POLL_SECONDS, Process, ProgramError
 NAMESPACE = "kueue-system"
 SERVICE = "kueue-webhook-service"
 SECRET = "kueue-webhook-server-cert"
-CONVERTED = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
-"""Resources with a conversion webhook, which the CustomResourceDefinition files do not configure."""
+CONVERTED_RESOURCES = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
+"""Resources that need a conversion webhook, which the files of the CustomResourceDefinitions do not configure."""
 CERTIFICATE_SECONDS = 30
 NODE_REPLACEMENT = (
     "TASFailedNodeReplacement",
@@ -29,8 +29,10 @@ NODE_REPLACEMENT = (
     "TASReplaceNodeOnNodeTaints",
     "TASReplaceNodeOnPodTermination",
 )
-"""Feature gates for the replacement of failed nodes. Kueue finds a node by its hostname label, which equals the node's
-name on EKS. With Karpenter's simulated provider the names differ, so Kueue would replace healthy nodes.
+"""Feature gates for the replacement of failed nodes.
+
+Kueue finds a node by the hostname label, which equals the name of the node on EKS. With Karpenter's simulated provider,
+the label and the name differ, so Kueue would replace healthy nodes.
 
 Source: kueue v0.19.2 pkg/controller/tas/node_controller.go, pkg/features/kube_features.go
 """
@@ -39,16 +41,17 @@ _MANAGED_NAMESPACES = {
         {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", NAMESPACE]}
     ]
 }
-"""Selector of the namespaces whose work Kueue manages.
+"""Selector of the namespaces whose workloads Kueue manages.
 
 Source: kueue v0.19.2 config/components/webhook/kustomization.yaml
 """
 
 
 def prepare_webhooks(site: Site, client: Client, port: int) -> None:
-    """Creates Kueue's webhook and conversion configurations, into which Kueue writes its CA certificate.
+    """Creates Kueue's webhook configurations and conversion webhooks. Kueue adds the CA certificate to these objects.
 
-    With a Service of type ExternalName, the API server calls localhost but checks the certificate of the Service.
+    A Service of type ExternalName leads to localhost. The API server connects to localhost, but still requires a
+    certificate with the name of the Service. port is the port of the webhooks.
     """
     client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     service = {"type": "ExternalName", "externalName": "localhost"}
@@ -56,14 +59,14 @@ def prepare_webhooks(site: Site, client: Client, port: int) -> None:
     client.create(_namespaced("Secret", SECRET, {}))
     for configuration in _webhooks(site, port):
         client.create(configuration)
-    for plural in CONVERTED:
+    for plural in CONVERTED_RESOURCES:
         client.patch(
             "apiextensions.k8s.io/v1", "CustomResourceDefinition", f"{plural}.kueue.x-k8s.io", _conversion(port)
         )
 
 
 def start_kueue(site: Site, settings: Settings, port: int) -> Process:
-    """Starts Kueue with the emitted configuration, adapted to a process outside of a cluster."""
+    """Starts Kueue with the emitted configuration, adapted to a process on this machine."""
     health = site.port()
     certificates = site.subfolder("kueue-certificates")
     file = site.folder / "kueue.json"
@@ -75,7 +78,7 @@ def start_kueue(site: Site, settings: Settings, port: int) -> Process:
 
 
 def mount_certificate(site: Site, client: Client, process: Process) -> None:
-    """Copies Kueue's certificate from its Secret to its folder, as a kubelet does.
+    """Copies Kueue's certificate from the Secret to the folder that Kueue reads, as a kubelet does.
 
     Raises:
         ProgramError: if Kueue creates no certificate in time.
@@ -94,8 +97,15 @@ def mount_certificate(site: Site, client: Client, process: Process) -> None:
 def local_configuration(
     installed: Mapping[str, Any], host: str, port: int, health: int, certificates: Path
 ) -> dict[str, Any]:
-    """Kueue's configuration for a process on this machine, with webhooks that listen on host and port."""
-    # The visibility server needs a folder at the root of the file system.
+    """Returns Kueue's configuration for a process on this machine.
+
+    Args:
+        installed: the configuration of a cluster.
+        host, port: the address of the webhooks.
+        health: the port of the health checks.
+        certificates: the folder with the certificate of the webhooks.
+    """
+    # Kueue's visibility server writes to a folder at the root of the file system.
     gates = dict.fromkeys(("VisibilityOnDemand", *NODE_REPLACEMENT), False)
     return {
         **installed,

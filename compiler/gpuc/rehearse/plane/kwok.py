@@ -1,4 +1,4 @@
-"""kwok, which simulates the kubelet: it makes nodes ready and runs pods."""
+"""kwok, which simulates the kubelets: kwok sets the status of nodes and pods."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gpuc.rehearse.process import Process
 
 STAGE_API = "kwok.x-k8s.io/v1alpha1"
 FAKE_NODE = "kwok.x-k8s.io/node=fake"
-"""Annotation of the nodes that kwok manages."""
+"""Annotation of the nodes that kwok manages, as key=value."""
 LEASE_SECONDS = 40
 
 
 def start_kwok(site: Site, settings: Settings) -> Process:
-    """Starts kwok with Stages for pods and with the Stages for nodes in the settings."""
+    """Starts kwok with Stages for pods and with the settings' Stages for nodes. A Stage is one rule of kwok."""
     port = site.port()
     config = site.folder / "kwok.yaml"
-    stages = [*settings.node_stages, _heartbeat(), *_pods(settings.other_kubelet), _deleted()]
+    stages = [*settings.node_stages, _idle_node(), *_pod_stages(settings.ignored_namespaces), _deleted_pod()]
     config.write_text("".join(f"---\n{json.dumps(stage)}\n" for stage in stages), encoding="utf-8")
     arguments = [
         f"--kubeconfig={site.kubeconfig}",
@@ -35,29 +35,29 @@ def start_kwok(site: Site, settings: Settings) -> Process:
     return site.run("kwok", arguments, f"http://{LOOPBACK}:{port}/healthz")
 
 
-def stage(name: str, kind: str, selector: Body, following: Body) -> Body:
-    """A Stage: the next state of objects that a selector matches."""
-    spec = {"resourceRef": {"apiGroup": "v1", "kind": kind}, "selector": selector, "next": following}
+def stage(name: str, kind: str, selector: Body, next_state: Body) -> Body:
+    """Returns a Stage: kwok changes the objects of a kind that the selector matches to the next state."""
+    spec = {"resourceRef": {"apiGroup": "v1", "kind": kind}, "selector": selector, "next": next_state}
     return {"apiVersion": STAGE_API, "kind": "Stage", "metadata": {"name": name}, "spec": spec}
 
 
 def matches(key: str, operator: str, *values: str) -> Body:
-    """A condition of a selector; the key is a jq path."""
+    """Returns a condition of a Stage's selector. The key is a jq path."""
     return {"key": key, "operator": operator} | ({"values": list(values)} if values else {})
 
 
-def _heartbeat() -> Body:
-    """A Stage that never changes ready nodes; kwok only renews their lease."""
+def _idle_node() -> Body:
+    """Returns a Stage that matches no node, because no name is empty. kwok only renews the leases of ready nodes."""
     selector = {"matchExpressions": [matches(".status.phase", "In", "Running"), matches(".metadata.name", "In", "")]}
     return stage("node-idle", "Node", selector, {})
 
 
-def _pods(other_kubelet: Sequence[str]) -> list[Body]:
-    managed = [matches(".metadata.namespace", "NotIn", *other_kubelet)] if other_kubelet else []
-    return [_running(managed), _completed(managed)]
+def _pod_stages(ignored_namespaces: Sequence[str]) -> list[Body]:
+    managed = [matches(".metadata.namespace", "NotIn", *ignored_namespaces)] if ignored_namespaces else []
+    return [_running_pod(managed), _completed_pod(managed)]
 
 
-def _running(managed: list[Body]) -> Body:
+def _running_pod(managed: list[Body]) -> Body:
     waiting = [
         matches(".metadata.deletionTimestamp", "DoesNotExist"),
         matches(".status.podIP", "DoesNotExist"),
@@ -66,7 +66,7 @@ def _running(managed: list[Body]) -> Body:
     return stage("pod-running", "Pod", {"matchExpressions": waiting}, {"statusTemplate": _RUNNING})
 
 
-def _completed(managed: list[Body]) -> Body:
+def _completed_pod(managed: list[Body]) -> Body:
     running = [
         *managed,
         matches(".metadata.deletionTimestamp", "DoesNotExist"),
@@ -77,10 +77,10 @@ def _completed(managed: list[Body]) -> Body:
     return stage("pod-completed", "Pod", {"matchExpressions": running}, {"statusTemplate": _COMPLETED})
 
 
-def _deleted() -> Body:
-    leaving = [matches(".metadata.deletionTimestamp", "Exists")]
-    following = {"finalizers": {"empty": True}, "delete": True}
-    return stage("pod-deleted", "Pod", {"matchExpressions": leaving}, following)
+def _deleted_pod() -> Body:
+    terminating = [matches(".metadata.deletionTimestamp", "Exists")]
+    next_state = {"finalizers": {"empty": True}, "delete": True}
+    return stage("pod-deleted", "Pod", {"matchExpressions": terminating}, next_state)
 
 
 _RUNNING = """

@@ -13,12 +13,12 @@ SERVICE_RANGE = "10.0.0.0/24"
 
 @dataclass(frozen=True)
 class Settings:
-    """Configuration of the programs."""
+    """Configuration of the programs of a control plane."""
 
     crds: Sequence[bytes | Body]
-    """CustomResourceDefinitions: the bytes of a file, or plain data."""
+    """CustomResourceDefinitions: the bytes of a YAML file, or the parsed object."""
     kueue_configuration: Mapping[str, Any]
-    """Kueue's complete configuration as it would be installed."""
+    """Kueue's complete configuration, with the values of a real cluster."""
     instance_types: Sequence[Body]
     """Instance types of Karpenter's simulated provider."""
     karpenter_gates: Mapping[str, bool]
@@ -26,11 +26,11 @@ class Settings:
     node_stages: Sequence[Body]
     """kwok Stages for nodes."""
     policy_resources: Sequence[tuple[str, str]]
-    """(API group, resource) that policies check; Gatekeeper's webhook receives no others."""
+    """(API group, resource) of the objects that policies check. Gatekeeper's webhook receives no other objects."""
     from_charts: bool = False
-    """Whether charts install Kueue, Gatekeeper and Karpenter. If so, only Kubernetes and kwok are started, and
-    DaemonSets create pods."""
+    """Whether charts install Kueue, Gatekeeper and Karpenter. If so, the control plane starts only Kubernetes and
+    kwok, and DaemonSets create pods."""
     service_range: str = SERVICE_RANGE
-    """The addresses of Services, as a CIDR."""
-    other_kubelet: Sequence[str] = ()
-    """Namespaces whose pods kwok ignores, because another program simulates them."""
+    """The address range of Services, as a CIDR."""
+    ignored_namespaces: Sequence[str] = ()
+    """Namespaces whose pods kwok ignores, because another simulated kubelet runs these pods."""

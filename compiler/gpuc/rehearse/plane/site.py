@@ -1,4 +1,4 @@
-"""The environment of one run: its folder, certificate authority, ports and processes."""
+"""Resources of one control plane on this machine: folder, certificate authority, ports and processes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.run_folder import record_process
 
 PORTS = 16
-"""Number of ports that are reserved together, so that they are different."""
+"""Number of ports that are reserved at the same time, so that all of them are different."""
 
 
 @dataclass
 class Site:
-    """The environment of one control plane."""
+    """The folder, certificate authority, ports and processes of one control plane."""
 
     programs: Programs
     folder: Path
@@ -41,17 +41,17 @@ class Site:
 
     @property
     def kubeconfig(self) -> Path:
-        """A kubeconfig with administrator credentials, for the programs and for kubectl."""
+        """Path of a kubeconfig with administrator credentials, for the programs and for kubectl."""
         return self.folder / "kubeconfig"
 
     def port(self) -> int:
-        """A free port; every call returns a different one."""
+        """Returns a free port. Every call returns a different port."""
         if not self._ports:
             self._ports = free_ports(PORTS)
         return self._ports.pop()
 
     def subfolder(self, name: str) -> Path:
-        """A folder of the run, which is created if it does not exist."""
+        """Returns a subfolder of the control plane's folder. Creates a missing subfolder."""
         path = self.folder / name
         path.mkdir(exist_ok=True)
         return path
@@ -63,7 +63,14 @@ class Site:
         ready_url: str | Callable[[], bool],
         environment: Mapping[str, str] | None = None,
     ) -> Process:
-        """Starts one of the built programs. ready_url: a URL that answers with status 200, or a function."""
+        """Starts a program that `make tools` builds. The program ends with the control plane.
+
+        Args:
+            name: name of the program.
+            arguments: arguments of the command line.
+            ready_url: a URL that returns status 200 when the program is ready, or a function that returns True then.
+            environment: additional environment variables.
+        """
         return self.run_program(name, self.programs.path(name), arguments, ready_url, environment or {})
 
     def run_program(
@@ -74,7 +81,7 @@ class Site:
         ready_url: str | Callable[[], bool],
         environment: Mapping[str, str],
     ) -> Process:
-        """Starts a program, which ends with the run."""
+        """Starts any program. The program ends with the control plane. The arguments are those of `run`."""
         process = self.spawn(name, program, arguments, ready_url, environment)
         self.processes.append(process)
         return process
@@ -87,7 +94,7 @@ class Site:
         ready_url: str | Callable[[], bool],
         environment: Mapping[str, str],
     ) -> Process:
-        """Starts a program that the caller must end. A second program with the same name overwrites the log."""
+        """Starts a program that the caller must stop. A second program with the same name overwrites the log."""
         ready = http_probe(ready_url) if isinstance(ready_url, str) else ready_url
         log = self.subfolder("logs") / f"{name}.log"
         process = replace(start(program, arguments, log, ready, environment), name=name)

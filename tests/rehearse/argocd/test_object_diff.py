@@ -1,4 +1,4 @@
-"""The differences between two compiled trees: changed objects, pruned objects, unpruned objects."""
+"""The differences between the objects of two specs: changed objects, pruned objects, unpruned objects."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import compiled_spec
+from gpuc.rehearse.argocd.object_diff import ObjectKey, diff_objects, is_applied, key_of
 from gpuc.rehearse.argocd.spec_edit import SpecFile
-from gpuc.rehearse.argocd.tree_diff import ObjectKey, diff_trees, is_applied, key_of
 from gpuc.rehearse.substitute import simulated_document
 from tests.conftest import ROOT
 
@@ -35,7 +35,7 @@ def manifest(name: str, spec: dict[str, Any], **annotations: str) -> Manifest:
 def test_a_larger_pool_changes_the_limits_of_its_node_pool(fleet: Any) -> None:
     before = compiled_spec(ROOT, PROD)
     SpecFile(fleet, PROD).set(("spec", "pools", "general", "nodes", "max"), 11)
-    change = diff_trees(before.synced, compiled_spec(fleet, PROD).synced)
+    change = diff_objects(before.synced, compiled_spec(fleet, PROD).synced)
     assert change.removed == ()
     assert "spec.limits.nodes 10 -> 11" in change.fields[POOL]
     assert "NodePool general: spec.limits" in change.summary(POOL)
@@ -63,7 +63,7 @@ def test_removed_objects_are_pruned_unless_their_annotation_forbids_it() -> None
     options = {"argocd.argoproj.io/sync-options": "Delete=confirm,Prune=false"}
     kept = Manifest("f", (), "v1", "Namespace", "lab", {}, annotations=options)
     gone, same = manifest("gone", {}), manifest("same", {"x": [1]})
-    change = diff_trees([kept, gone, same], [same])
+    change = diff_objects([kept, gone, same], [same])
     assert [str(key) for key in change.pruned] == ["Thing gone"]
     assert [str(key) for key in change.unpruned] == ["Namespace lab"]
     assert change.summary() == "Namespace lab: removed, and 1 more objects"
@@ -73,7 +73,7 @@ def test_removed_objects_are_pruned_unless_their_annotation_forbids_it() -> None
 def test_the_summary_of_several_changes_is_one_line() -> None:
     before = [manifest("a", {"x": 1}), manifest("b", {"y": {"z": 1}}), manifest("c", {"l": [1]})]
     after = [manifest("a", {"x": 2}), manifest("b", {"y": {}}), manifest("c", {"l": [2]}), manifest("d", {})]
-    change = diff_trees(before, after)
+    change = diff_objects(before, after)
     assert change.fields[key_of(after[1])] == ("spec.y.z 1 -> none",)
     assert change.summary(key_of(after[0])) == "Thing a: spec.x 1 -> 2, and 3 more objects"
     assert change.summary(key_of(after[3])).startswith("Thing d: new")
