@@ -9,7 +9,7 @@ from gpuc.kubernetes.amounts import quantity_text
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.kubernetes.quantity import format_quantity
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc.model import Cluster, ClusterQueue, Queue, Share
+from gpuc.model import Cluster, ClusterQueue, PoolQuota, Queue
 from gpuc.model.names import TENANT_KEY
 
 _STRATEGY = {"best-effort": "BestEffortFIFO", "strict": "StrictFIFO"}
@@ -46,7 +46,7 @@ def _spec(cluster: Cluster, queue: Queue, part: ClusterQueue) -> Body:
     tenants = {"key": TENANT_KEY, "operator": "In", "values": list(queue.tenant_names)}
     group = {
         "coveredResources": list(covered),
-        "flavors": [_flavor(share, covered, has_cohort) for share in part.shares],
+        "flavors": [_flavor(pool_quota, covered, has_cohort) for pool_quota in part.pool_quotas],
     }
     return {
         **({"cohortName": queue.spec.cohort} if has_cohort else {}),
@@ -65,7 +65,7 @@ def _spec(cluster: Cluster, queue: Queue, part: ClusterQueue) -> Body:
     }
 
 
-def _flavor(share: Share, covered: tuple[str, ...], has_cohort: bool) -> Body:
+def _flavor(pool_quota: PoolQuota, covered: tuple[str, ...], has_cohort: bool) -> Body:
     """Return the quotas of a flavor for all covered resources. The quota of resources that the pool lacks is "0".
 
     A leaving pool has no quota. Kueue does not admit new work to it, and does not preempt running work there: it
@@ -73,15 +73,15 @@ def _flavor(share: Share, covered: tuple[str, ...], has_cohort: bool) -> Body:
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go
     """
-    return {"name": share.pool.name, "resources": [_quota(share, name, has_cohort) for name in covered]}
+    return {"name": pool_quota.pool.name, "resources": [_quota(pool_quota, name, has_cohort) for name in covered]}
 
 
-def _quota(share: Share, resource: str, has_cohort: bool) -> Body:
-    if share.pool.spec.leaving:
+def _quota(pool_quota: PoolQuota, resource: str, has_cohort: bool) -> Body:
+    if pool_quota.pool.spec.leaving:
         return {"name": resource, "nominalQuota": "0"}
-    quota = {"name": resource, "nominalQuota": quantity_text(resource, share.nominal.get(resource, 0))}
-    if has_cohort and resource in share.nominal:
-        for key, limit in (("borrowingLimit", share.borrow), ("lendingLimit", share.lend)):
+    quota = {"name": resource, "nominalQuota": quantity_text(resource, pool_quota.nominal.get(resource, 0))}
+    if has_cohort and resource in pool_quota.nominal:
+        for key, limit in (("borrowingLimit", pool_quota.borrow), ("lendingLimit", pool_quota.lend)):
             if limit is not None:
                 quota[key] = quantity_text(resource, limit[resource])
     return quota

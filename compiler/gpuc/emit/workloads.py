@@ -84,7 +84,7 @@ def _admitting_queues(cluster: Cluster, pool: Pool, requests: Amounts) -> list[Q
 
 
 def _is_within_ceiling(cluster: Cluster, queue: Queue, pool: Pool, requests: Amounts) -> bool:
-    ceiling = next(cluster.ceiling(queue, share) for share in queue.shares if share.pool is pool)
+    ceiling = next(cluster.ceiling(queue, pool_quota) for pool_quota in queue.pool_quotas if pool_quota.pool is pool)
     return all(ceiling.get(name, 0) >= amount for name, amount in requests.items())
 
 
@@ -112,7 +112,7 @@ def _best_namespace(cluster: Cluster, queue: Queue, pool: Pool) -> tuple[Tenant,
 
 def _gang_nodes(queue: Queue, pool: Pool) -> int:
     """Return the number of nodes of a gang: two, or fewer if the nominal quota of the queue is lower."""
-    nominal_gpus = next(share.nominal.get(GPU, 0) for share in queue.shares if share.pool is pool)
+    nominal_gpus = next(pool_quota.nominal.get(GPU, 0) for pool_quota in queue.pool_quotas if pool_quota.pool is pool)
     return max(1, min(GANG_NODES, nominal_gpus // max(1, pool.node.get(GPU, 1))))
 
 

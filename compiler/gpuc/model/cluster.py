@@ -14,7 +14,7 @@ from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.quota import Key, Node
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.pool import Pool
-from gpuc.model.queue import Cohort, Queue, Share
+from gpuc.model.queue import Cohort, PoolQuota, Queue
 from gpuc.model.quota import quota_nodes
 from gpuc.model.tenant import Profile, Tenant
 from gpuc.policy.library import Policy
@@ -105,17 +105,22 @@ class Cluster:
         """The quota node of each ClusterQueue, by name."""
         return quota_nodes(self.queues, self.cohorts)
 
-    def ceiling(self, queue: Queue, share: Share) -> Amounts:
+    def ceiling(self, queue: Queue, pool_quota: PoolQuota) -> Amounts:
         """The most that a queue can use of the pool of a share: nominal quota and borrowed quota."""
-        return self._by_resource(queue, share, Node.capacity)
+        return self._by_resource(queue, pool_quota, Node.capacity)
 
-    def lent(self, queue: Queue, share: Share) -> Amounts:
+    def lent(self, queue: Queue, pool_quota: PoolQuota) -> Amounts:
         """What other queues lend to a queue on the pool of a share, without the borrowing limit of the queue."""
-        return self._by_resource(queue, share, Node.lent)
+        return self._by_resource(queue, pool_quota, Node.lent)
 
-    def _by_resource(self, queue: Queue, share: Share, figure: Callable[[Node, Key], int]) -> Amounts:
-        name = next(part.name for part in queue.cluster_queues if share.pool.name in [pool.name for pool in part.pools])
-        return {resource: figure(self.quota_nodes[name], (share.pool.name, resource)) for resource in share.nominal}
+    def _by_resource(self, queue: Queue, pool_quota: PoolQuota, figure: Callable[[Node, Key], int]) -> Amounts:
+        name = next(
+            part.name for part in queue.cluster_queues if pool_quota.pool.name in [pool.name for pool in part.pools]
+        )
+        return {
+            resource: figure(self.quota_nodes[name], (pool_quota.pool.name, resource))
+            for resource in pool_quota.nominal
+        }
 
     def queues_of(self, pool: Pool) -> tuple[Queue, ...]:
         """The queues with a quota of the pool."""

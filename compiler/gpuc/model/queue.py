@@ -13,7 +13,7 @@ from gpuc.spec.queues import Queue as QueueSpec
 
 
 @dataclass(frozen=True)
-class Share:
+class PoolQuota:
     """The quota of a queue on one pool."""
 
     pool: Pool
@@ -31,16 +31,16 @@ class ClusterQueue:
     """A ClusterQueue: for the GPU pools or for the general pools of a queue."""
 
     name: str
-    shares: tuple[Share, ...]
+    pool_quotas: tuple[PoolQuota, ...]
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        return tuple(share.pool for share in self.shares)
+        return tuple(pool_quota.pool for pool_quota in self.pool_quotas)
 
     @cached_property
     def covered_resources(self) -> tuple[str, ...]:
         """The resources of all pools, cpu and memory first."""
-        return tuple(dict.fromkeys(name for share in self.shares for name in share.nominal))
+        return tuple(dict.fromkeys(name for pool_quota in self.pool_quotas for name in pool_quota.nominal))
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class Queue:
     """The ClusterQueue for GPU pools has the name of the queue; general pools add the suffix -cpu."""
 
     @property
-    def shares(self) -> tuple[Share, ...]:
-        return tuple(share for queue in self.cluster_queues for share in queue.shares)
+    def pool_quotas(self) -> tuple[PoolQuota, ...]:
+        return tuple(pool_quota for queue in self.cluster_queues for pool_quota in queue.pool_quotas)
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        return tuple(share.pool for share in self.shares)
+        return tuple(pool_quota.pool for pool_quota in self.pool_quotas)
 
 
 @dataclass(frozen=True)

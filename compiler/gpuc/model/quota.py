@@ -33,7 +33,7 @@ def ceiling(nodes: Mapping[str, Node], queue: Queue) -> Amounts:
 
 
 def _quotas(queue: ClusterQueue) -> Iterator[tuple[Key, Quota]]:
-    for share in queue.shares:
-        for name, nominal in share.nominal.items():
-            limits = (None if part is None else part[name] for part in (share.borrow, share.lend))
-            yield (share.pool.name, name), Quota(nominal, *limits)
+    for pool_quota in queue.pool_quotas:
+        for name, nominal in pool_quota.nominal.items():
+            limits = (None if part is None else part[name] for part in (pool_quota.borrow, pool_quota.lend))
+            yield (pool_quota.pool.name, name), Quota(nominal, *limits)

@@ -8,7 +8,7 @@ from gpuc.model.cluster import SPEC
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.names import GPU, SHARED_GPU
 from gpuc.model.pool import Pool
-from gpuc.model.queue import ClusterQueue, Cohort, Queue, Share
+from gpuc.model.queue import ClusterQueue, Cohort, PoolQuota, Queue
 from gpuc.model.resolve.names import unknown
 from gpuc.spec.cluster import Spec
 from gpuc.spec.queues import Part, Quota
@@ -38,26 +38,26 @@ def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) 
                 findings.append(unknown("tenant", tenant, spec.tenants, (*path, "tenants", index)))
         if queue_spec.cohort is not None and queue_spec.cohort not in spec.cohorts:
             findings.append(unknown("cohort", queue_spec.cohort, spec.cohorts, (*path, "cohort")))
-        shares = []
+        pool_quotas = []
         for pool_name, quota in queue_spec.quota.items():
             where = (*path, "quota", pool_name)
             if pool_name not in spec.pools:
                 findings.append(unknown("node pool", pool_name, spec.pools, where, on_key=True))
             elif pool_name in pools:  # otherwise the pool itself has a finding
-                share = _share(pools[pool_name], quota, where, queue_spec.cohort is not None, findings)
-                shares += [share] if share else []
-        queues.append(Queue(name, path, queue_spec, tuple(queue_spec.tenants), _cluster_queues(name, shares)))
+                pool_quota = _pool_quota(pools[pool_name], quota, where, queue_spec.cohort is not None, findings)
+                pool_quotas += [pool_quota] if pool_quota else []
+        queues.append(Queue(name, path, queue_spec, tuple(queue_spec.tenants), _cluster_queues(name, pool_quotas)))
     return tuple(queues)
 
 
-def _cluster_queues(name: str, shares: list[Share]) -> tuple[ClusterQueue, ...]:
+def _cluster_queues(name: str, pool_quotas: list[PoolQuota]) -> tuple[ClusterQueue, ...]:
     """Returns ClusterQueues for GPU pools and for general pools. A common one would run CPU workloads on GPU nodes."""
-    gpu = tuple(share for share in shares if share.pool.is_gpu)
-    general = tuple(share for share in shares if not share.pool.is_gpu)
+    gpu = tuple(pool_quota for pool_quota in pool_quotas if pool_quota.pool.is_gpu)
+    general = tuple(pool_quota for pool_quota in pool_quotas if not pool_quota.pool.is_gpu)
     return tuple(ClusterQueue(queue, part) for queue, part in ((name, gpu), (f"{name}-cpu", general)) if part)
 
 
-def _share(pool: Pool, quota: Quota, path: Path, in_cohort: bool, findings: list[Finding]) -> Share | None:
+def _pool_quota(pool: Pool, quota: Quota, path: Path, in_cohort: bool, findings: list[Finding]) -> PoolQuota | None:
     try:
         nominal = _nominal(pool, quota)
     except ValueError as error:
@@ -71,7 +71,7 @@ def _share(pool: Pool, quota: Quota, path: Path, in_cohort: bool, findings: list
         except ValueError as error:
             findings.append(PART.at((*path, key), f"{error}"))
             return None
-    return Share(pool, path, nominal, parts["borrow"], parts["lend"])
+    return PoolQuota(pool, path, nominal, parts["borrow"], parts["lend"])
 
 
 def _nominal(pool: Pool, quota: Quota) -> Amounts:

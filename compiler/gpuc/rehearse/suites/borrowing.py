@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpuc.kubernetes.amounts import CPU, texts
-from gpuc.model import Cluster, ClusterQueue, Share
+from gpuc.model import Cluster, ClusterQueue, PoolQuota
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.quota import Quota
@@ -26,29 +26,33 @@ def cases(cluster: Cluster) -> Iterator[Case]:
     A queue's status contains the sum of all borrowed amounts, so the resources of a queue have separate batches.
     """
     for queue in cluster_queues(cluster):
-        for share in queue.shares:
-            for number, (resource, own) in enumerate(gangs(share).items(), 1):
-                request = largest(cluster, queue, share, own)
+        for pool_quota in queue.pool_quotas:
+            for number, (resource, own) in enumerate(gangs(pool_quota).items(), 1):
+                request = largest(cluster, queue, pool_quota, own)
                 if request.pods > own.pods:
-                    yield _case(cluster, queue, share, resource or CPU, request, f"borrowing {number}")
+                    yield _case(cluster, queue, pool_quota, resource or CPU, request, f"borrowing {number}")
 
 
-def largest(cluster: Cluster, queue: ClusterQueue, share: Share, own: Request) -> Request:
+def largest(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, own: Request) -> Request:
     """The largest gang of equal pods that a queue can admit with its own and with borrowed quota."""
     quota = Quota(cluster)
-    most = min(quota.capacity(queue, share.pool.name, name) // amount for name, amount in own.asked.items() if amount)
+    most = min(
+        quota.capacity(queue, pool_quota.pool.name, name) // amount for name, amount in own.asked.items() if amount
+    )
     return replace(own, pods=most)
 
 
-def _case(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request, batch: str) -> Case:
-    pool = share.pool.name
+def _case(
+    cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str, request: Request, batch: str
+) -> Case:
+    pool = pool_quota.pool.name
     answer = expect(cluster, queue, request)
     what = f"{request.pods} pods with {texts(request.pod)[resource]} {resource}"
     work = Work(f"borrowing {queue.name} {pool} {what}", queue, request, without_pods=True)
     return Case(
         suite="borrowing",
         name=f"{queue.name} {pool} {what}",
-        origin=(*share.path, "borrow"),
+        origin=(*pool_quota.path, "borrow"),
         expected=Outcome("admitted", flavor=answer.flavor, borrowed=answer.borrowed),
         action=partial(borrowing, work=work),
         queue=queue.name,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, quantity_text
-from gpuc.model import Cluster, ClusterQueue, Share
+from gpuc.model import Cluster, ClusterQueue, PoolQuota
 from gpuc.model.names import EFA, HUGEPAGES, is_gpu_resource
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Request
@@ -25,32 +25,32 @@ PAGE = 2 * MIB
 def cases(cluster: Cluster) -> Iterator[Case]:
     """For each queue and pool: the gangs that fit the nominal quota, and for each resource one that does not fit."""
     for queue in cluster_queues(cluster):
-        for share in queue.shares:
-            for resource, gang in gangs(share).items():
-                yield _fits(cluster, queue, share, resource, gang)
-            for resource in share.nominal:
-                if (request := beyond(cluster, queue, share, resource)) is not None:
-                    yield _refused(cluster, queue, share, resource, request)
+        for pool_quota in queue.pool_quotas:
+            for resource, gang in gangs(pool_quota).items():
+                yield _fits(cluster, queue, pool_quota, resource, gang)
+            for resource in pool_quota.nominal:
+                if (request := beyond(cluster, queue, pool_quota, resource)) is not None:
+                    yield _refused(cluster, queue, pool_quota, resource, request)
 
 
-def gangs(share: Share) -> dict[str, Request]:
+def gangs(pool_quota: PoolQuota) -> dict[str, Request]:
     """By GPU resource, the largest gang of equal pods within the nominal quota: full nodes, or slices and shares."""
-    pool = share.pool
+    pool = pool_quota.pool
     if pool.sharing is None or pool.sharing.mode == "exclusive":
         pods = {pool.gpu_resource_names[0] if pool.sharing else "": dict(pool.node)}
     else:
         pods = pool.portions
     largest = {}
     for resource, pod in pods.items():
-        count = min(share.nominal[name] // amount for name, amount in pod.items() if amount)
+        count = min(pool_quota.nominal[name] // amount for name, amount in pod.items() if amount)
         if count:
             largest[resource] = Request(pod, count, pool.name)
     return largest
 
 
-def beyond(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str) -> Request | None:
+def beyond(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str) -> Request | None:
     """The smallest request that exceeds the queue's maximum of one resource, and no other quota."""
-    pool, quota = share.pool, Quota(cluster)
+    pool, quota = pool_quota.pool, Quota(cluster)
     most = quota.capacity(queue, pool.name, resource)
     gpu = dict.fromkeys(pool.gpu_resource_names[:1], 1)
     if not is_gpu_resource(resource) and resource != EFA:
@@ -72,8 +72,8 @@ def _fits_others(quota: Quota, queue: ClusterQueue, flavor: str, resource: str, 
     return all(amount <= quota.capacity(queue, flavor, name) for name, amount in others.items())
 
 
-def _fits(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request) -> Case:
-    pool = share.pool.name
+def _fits(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str, request: Request) -> Case:
+    pool = pool_quota.pool.name
     what = f"{request.pods} pods with {_amount(request, resource)}"
     work = Work(f"gangs {queue.name} {pool} {what}", queue, request, without_pods=True)
     answer = expect(cluster, queue, request)
@@ -81,7 +81,7 @@ def _fits(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, re
     return Case(
         suite="gangs",
         name=f"{queue.name} {pool} {what}",
-        origin=share.path,
+        origin=pool_quota.path,
         expected=expected if answer.verdict != "refused" else answer,
         action=partial(borrowing, work=work),
         queue=queue.name,
@@ -92,14 +92,14 @@ def _fits(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, re
     )
 
 
-def _refused(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str, request: Request) -> Case:
-    pool = share.pool.name
+def _refused(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str, request: Request) -> Case:
+    pool = pool_quota.pool.name
     what = f"{quantity_text(resource, request.total[resource])} {resource}, more than it can have"
     work = Work(f"gangs {queue.name} {pool} {what}", queue, request, without_pods=True)
     return Case(
         suite="gangs",
         name=f"{queue.name} {pool} {what}",
-        origin=share.path,
+        origin=pool_quota.path,
         expected=expect(cluster, queue, request),
         action=partial(admission, work=work),
         queue=queue.name,

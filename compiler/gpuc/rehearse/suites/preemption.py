@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from gpuc.model import Cluster, ClusterQueue, Share
+from gpuc.model import Cluster, ClusterQueue, PoolQuota
 from gpuc.rehearse.client import condition
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.expectation import cluster_queues
@@ -31,24 +31,24 @@ def cases(cluster: Cluster) -> Iterator[Case]:
         return
     numbers: dict[str, int] = {}
     for queue in cluster_queues(cluster):
-        share = min(queue.shares, key=lambda share: _borrowable(cluster, queue, share))
-        own = next(iter(gangs(share).values()), None)
+        pool_quota = min(queue.pool_quotas, key=lambda pool_quota: _borrowable(cluster, queue, pool_quota))
+        own = next(iter(gangs(pool_quota).values()), None)
         if own is None:
             continue
-        number = numbers[share.pool.name] = numbers.get(share.pool.name, 0) + 1
-        low = Work("", queue, largest(cluster, queue, share, own), priorities[0], without_pods=True)
+        number = numbers[pool_quota.pool.name] = numbers.get(pool_quota.pool.name, 0) + 1
+        low = Work("", queue, largest(cluster, queue, pool_quota, own), priorities[0], without_pods=True)
         high = Work("", queue, replace(own, pods=1), priorities[-1], without_pods=True)
-        yield _case(cluster, queue, share, low, high, f"preemption {number}")
+        yield _case(cluster, queue, pool_quota, low, high, f"preemption {number}")
 
 
-def _borrowable(cluster: Cluster, queue: ClusterQueue, share: Share) -> int:
+def _borrowable(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota) -> int:
     capacity = Quota(cluster).capacity
-    return sum(capacity(queue, share.pool.name, name) - amount for name, amount in share.nominal.items())
+    return sum(capacity(queue, pool_quota.pool.name, name) - amount for name, amount in pool_quota.nominal.items())
 
 
-def _case(cluster: Cluster, queue: ClusterQueue, share: Share, low: Work, high: Work, batch: str) -> Case:
+def _case(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, low: Work, high: Work, batch: str) -> Case:
     preempts = owner(cluster, queue).spec.preempt.within_queue != "never"
-    pool = share.pool.name
+    pool = pool_quota.pool.name
     name = f"{queue.name} {pool} {high.priority} after {low.priority}"
     works = [replace(work, name=f"preemption {name} {work.priority}") for work in (low, high)]
     waits = Outcome("refused", by="Kueue", message="insufficient unused quota for")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from gpuc.model import Cluster, ClusterQueue, Share
+from gpuc.model import Cluster, ClusterQueue, PoolQuota
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.suites import NODES_BATCH, Case
@@ -17,13 +17,13 @@ from gpuc.rehearse.suites.observe import run
 def cases(cluster: Cluster) -> Iterator[Case]:
     """One unit of each GPU resource, or a little CPU of a general pool; all of them fit at the same time."""
     for queue in cluster_queues(cluster):
-        for share in queue.shares:
-            for resource in share.pool.gpu_resource_names or ("",):
-                yield _case(cluster, queue, share, resource)
+        for pool_quota in queue.pool_quotas:
+            for resource in pool_quota.pool.gpu_resource_names or ("",):
+                yield _case(cluster, queue, pool_quota, resource)
 
 
-def _case(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str) -> Case:
-    pool = share.pool
+def _case(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str) -> Case:
+    pool = pool_quota.pool
     request = Request(SMALL | ({resource: 1} if resource else {}), pool=pool.name)
     what = f"one {resource}" if resource else "a little cpu"
     work = Work(f"smallest {queue.name} {pool.name} {what}", queue, request)
@@ -34,7 +34,7 @@ def _case(cluster: Cluster, queue: ClusterQueue, share: Share, resource: str) ->
     return Case(
         suite="smallest",
         name=f"{queue.name} {pool.name} {what}",
-        origin=share.path,
+        origin=pool_quota.path,
         expected=answer,
         action=partial(run, work=work),
         queue=queue.name,
