@@ -28,7 +28,7 @@ class PoolQuota:
 
 @dataclass(frozen=True)
 class ClusterQueue:
-    """A ClusterQueue: for the GPU pools or for the general pools of a queue."""
+    """A ClusterQueue for the GPU pools, or for the general pools, of a queue."""
 
     name: str
     pool_quotas: tuple[PoolQuota, ...]
@@ -45,14 +45,14 @@ class ClusterQueue:
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue of the spec."""
+    """A queue of the spec. It has a ClusterQueue for its GPU pools and a ClusterQueue for its general pools."""
 
     name: str
     path: Path
     spec: QueueSpec
     tenant_names: tuple[str, ...]
     cluster_queues: tuple[ClusterQueue, ...]
-    """The ClusterQueue for GPU pools has the name of the queue; general pools add the suffix -cpu."""
+    """The ClusterQueue for GPU pools has the name of the queue. The name for general pools has the suffix -cpu."""
 
     @property
     def pool_quotas(self) -> tuple[PoolQuota, ...]:
