@@ -63,7 +63,7 @@ def _devices(draw: st.DrawFn, cluster: Cluster, pool: Pool) -> Amounts:
 
 def _gang(queue: ClusterQueue, pool: Pool, pod: Amounts) -> st.SearchStrategy[int]:
     """One pod, a few pods, or about as many pods as the nominal quota of the queue allows."""
-    share = next(share for share in queue.shares if share.pool is pool)
-    fitting = min(share.nominal[name] // amount for name, amount in pod.items() if share.nominal.get(name))
+    pool_quota = next(pool_quota for pool_quota in queue.pool_quotas if pool_quota.pool is pool)
+    fitting = min(pool_quota.nominal[name] // amount for name, amount in pod.items() if pool_quota.nominal.get(name))
     edge = min(max(1, fitting), MAX_PODS - 1)
     return st.one_of(st.just(1), st.integers(1, 6), st.just(edge), st.just(edge + 1))

@@ -92,7 +92,7 @@ def test_all_pods_of_a_job_fit_the_quota_of_its_queue(name: str, job: Manifest) 
     pool, pods = pool_of(name, job), job.body["spec"]["parallelism"]
     queues = [part for queue in example(name).queues for part in queue.cluster_queues]
     (queue,) = (part for part in queues if part.name == job.labels[QUEUE_LABEL])
-    (nominal,) = (share.nominal for share in queue.shares if share.pool.name == pool.name)
+    (nominal,) = (pool_quota.nominal for pool_quota in queue.pool_quotas if pool_quota.pool.name == pool.name)
     assert job.body["spec"]["completions"] == pods
     assert all(amount * pods <= nominal[resource] for resource, amount in requests_of(job).items())
 

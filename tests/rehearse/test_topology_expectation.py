@@ -17,10 +17,10 @@ SMALL = {"cpu": 1000, "memory": 2**30, "nvidia.com/gpu": 1}
 def mixed() -> tuple[Cluster, ClusterQueue]:
     """A queue of train-usw2 whose second pool has no topology."""
     cluster = example("train-usw2")
-    queue = next(queue for queue in cluster_queues(cluster) if len(queue.shares) > 1)
-    first, second = queue.shares
+    queue = next(queue for queue in cluster_queues(cluster) if len(queue.pool_quotas) > 1)
+    first, second = queue.pool_quotas
     plain = replace(second.pool, spec=second.pool.spec.model_copy(update={"topology": None}))
-    changed = replace(queue, shares=(first, replace(second, pool=plain)))
+    changed = replace(queue, pool_quotas=(first, replace(second, pool=plain)))
     owner = next(candidate for candidate in cluster.queues if queue in candidate.cluster_queues)
     queues = tuple(
         replace(candidate, cluster_queues=(changed,)) if candidate is owner else candidate
@@ -49,5 +49,5 @@ def test_a_topology_request_needs_a_pool_with_a_topology(pool: int, one_block: b
 
 def test_work_without_a_topology_request_is_admitted_if_all_pools_have_a_topology() -> None:
     cluster = example("train-usw2")
-    queue = next(queue for queue in cluster_queues(cluster) if len(queue.shares) > 1)
+    queue = next(queue for queue in cluster_queues(cluster) if len(queue.pool_quotas) > 1)
     assert expect(cluster, queue, Request(SMALL)).verdict == "admitted"

@@ -1,4 +1,4 @@
-"""The catalog of facts about AWS, NVIDIA and the components. `load()` returns it; tables are read on first use."""
+"""The catalog of facts about AWS, NVIDIA and the components. `load()` returns the catalog."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Catalog:
 
     @cached_property
     def profile_sets(self) -> dict[str, MigProfileSet]:
-        """MIG profile sets by GPU id. GPUs without MIG have no entry."""
+        """MIG profile sets by GPU id. GPUs that do not support MIG are not included."""
         sets = typed(MigProfileSet, "mig", "sets")
         by_id = {row.id: row for row in sets}
         for profile in typed(MigProfile, "mig", "profiles"):
@@ -65,11 +65,11 @@ class Catalog:
 
     @cached_property
     def null_fields(self) -> dict[str, tuple[NullField, ...]]:
-        """Fields that a chart renders as null if a value is empty, by component."""
-        found: dict[str, list[NullField]] = {}
+        """Fields that a chart renders as null if a Helm value is empty, by component."""
+        fields: dict[str, list[NullField]] = {}
         for row in typed(NullField, "nulls", "nulls"):
-            found.setdefault(row.component, []).append(row)
-        return {component: tuple(rows) for component, rows in found.items()}
+            fields.setdefault(row.component, []).append(row)
+        return {component: tuple(rows) for component, rows in fields.items()}
 
     @cached_property
     def operands(self) -> dict[str, dict[str, Operand]]:
@@ -118,7 +118,7 @@ class Catalog:
 
     @cached_property
     def kubelet(self) -> Kubelet:
-        """Reserved resources of a node."""
+        """Resources that the virtual machine, the kubelet and the system reserve on a node."""
         from gpuc.catalog.operations import Kubelet
 
         (kubelet,) = typed(Kubelet, "kubelet", "kubelet")
@@ -127,5 +127,5 @@ class Catalog:
 
 @cache
 def load() -> Catalog:
-    """The catalog of this installation, the same object for every call."""
+    """Returns the catalog. All calls return the same object."""
     return Catalog()

@@ -1,4 +1,4 @@
-"""`python -m gpuc.catalog` compares every row with its record, prints each wrong key, and exits with 1."""
+"""`python -m gpuc.catalog` compares each row with its record type. It exits with 1 if it prints an error."""
 
 from __future__ import annotations
 

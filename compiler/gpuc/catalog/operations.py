@@ -1,4 +1,4 @@
-"""Records that only some stages read: Kubernetes versions, NCCL, XIDs, metrics, reserved resources of nodes."""
+"""Record types that only some stages use: Kubernetes versions, NCCL, XIDs, metrics, reserved resources of nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpuc.catalog.records import Confidence, Sources
 
 @dataclass(frozen=True, slots=True)
 class KubernetesVersion:
-    """The component versions that a Kubernetes version requires."""
+    """A Kubernetes version, and the minimum versions of Karpenter and the GPU Operator that support it."""
 
     version: str
     karpenter_min: str
@@ -36,9 +36,9 @@ class NcclVerdict:
     confidence: Confidence = "high"
 
     def matches(self, name: str, value: str) -> bool:
-        """Whether the verdict applies to a setting. Values compare case-insensitively, as in NCCL."""
-        named = name.startswith(self.name) if self.prefix else name == self.name
-        return named and (not self.value or self.value.lower() == value.lower())
+        """Returns whether the verdict applies to a setting. The comparison of values ignores case, as in NCCL."""
+        is_named = name.startswith(self.name) if self.prefix else name == self.name
+        return is_named and (not self.value or self.value.lower() == value.lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class NcclVariable:
     type: Literal["bool", "int", "enum", "list", "string", "path", "cidr"]
     source: Sources
     values: tuple[str, ...] = ()
-    """Allowed words of an enum or a list, case-insensitive; empty if any word is allowed."""
+    """Allowed values of an enum, or of the elements of a list, case-insensitive. Empty if all values are allowed."""
     minimum: int | None = None
     maximum: int | None = None
 
@@ -79,16 +79,16 @@ class Xid:
 
     xid: int
     isolation: Literal["isolate", "watch", "never"]
-    """isolate: take the node out of service. watch: look at it if the error repeats. never: leave it in service."""
+    """isolate: stop using the node. watch: inspect the node if the error repeats. never: continue to use the node."""
     action: str
-    """The action, or the reason for no action."""
+    """The recommended action as an imperative clause; for `never` "none" and the reason."""
     source: Sources
     confidence: Confidence = "high"
 
 
 @dataclass(frozen=True, slots=True)
 class DcgmMetric:
-    """A field of the DCGM exporter. Its line in a metric list is `name, type, help`."""
+    """A field of the DCGM exporter. A line of the metric list is `name, type, help`."""
 
     name: str
     type: Literal["gauge", "counter", "label"]
@@ -106,7 +106,7 @@ class Kubelet:
     vm_memory_overhead_permille: int
     """Per mille of the instance memory. The remaining memory is rounded down to MiB."""
     arm64_reserved_memory_mib: int
-    """Memory that is subtracted on arm64 types before the overhead."""
+    """Memory that is subtracted on arm64 instance types before the overhead."""
     reserved_memory_mib: int
     reserved_memory_per_pod_mib: int
     eviction_memory_mib: int

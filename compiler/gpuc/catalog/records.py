@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Confidence = Literal["high", "medium", "low"]
-"""A rule that uses a row of low confidence may warn, but not report an error."""
+"""Confidence in the facts of a row. A rule that uses a row of low confidence reports warnings, not errors."""
 Sources = tuple[str, ...]
 """Keys of the `sources` map in the same file."""
 
@@ -27,12 +27,12 @@ class InstanceType:
     gpu: str = ""
     """Key of `Catalog.gpus`."""
     gpu_count: int = 0
-    """Number of whole GPUs. 0 also for g6f and gr6f, which have a part of a GPU and which Karpenter never selects."""
+    """Number of complete GPUs. 0 also for g6f and gr6f with a fraction of a GPU, which Karpenter never selects."""
     local_nvme_gb: int = 0
     """Size of the instance store in decimal gigabytes; 0 if there is none."""
     network_cards: int = 1
     efa: int = 0
-    """Number of vpc.amazonaws.com/efa of a node; 0 without EFA."""
+    """Number of EFA devices (vpc.amazonaws.com/efa) of a node; 0 without EFA."""
     hourly_usd: float | None = None
     """On-demand price for Linux in us-east-1; None if unpublished."""
     confidence: Confidence = "high"
@@ -70,7 +70,7 @@ class Gpu:
 
     @property
     def mps_clients_max(self) -> int:
-        """Maximum MPS clients and so replicas per GPU: 16 below compute capability 7.5, otherwise 48.
+        """Maximum number of MPS clients, and so of replicas, per GPU: 16 below compute capability 7.5, otherwise 48.
 
         Source: k8s-device-plugin v0.20.0 cmd/mps-control-daemon/mps/device.go.
         """
@@ -80,7 +80,7 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class MigProfile:
-    """A MIG profile of a profile set. The same name has other properties in other sets."""
+    """A MIG profile of a profile set. A profile with the same name can differ in other profile sets."""
 
     set: str
     profile: str
@@ -104,7 +104,7 @@ class MigProfileSet:
     id: str
     gpus: tuple[str, ...]
     memory_slices: int
-    """Memory slices of the complete GPU. The part of a profile is its memory slices divided by this number."""
+    """Memory slices of the complete GPU. A profile has the fraction: its memory slices divided by this number."""
     source: Sources
     placement_units: int = 0
     """Number of placement units of the GPU; 0 if placements are unpublished."""
@@ -126,9 +126,9 @@ class Image:
     toolkit: Literal["image", "operator"]
     device_plugin: Literal["image", "operator"]
     mig: Literal["user-data", "operator", "settings", ""]
-    """What partitions GPUs: a unit in user data, the MIG manager, settings of the image, or nothing."""
+    """How GPUs are partitioned: by user data, by the MIG manager, by settings of the image, or not at all."""
     root_volume_min_gib: int
-    """Minimum size of the volume for pods: at least the image snapshot and Karpenter's default."""
+    """Minimum size of the volume for pods: the larger of the image snapshot and Karpenter's default."""
     source: Sources
     driver_version: str = ""
     """Driver version of the newest known image; empty if the GPU Operator installs the driver."""
@@ -137,7 +137,7 @@ class Image:
     """The last Kubernetes version with images of the family; empty while the family is maintained."""
     efa_driver: bool = False
     efa_hugepages_2mi: int = 0
-    """Huge pages of 2 MiB that the image allocates at boot on types with EFA."""
+    """Number of 2 MiB huge pages that the image allocates at boot on instance types with EFA."""
     unsupported_families: tuple[str, ...] = ()
     """Instance families whose GPUs the driver of the image does not support."""
     confidence: Confidence = "high"
@@ -150,18 +150,18 @@ class Release:
     set: str
     component: str
     repo: str
-    """As Argo CD writes it: an OCI registry without its scheme."""
+    """URL of the chart repository in the form of Argo CD: an OCI registry without its scheme."""
     chart: str
     version: str
     namespace: str
     source: Sources
     crds_from: str = ""
-    """The component that installs the CRDs; empty if there are none."""
+    """The component that installs the CRDs; empty if there are no CRDs."""
     groups: tuple[str, ...] = ()
-    """API groups of the chart's own custom resources: objects of these groups need the chart."""
+    """API groups of the chart's custom resources. Objects of these groups need the chart."""
     kubernetes_min: str = ""
     kubernetes_max: str = ""
-    """The last supported Kubernetes version; empty if the project publishes none."""
+    """The last supported Kubernetes version; empty if the project does not publish a last version."""
     default_driver: str = ""
     """Only for the GPU Operator: the driver version that it installs."""
     confidence: Confidence = "high"
@@ -184,7 +184,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class NullField:
-    """A field of a custom resource that a chart renders as null if a value is empty."""
+    """A field of a custom resource that a chart renders as null if a Helm value is empty."""
 
     component: str
     version: str
@@ -207,9 +207,9 @@ class Daemonset:
 
     name: str
     component: str
-    """The component that installs it, or "eks" for DaemonSets of every EKS cluster."""
+    """The component that installs the DaemonSet, or "eks" for DaemonSets of every EKS cluster."""
     nodes: Literal["all", "gpu", "efa"]
-    """The nodes of the DaemonSet. efa: instance types that the EFA device plugin lists, used with EFA or not."""
+    """The nodes of the DaemonSet. efa: nodes with an instance type that the EFA device plugin supports."""
     cpu_milli: int
     memory_mib: int
     source: Sources

@@ -1,4 +1,4 @@
-"""Rows of the catalog's JSON files as records, and what is wrong with a row."""
+"""Converts rows of the catalog's JSON files to records, and finds errors in rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Record = TypeVar("Record")
 
 @cache
 def tables() -> dict[tuple[str, str], tuple[type, tuple[str, ...]]]:
-    """The record of each table, and the fields that name a row; by file without its ending, and table."""
+    """Returns record type and identifying fields of each table, by file name without .json and name of the table."""
     from gpuc.catalog import operations
 
     return {
@@ -45,25 +45,27 @@ def tables() -> dict[tuple[str, str], tuple[type, tuple[str, ...]]]:
     }
 
 
-def typed(kind: type[Record], file: str, table: str) -> list[Record]:
-    """The rows of a table as records of the kind, JSON arrays as tuples.
+def typed(record_type: type[Record], file: str, table: str) -> list[Record]:
+    """Returns the rows of a table as records of the given type, with JSON arrays as tuples.
 
     Raises:
-        DeclarationError: when a row lacks a required key or has an unknown one. Only `errors` compares the types of
-            values, because every run of gpuc reads the tables.
+        DeclarationError: when a required key is missing from a row, or a key of a row is unknown. The types of values
+            are not checked, because every run of gpuc reads the tables. `errors` checks them.
     """
-    made = []
+    typed_rows = []
     for row in read(file)[table]:
         try:
-            made.append(kind(**{key: tuple(value) if value.__class__ is list else value for key, value in row.items()}))
+            typed_rows.append(
+                record_type(**{key: tuple(value) if value.__class__ is list else value for key, value in row.items()})
+            )
         except TypeError:
             raise DeclarationError("\n".join(_key_errors(file, table, row))) from None
-    return made
+    return typed_rows
 
 
 @cache
 def read(file: str) -> dict[str, Any]:
-    """The tables of a file, and its sources.
+    """Returns the tables and the sources of a file.
 
     Raises:
         DeclarationError: when the file is not JSON.
@@ -76,39 +78,39 @@ def read(file: str) -> dict[str, Any]:
 
 
 def errors() -> Iterator[str]:
-    """What is wrong with rows: keys, types of values, and sources that the file does not declare."""
+    """Yields the errors of all rows: wrong keys, wrong types of values, and sources that the file does not declare."""
     for file, table in tables():
         for row in read(file)[table]:
             yield from row_errors(file, table, row)
 
 
 def row_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with one row, one sentence for each key."""
+    """Yields the errors of one row, one sentence for each key."""
     yield from _key_errors(file, table, row)
     hints = get_type_hints(tables()[file, table][0])
     for key, value in row.items():
         if key in hints and not _fits(value, hints[key]):
-            yield f'{_place(file, table, row)}: "{key}" is {json.dumps(value)}, expected {_type_name(hints[key])}'
+            yield f'{_location(file, table, row)}: "{key}" is {json.dumps(value)}, expected {_type_name(hints[key])}'
     declared = read(file).get("sources", {})
     sources = row.get("source", ())
     for key in sources if isinstance(sources, list) else ():
         if key not in declared:
-            yield f'{_place(file, table, row)}: "source" names "{key}", {_choices(key, declared)}'
+            yield f'{_location(file, table, row)}: "source" names "{key}", {_choices(key, declared)}'
 
 
 def _key_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
-    """Required keys that the row lacks, and keys that its record lacks."""
+    """Yields an error for each missing required key, and for each key that the record type does not have."""
     known = fields(tables()[file, table][0])
     for field in known:
         if field.name not in row and field.default is MISSING and field.default_factory is MISSING:
-            yield f'{_place(file, table, row)}: key "{field.name}" is missing'
+            yield f'{_location(file, table, row)}: key "{field.name}" is missing'
     names = [field.name for field in known]
     for key in row:
         if key not in names:
-            yield f'{_place(file, table, row)}: unknown key "{key}", {_choices(key, names)}'
+            yield f'{_location(file, table, row)}: unknown key "{key}", {_choices(key, names)}'
 
 
-def _place(file: str, table: str, row: dict[str, Any]) -> str:
+def _location(file: str, table: str, row: dict[str, Any]) -> str:
     name = " ".join(str(row.get(key, "")) for key in tables()[file, table][1]).strip()
     return f'catalog/{file}.json, table "{table}", row {name or json.dumps(row)}'
 
@@ -119,7 +121,7 @@ def _choices(word: str, known: Any) -> str:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a JSON value is of the type that the record's field declares."""
+    """Returns whether a JSON value has the type that the record type declares for the field."""
     if get_origin(hint) in (Union, UnionType):
         return any(_fits(value, branch) for branch in get_args(hint))
     if get_origin(hint) is Literal:

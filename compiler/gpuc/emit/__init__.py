@@ -14,11 +14,11 @@ from gpuc.model import Cluster
 
 
 def emit_by_component(cluster: Cluster) -> Iterator[list[Artifact]]:
-    """Yield one list of artifacts per emitter, components first. All artifacts of a file come from the same emitter."""
+    """Yields the artifacts of each emitter, components first. All artifacts of one file come from the same emitter."""
     emitters = [component.artifacts for component in needed_components(cluster) if component.artifacts]
     return (list(emitter(cluster)) for emitter in (*emitters, tenants, monitoring, workloads, argocd))
 
 
 def emit(cluster: Cluster) -> list[Artifact]:
-    """Return all artifacts of a cluster, in the order of the emitters."""
+    """Returns all artifacts of a cluster, in the order of the emitters."""
     return [artifact for artifacts in emit_by_component(cluster) for artifact in artifacts]

@@ -10,12 +10,12 @@ from gpuc.emit.kueue import pods_ready_minutes, queued_pools
 from gpuc.kubernetes.amounts import quantity_text
 from gpuc.model import Cluster, Pool
 
-IDLE_SHARE = 0.05
-"""A GPU is idle if its engines are active for less than this share of the time."""
+IDLE_FRACTION = 0.05
+"""A GPU is idle if its engines are active for less than this fraction of the time."""
 IDLE_MINUTES = {"training": 30, "inference": 360, "interactive": 120}
-"""How long a pod may hold an idle GPU, by the purpose of the pool."""
+"""How long the GPU of a pod must be idle before the alert fires, by purpose of the pool."""
 NODE_MINUTES = 20
-"""Minimal time limit for the initialization of a NodeClaim. A pool with a longer boot time raises it."""
+"""Minimum time limit for the initialization of a NodeClaim. A pool with a longer boot time raises the limit."""
 BLOCK_END_SECONDS = 24 * 3600
 EXTRA_XIDS = (48, 63, 64, 74, 79, 94, 95)
 """XIDs with an alert although the catalog does not require the isolation of the node."""
@@ -37,17 +37,17 @@ class Alert:
     keep_minutes: int = 0
     """How long the alert continues to fire after the expression is false."""
     labels: tuple[tuple[str, str], ...] = ()
-    """Additional labels, which distinguish alerts of rules with the same name."""
+    """Additional labels, which distinguish alerting rules with the same name."""
 
 
 def gpu_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yield alerts for broken GPUs, nodes that lack resources of their pool, and idle GPUs."""
+    """Yields alerts for broken GPUs, nodes that lack resources of their pool, and idle GPUs."""
     if not cluster.gpu_pools:
         return
     yield from _xids(cluster)
     rows = "max by (hostname, gpu, UUID) (DCGM_FI_DEV_ROW_REMAP_FAILURE) > 0"
-    summary = "GPU {{ $labels.gpu }} of node {{ $labels.hostname }} cannot repair its memory any more"
-    action = "Cordon the node. When its work has ended, delete its NodeClaim: Karpenter starts a replacement."
+    summary = "GPU {{ $labels.gpu }} of node {{ $labels.hostname }} can no longer repair its memory"
+    action = "Cordon the node. When its pods have ended, delete its NodeClaim. Karpenter then starts a new node."
     yield Alert("GpucRowRemapFailure", rows, summary, action, severity="critical")
     for pool in cluster.gpu_pools:
         yield from _advertised(pool)
@@ -60,7 +60,7 @@ def gpu_alerts(cluster: Cluster) -> Iterator[Alert]:
 
 
 def _xids(cluster: Cluster) -> Iterator[Alert]:
-    """Yield one rule per recommended action. Alerts fire for an hour, because the metric shows only the last XID."""
+    """Yields one rule per recommended action. Alerts fire for one hour, because the metric shows only the last XID."""
     codes_by_action: dict[tuple[str, str], list[int]] = {}
     for xid in cluster.catalog.xids.values():
         if xid.isolation == "isolate" or xid.xid in EXTRA_XIDS:
@@ -76,7 +76,7 @@ def _xids(cluster: Cluster) -> Iterator[Alert]:
 
 
 def _advertised(pool: Pool) -> Iterator[Alert]:
-    """Yield alerts for nodes that do not advertise the resources of their pool after the boot time.
+    """Yields alerts for nodes that do not advertise the resources of their pool after the boot time.
 
     Quotas, NodeOverlays and limits depend on these resources.
     """
@@ -88,7 +88,7 @@ def _advertised(pool: Pool) -> Iterator[Alert]:
             advertises = f'kube_node_status_allocatable{{resource="{metric_resource(resource)}"}} == {count}'
             expression = f"kube_node_labels{{{selector}}} unless on (node) ({advertises})"
             amount = quantity_text(resource, count)
-            summary = f"Node {{{{ $labels.node }}}} of pool {pool.name} does not advertise {amount} of {resource}"
+            summary = f"Node {{{{ $labels.node }}}} of pool {pool.name}: allocatable {resource} is not {amount}"
             action = (
                 "Run kubectl describe node {{ $labels.node }}. Then read the logs of the device plugins on this node."
             )
@@ -99,12 +99,12 @@ def _advertised(pool: Pool) -> Iterator[Alert]:
 
 
 def metric_resource(resource: str) -> str:
-    """Return the name of a resource as a label value of kube-state-metrics."""
+    """Returns the name of a resource as a label value of kube-state-metrics."""
     return "".join(character if character.isalnum() else "_" for character in resource)
 
 
 def _idle(cluster: Cluster) -> Iterator[Alert]:
-    """Yield alerts for idle GPUs, by the activity of the engines. MIG slices do not have the metric GPU utilization."""
+    """Yields alerts for idle GPUs, by the activity of the engines. MIG slices have no metric for GPU utilization."""
     per_device = "max by (hostname, gpu, GPU_I_ID, namespace, pod)"
     active = f'{per_device} (avg_over_time(DCGM_FI_PROF_GR_ENGINE_ACTIVE{{pod!=""}}[10m]))'
     for purpose, minutes in IDLE_MINUTES.items():
@@ -114,20 +114,20 @@ def _idle(cluster: Cluster) -> Iterator[Alert]:
                 f'label_replace(kube_node_labels{{label_gpuc_dev_pool=~"{pools}"}}, "hostname", "$1", "node", "(.+)")'
             )
             summary = "Pod {{ $labels.pod }} in namespace {{ $labels.namespace }} does not use its GPU"
-            action = "Ask the tenant whether the work still runs. If it hangs, delete the Job or the pod."
-            expression = f"({active} < {IDLE_SHARE}) and on (hostname) {nodes}"
+            action = "Ask the tenant whether the pod hangs. If so, delete its Job, or the pod if it has no Job."
+            expression = f"({active} < {IDLE_FRACTION}) and on (hostname) {nodes}"
             yield Alert("GpucIdleGpu", expression, summary, action, minutes)
 
 
 def capacity_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yield alerts for nodes that do not start, frequent spot interruptions, and capacity blocks that end."""
+    """Yields alerts for nodes that do not start, frequent spot interruptions, and capacity blocks that end."""
     slowest = max([NODE_MINUTES, *(pool.boot_minutes for pool in cluster.pools)])
     not_initialized = (
         "max by (name) (operator_nodeclaim_status_condition_current_status_seconds"
         f'{{type="Initialized",status!="True"}}) > {slowest * 60}'
     )
     summary = f"NodeClaim {{{{ $labels.name }}}} is not initialized after {slowest} minutes"
-    action = "Run kubectl describe nodeclaim {{ $labels.name }}: its conditions and events name the reason."
+    action = "Run kubectl describe nodeclaim {{ $labels.name }}. The conditions and events show the reason."
     yield Alert("GpucNodeNotInitialized", not_initialized, summary, action, severity="critical")
     names = "|".join(pool.name for pool in cluster.pools)
     nodes = f'count(karpenter_nodes_allocatable{{nodepool=~"{names}"}}) > 0'
@@ -141,7 +141,7 @@ def capacity_alerts(cluster: Cluster) -> Iterator[Alert]:
 
 
 def _spot(pool: Pool) -> Iterator[Alert]:
-    """Yield an alert for spot interruptions that are so frequent that runs lose most work between two checkpoints."""
+    """Yields an alert for spot interruptions that are so frequent that runs lose most of their work."""
     runs = pool.spec.runs
     if "spot" not in pool.spec.purchase or runs is None:
         return
@@ -149,11 +149,11 @@ def _spot(pool: Pool) -> Iterator[Alert]:
     hourly = f"sum by (nodepool) (increase({series}[1h]))"
     if runs.checkpoint_every is None:
         limit = 0
-        summary = f"A spot interruption in pool {pool.name}, whose runs have no checkpoints"
+        summary = f"EC2 interrupted a spot instance of pool {pool.name}, whose runs have no checkpoints"
     else:
         limit = max(1, 3600 // runs.checkpoint_every // 2)
         summary = f"More than {limit} spot interruptions per hour in pool {pool.name}: runs lose most of their work"
-    action = "Add instance types or zones to the pool, or buy on-demand capacity until the interruptions end."
+    action = f"In the spec of pool {pool.name}, add instances or zones, or set purchase to [on-demand] for some time."
     yield Alert("GpucSpotInterrupted", f"{hourly} > {limit}", summary, action)
 
 
@@ -163,36 +163,40 @@ def _capacity_block(pool: Pool) -> Iterator[Alert]:
         ends = int(datetime.fromisoformat(reservations.block.ends).timestamp())
         expression = f"vector({ends}) - vector(time()) < {BLOCK_END_SECONDS}"
         summary = f"The capacity block of pool {pool.name} ends at {reservations.block.ends}"
-        action = "Save the state of running work: EC2 starts to terminate instances 30 minutes earlier."
+        action = (
+            "Save checkpoints of running workloads. EC2 starts to terminate the instances 30 minutes before the end."
+        )
         yield Alert("GpucCapacityBlockEnds", expression, summary, action, severity="critical")
 
 
 def queue_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yield alerts for queues that admit no work, and for admitted work that does not start."""
+    """Yields alerts for queues that admit no workloads, and for admitted workloads that do not start."""
     names = "|".join(part.name for queue in cluster.queues for part in queue.cluster_queues)
     queues = f'cluster_queue=~"{names}"'
     minutes = pods_ready_minutes(queued_pools(cluster))
     inactive = f'max by (cluster_queue) (kueue_cluster_queue_status{{{queues},status="active"}}) == 0'
-    summary = "ClusterQueue {{ $labels.cluster_queue }} is not active and admits no work"
-    action = "Run kubectl describe clusterqueue {{ $labels.cluster_queue }}: the condition Active names the reason."
+    summary = "ClusterQueue {{ $labels.cluster_queue }} is not active and admits no workloads"
+    action = "Run kubectl describe clusterqueue {{ $labels.cluster_queue }}. The condition Active shows the reason."
     yield Alert("GpucQueueInactive", inactive, summary, action, minutes=10, severity="critical")
     pending = f"sum by (cluster_queue) (kueue_pending_workloads{{{queues}}}) > 0"
     admitted = f"sum by (cluster_queue) (increase(kueue_admitted_workloads_total{{{queues}}}[{minutes}m])) > 0"
-    summary = f"ClusterQueue {{{{ $labels.cluster_queue }}}} has pending work and admitted none for {minutes} minutes"
-    action = "Run kubectl describe workload for the oldest pending Workload: its events name the missing quota."
+    summary = f"ClusterQueue {{{{ $labels.cluster_queue }}}} admitted no pending workloads for {minutes} minutes"
+    action = "Run kubectl describe workload for the oldest pending Workload. The events show the missing quota."
     yield Alert("GpucQueueStuck", f"({pending}) unless on (cluster_queue) ({admitted})", summary, action, minutes)
     evicted = f'kueue_evicted_workloads_total{{{queues},reason="PodsReadyTimeout"}}'
     late = f"sum by (cluster_queue) (increase({evicted}[1h])) > 0"
-    summary = f"Admitted work of ClusterQueue {{{{ $labels.cluster_queue }}}} did not start within {minutes} minutes"
-    action = "Run kubectl get nodeclaims. If the nodes exist, run kubectl describe for the pods that are not ready."
+    summary = (
+        f"Admitted workloads of ClusterQueue {{{{ $labels.cluster_queue }}}} did not start within {minutes} minutes"
+    )
+    action = "Run kubectl get nodeclaims. If the nodes exist, run kubectl describe pod for the pods that are not ready."
     yield Alert("GpucPodsNotReady", late, summary, action)
 
 
 def policy_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yield an alert for policies that exist in the cluster but are not enforced."""
+    """Yields an alert for policies that Gatekeeper does not enforce because of an error."""
     broken = (
         'max(gatekeeper_constraint_templates{status="error"}) > 0 or max(gatekeeper_constraints{status="error"}) > 0'
     )
     summary = "Gatekeeper reports an error in a ConstraintTemplate or a constraint, so its policy is not enforced"
-    action = "Run kubectl get constrainttemplates,constraints -o yaml: status.byPod has the error."
+    action = "Run kubectl get constrainttemplates,constraints -o yaml. The field status.byPod contains the error."
     yield Alert("GpucPolicyBroken", broken, summary, action, minutes=15)

@@ -30,14 +30,14 @@ Source: argoproj/argo-cd v3.5.1 controller/appcontroller.go (processRequestedApp
 pkg/apis/application/v1alpha1/types.go (NextRetryAt)
 """
 FOLDERS = (
-    Folder("monitoring", 5, has_folders=True),
+    Folder("monitoring", 5, has_subfolders=True),
     Folder("tenants", 30, is_protected=True),
 )
-"""Synced folders that do not belong to a component."""
+"""Folders that Argo CD syncs and that do not belong to a component."""
 
 
 def argocd(cluster: Cluster) -> Iterator[Artifact]:
-    """Yield the AppProject, the Applications, the root Application and the other bootstrap files."""
+    """Yields the AppProject, the Applications, the root Application and the other bootstrap files."""
     components = needed_components(cluster)
     yield project(cluster, components)
     for component in components:
@@ -49,29 +49,29 @@ def argocd(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def shipped_folders(cluster: Cluster) -> tuple[Folder, ...]:
-    """Return the synced folders of the cluster except apps/, in sync order."""
+    """Returns the folders of the cluster that Argo CD syncs, except apps/, in sync order."""
     folders = [*FOLDERS, *(folder for component in needed_components(cluster) for folder in component.folders)]
     return tuple(sorted(folders, key=lambda folder: (folder.wave, folder.path)))
 
 
 def _root(cluster: Cluster) -> Manifest:
-    """Return the root Application. An engineer applies it once; it then applies all Applications in apps/."""
+    """Returns the root Application. An engineer applies it once. Then Argo CD applies all Applications in apps/."""
     source = {
         "repoURL": cluster.spec.delivery.repo,
         "targetRevision": cluster.spec.delivery.revision,
         "path": f"{cluster.spec.delivery.path}/{cluster.name}/apps",
     }
-    # Applications are in the cluster of Argo CD, also when they deploy to another cluster. Pruning an Application
-    # does not delete its objects, because no Application has the finalizer for that.
+    # Applications are in the cluster of Argo CD, even if they deploy to another cluster. Pruning an Application does
+    # not delete its objects, because no Application has the finalizer resources-finalizer.argocd.argoproj.io.
     destination = argocd_cluster(cluster.spec.delivery.destination.namespace)
     body = _spec(cluster, {"source": source}, destination, prune=True)
-    # With this option a sync skips Applications that are in sync, and does not wait until they are healthy.
+    # With ApplyOutOfSyncOnly, a sync would skip Applications that are in sync, and not wait until they are healthy.
     body["spec"]["syncPolicy"]["syncOptions"].remove(_ONLY_CHANGES)
     return _application(cluster, cluster.entry("root.yaml"), "root", body)
 
 
 def _chart(cluster: Cluster, component: Component) -> Manifest:
-    """Return the Application of a chart. The values come from the delivery repository."""
+    """Returns the Application of a chart. The Helm values come from the repository `delivery.repo`."""
     name, release = component.name, component.release(cluster)
     delivery = cluster.spec.delivery
     helm: Body = {"releaseName": release.chart}
@@ -88,11 +88,13 @@ def _chart(cluster: Cluster, component: Component) -> Manifest:
         helm["valueFiles"] = [f"$values/{delivery.path}/{cluster.name}/{name}/values.yaml"]
         values = {"repoURL": delivery.repo, "targetRevision": delivery.revision, "ref": "values"}
         sources = {"sources": [chart, values]}
-    creates = release.namespace not in ALWAYS_PLATFORM and component.artifacts is not None
+    creates_namespace = release.namespace not in ALWAYS_PLATFORM and component.artifacts is not None
     destination = target_cluster(cluster, release.namespace)
     prune = not component.keeps_definitions
-    body = _spec(cluster, sources, destination, prune=prune, ignored=component.ignored, creates=creates)
-    if creates and component.namespace_labels:
+    body = _spec(
+        cluster, sources, destination, prune=prune, ignored=component.ignored, creates_namespace=creates_namespace
+    )
+    if creates_namespace and component.namespace_labels:
         labels = dict(component.namespace_labels)
         body["spec"]["syncPolicy"]["managedNamespaceMetadata"] = {"labels": labels}
     return _application(cluster, cluster.out(f"apps/{name}.yaml"), name, body, component.wave)
@@ -105,22 +107,22 @@ def _folder(cluster: Cluster, folder: Folder) -> Manifest:
         "targetRevision": cluster.spec.delivery.revision,
         "path": f"{cluster.spec.delivery.path}/{cluster.name}/{folder.path}",
     }
-    if folder.has_folders:
+    if folder.has_subfolders:
         source["directory"] = {"recurse": True}
     namespace = cluster.components[folder.component].namespace if folder.component else "default"
     if folder.path == "monitoring":
         namespace = cluster.spec.observability.namespace
-    # With "confirm" the protected objects have an annotation that prevents pruning.
+    # With `prune: confirm`, the protected objects have an annotation that prevents pruning.
     prune = not folder.is_protected or cluster.spec.delivery.prune != "never"
     destination = target_cluster(cluster, namespace)
     body = _spec(cluster, {"source": source}, destination, prune=prune, ignored=folder.ignored)
     if folder.is_protected:
-        # Foreground deletion would block the sync operation, and all other changes, until the last node is gone.
+        # Foreground deletion would block the sync, and all other changes, until the last node is deleted.
         body["spec"]["syncPolicy"]["syncOptions"].append("PrunePropagationPolicy=background")
     return _application(cluster, cluster.out(f"apps/{name}.yaml"), name, body, folder.wave)
 
 
-def _application(cluster: Cluster, file: str, name: str, body: Body, number: int | None = None) -> Manifest:
+def _application(cluster: Cluster, file: str, name: str, body: Body, sync_wave: int | None = None) -> Manifest:
     return Manifest(
         file=file,
         origin=ORIGIN,
@@ -128,17 +130,17 @@ def _application(cluster: Cluster, file: str, name: str, body: Body, number: int
         kind="Application",
         name=f"{cluster.name}-{name}",
         namespace=cluster.spec.delivery.destination.namespace,
-        annotations={} if number is None else wave(number),
+        annotations={} if sync_wave is None else wave(sync_wave),
         body=body,
     )
 
 
 def _spec(
     cluster: Cluster, sources: Body, destination: Body, *, prune: bool, ignored: tuple[Body, ...] = (),
-    creates: bool = False,
+    creates_namespace: bool = False,
 ) -> Body:  # fmt: skip
     options = ["ServerSideApply=true", "RespectIgnoreDifferences=true", "FailOnSharedResource=true"]
-    options += [_ONLY_CHANGES, f"CreateNamespace={str(creates).lower()}"]
+    options += [_ONLY_CHANGES, f"CreateNamespace={str(creates_namespace).lower()}"]
     spec: Body = {
         "project": cluster.name,
         **sources,

@@ -7,28 +7,28 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-# Strings that every YAML parser reads as a string without quotes. All others are written as JSON, which is valid YAML.
+# Strings that need no quotes in YAML. All other strings are written as JSON, which is valid YAML.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
 def block_yaml(data: Any) -> str:
-    """Return the data as YAML in block style. Maps keep their order; the text ends with a line break."""
+    """Returns the data as YAML in block style. Maps keep their order; the text ends with a line break."""
     return "".join(f"{line}\n" for line in _lines(data))
 
 
 def _lines(data: Any) -> Iterator[str]:
     if isinstance(data, dict) and data:
         for key, value in data.items():
-            yield from _entry(f"{_scalar(key)}:", value, "  ")
+            yield from _map_entry(f"{_scalar(key)}:", value, "  ")
     elif isinstance(data, list) and data:
         for item in data:
-            yield from _item(item)
+            yield from _list_item(item)
     else:
         yield _scalar(data)
 
 
-def _entry(head: str, value: Any, indent: str) -> Iterator[str]:
+def _map_entry(head: str, value: Any, indent: str) -> Iterator[str]:
     if isinstance(value, dict | list) and value:
         yield head
         yield from (f"{indent}{line}" for line in _lines(value))
@@ -36,7 +36,7 @@ def _entry(head: str, value: Any, indent: str) -> Iterator[str]:
         yield f"{head} {_scalar(value)}"
 
 
-def _item(item: Any) -> Iterator[str]:
+def _list_item(item: Any) -> Iterator[str]:
     first, *others = _lines(item)
     yield f"- {first}"
     yield from (f"  {line}" for line in others)

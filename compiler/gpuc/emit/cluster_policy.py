@@ -1,8 +1,8 @@
 """ClusterPolicy of the GPU Operator: operands, their images and their settings.
 
-gpuc emits the ClusterPolicy instead of the chart. The chart renders `spec.mig: null` unless its values set one MIG
-strategy for the cluster. Server-side apply rejects the null, and a MIG strategy overrides the configuration of each
-pool.
+gpuc emits the ClusterPolicy, and disables the ClusterPolicy of the chart. The chart renders `spec.mig: null` unless its
+values set one MIG strategy for the cluster. Server-side apply rejects the null, and a MIG strategy for the cluster
+overrides the configuration of each pool.
 
 Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates/clusterpolicy.yaml,
 controllers/object_controls.go; NVIDIA/k8s-device-plugin v0.20.0 cmd/config-manager
@@ -25,9 +25,9 @@ _DRIVER_STARTUP: Body = {"initialDelaySeconds": 60, "periodSeconds": 10, "timeou
 
 
 def cluster_policy(cluster: Cluster) -> Manifest:
-    """Return the ClusterPolicy. All GPU pools of a cluster agree on driver, toolkit and device plugin.
+    """Returns the ClusterPolicy. Driver, toolkit and device plugin have the same source in all GPU pools of a cluster.
 
-    Operands for virtual machines are left out, because `sandboxWorkloads` disables them.
+    The ClusterPolicy has no operands for virtual machines, because `sandboxWorkloads` disables these operands.
     """
     pools = cluster.gpu_pools
     spec: Body = {
@@ -63,13 +63,13 @@ def cluster_policy(cluster: Cluster) -> Manifest:
 
 
 def agent_tolerations(cluster: Cluster) -> list[Body]:
-    """Return tolerations for node agents: all taint keys of GPU pools, and the startup taint of pending MIG layouts."""
+    """Returns tolerations for node agents: for all taints of GPU pools, and for the startup taint of MIG layouts."""
     taints = {(taint.key, taint.effect) for pool in cluster.gpu_pools for taint in pool.agent_taints}
     return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
 
 
 def _image(cluster: Cluster, operand: str) -> Body:
-    """Return repository, image and version of an operand. Empty if the catalog does not know the version (VER103)."""
+    """Returns the image of an operand. Empty if the catalog has no images for this operator version (rule VER103)."""
     row = cluster.catalog.operands.get(cluster.components["gpu-operator"].version, {}).get(operand)
     if row is None:
         return {}
@@ -83,7 +83,7 @@ def _daemonsets(cluster: Cluster) -> Body:
         "helm.sh/chart": f"{component.chart}-{component.version}",
     }
     return {
-        # The same labels as in the chart: a change would restart all operands.
+        # The labels of the chart. A change of the labels would restart all operands.
         "labels": labels,
         "tolerations": agent_tolerations(cluster),
         "priorityClassName": "system-node-critical",
@@ -112,8 +112,8 @@ def _driver(cluster: Cluster, pool: Pool) -> Body:
 def _toolkit(cluster: Cluster, pool: Pool) -> Body:
     if pool.image.toolkit != "operator":
         return {"enabled": False}
-    # GPU isolation needs these two settings and the list strategy of the device plugin. If the image brings its own
-    # toolkit, user data writes the same settings into the runtime configuration of the host.
+    # GPU isolation needs these two settings and the list strategy of the device plugin. If the node image contains
+    # the toolkit, user data writes the same settings into the runtime configuration of the host.
     switches = [
         {"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "value": "false"},
         {"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_AS_VOLUME_MOUNTS", "value": "true"},

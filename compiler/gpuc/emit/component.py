@@ -1,8 +1,8 @@
 """Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for it.
 
-Each module of this package with a COMPONENT defines a component; there is no central list. The repository, chart,
-version, namespace and DaemonSet requests are in catalog/releases.json, under the name of the component.
-`python -m gpuc.catalog.schemas.derive` derives the schemas of the values and of the custom resources.
+A module of this package defines a component if it has the variable COMPONENT; there is no central list. The
+repository, chart, version, namespace and DaemonSet requests are in catalog/releases.json, under the name of the
+component. `python -m gpuc.catalog.schemas.derive` derives the schemas of the Helm values and of the custom resources.
 """
 
 from __future__ import annotations
@@ -41,34 +41,34 @@ PRIVILEGED: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder of the cluster's tree that an Application of its own applies."""
+    """A folder below out/<cluster>/ for which gpuc emits a separate Argo CD Application."""
 
     path: str
-    """The folder below out/<cluster>/, for example kueue/queues."""
+    """The path below out/<cluster>/, for example kueue/queues."""
     wave: int
-    """The sync wave of the folder's Application, after the wave of the component whose kinds the folder has."""
+    """The sync wave of the folder's Application, after the wave of the chart that defines the folder's kinds."""
     component: str = ""
-    """The component whose namespace objects without a namespace go to; namespace default where empty."""
+    """The component in whose namespace Argo CD creates objects without a namespace. Empty for the namespace default."""
     is_protected: bool = False
-    """Whether `delivery.prune` decides about objects that left the output: true for capacity, queues and tenants."""
-    has_folders: bool = False
-    """Whether the folder has folders, which Argo CD then reads too."""
+    """Whether `delivery.prune` applies to objects that left the output. True for pools, queues and tenants."""
+    has_subfolders: bool = False
+    """Whether Argo CD also reads the subfolders."""
     ignored: tuple[Body, ...] = ()
-    """Entries of ignoreDifferences: fields of gpuc's objects that controllers, and people in an incident, write."""
+    """Entries of ignoreDifferences: fields that controllers write, and fields that engineers change in an incident."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
-    """One chart that gpuc installs.
+    """A Helm chart that gpuc installs.
 
-    Argo CD applies waves from low to high, and starts a wave once everything before is healthy:
+    Argo CD applies sync waves from low to high. A wave starts when all Applications of earlier waves are healthy:
 
         -30  the AppProject
-        -20  charts that hold nothing but CustomResourceDefinitions
-        -10  admission control, so that later objects are admitted by it
-          0  controllers and device plugins; the right wave for most components
+        -20  charts that contain only CustomResourceDefinitions
+        -10  admission control, which checks the objects of all later waves
+          0  controllers and device plugins; the usual wave of a component
           5  configuration of these controllers
-         10  controllers that read what wave 0 advertises, such as Kueue
+         10  controllers that need the controllers of wave 0, such as Kueue
       15-16  admission policies
          20  node pools
       25-26  flavors and queues
@@ -80,18 +80,18 @@ class Component:
     wave: int
     """The sync wave of the chart's Application, one of the waves above."""
     artifacts: Callable[[Cluster], Iterator[Artifact]] | None = None
-    """Yields the chart's values and the objects beside the chart; None for a chart of definitions without values."""
+    """Yields the Helm values and additional objects. None for a chart that has only CRDs and needs no values."""
     is_needed: Callable[[Cluster], bool] = lambda cluster: True
-    """Whether a cluster gets the component; without it every cluster does."""
+    """Returns whether a cluster needs the component. Default: every cluster needs it."""
     keeps_definitions: bool = False
-    """Whether CRDs are among the chart's templates. Argo CD then never prunes: a pruned CRD deletes all its objects."""
+    """Whether the chart's templates contain CRDs. Argo CD then prunes nothing: a removed CRD deletes its objects."""
     cluster_kinds: tuple[Kind, ...] = ()
-    """Kinds without a namespace that the chart renders with gpuc's values, hooks included, or the folders hold.
+    """Cluster-scoped kinds of the objects in the folders, and of those that the chart renders, hooks included.
 
-    The AppProject permits these kinds and no others; `helm template` shows what a chart renders.
+    The AppProject allows only these kinds. `helm template` with gpuc's values lists the kinds of a chart.
     """
     kinds: tuple[Kind, ...] = ()
-    """The same for kinds with a namespace."""
+    """Namespaced kinds of the objects in the folders, and of those that the chart renders, hooks included."""
     folders: tuple[Folder, ...] = ()
     """Folders of objects that the component's controller reads."""
     ignored: tuple[Body, ...] = ()
@@ -100,7 +100,7 @@ class Component:
     """Labels of the namespace that the Application creates; PRIVILEGED is added for pods that use the host."""
 
     def release(self, cluster: Cluster) -> Release:
-        """Return the chart of the component in the release set of the cluster.
+        """Returns the chart of the component in the release set of the cluster.
 
         Raises:
             ValueError: if the release set has no row for the component.
@@ -116,19 +116,19 @@ class Component:
 
 @cache
 def components() -> tuple[Component, ...]:
-    """Return all components, in sync order."""
+    """Returns all components, in sync order."""
     files = sorted(os.listdir(os.path.dirname(__file__)))
     modules = [import_module(f"{__package__}.{file[:-3]}") for file in files if file.endswith(".py")]
-    found: list[Component] = [module.COMPONENT for module in modules if hasattr(module, "COMPONENT")]
-    return tuple(sorted(found, key=lambda component: (component.wave, component.name)))
+    all_components: list[Component] = [module.COMPONENT for module in modules if hasattr(module, "COMPONENT")]
+    return tuple(sorted(all_components, key=lambda component: (component.wave, component.name)))
 
 
 def needed_components(cluster: Cluster) -> tuple[Component, ...]:
-    """Return the components that the cluster needs, in sync order."""
+    """Returns the components that the cluster needs, in sync order."""
     return tuple(component for component in components() if component.is_needed(cluster))
 
 
 def webhook_certificate(kind: str) -> Body:
-    """Return an entry of ignoreDifferences for the CA certificate that a controller writes into its webhooks."""
+    """Returns the entry of ignoreDifferences for the CA certificate that a controller writes into its webhooks."""
     paths = [".webhooks[]?.clientConfig.caBundle"]
     return {"group": "admissionregistration.k8s.io", "kind": kind, "jqPathExpressions": paths}

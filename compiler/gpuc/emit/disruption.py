@@ -8,31 +8,35 @@ from gpuc.model import Pool
 
 HOUR_SECONDS = 3600
 WORKING_HOURS = {"schedule": "0 6 * * mon-fri", "duration": "12h"}
-"""In UTC. In this time Karpenter does not drain interactive sessions or runs for a new image."""
+"""Working hours in UTC. During these hours, Karpenter does not replace nodes with running pods for a new image."""
 
 _IDLE_SECONDS = {"training": 30 * 60}
-"""How long an empty node stays, by purpose. Training nodes are hard to get again, and the next run may start soon."""
+"""How long an empty node is kept, by purpose of the pool. New training nodes are scarce, and a run may start soon."""
 _DEFAULT_IDLE_SECONDS = 10 * 60
 
 
 def expire_after(pool: Pool) -> str:
-    """Return the lifetime of a node. Expiry ignores budgets and the do-not-disrupt annotation of pods."""
+    """Returns `expireAfter`, the maximum lifetime of a node.
+
+    Expiry ignores disruption budgets and the annotation karpenter.sh/do-not-disrupt. Nodes of pools with runs or with
+    prepaid capacity therefore never expire.
+    """
     reservations = pool.spec.reservations
     is_prepaid = pool.is_static or (reservations is not None and reservations.block is not None)
     return "Never" if pool.spec.runs or is_prepaid else "720h"
 
 
 def termination_grace(pool: Pool) -> str:
-    """Return the time to drain a node: the longest run plus one checkpoint, or one hour for pools without runs.
+    """Returns the time limit to drain a node: the longest run plus one checkpoint, or one hour for pools without runs.
 
-    Without this limit, a pod with the do-not-disrupt annotation keeps a draining node, and its costs, forever.
+    Without the limit, a pod with the annotation karpenter.sh/do-not-disrupt could keep a draining node forever.
     """
     runs = pool.spec.runs
     return format_duration(runs.longest + (runs.checkpoint_every or 0) if runs else HOUR_SECONDS)
 
 
 def disruption(pool: Pool) -> Body:
-    """Return the disruption block of a NodePool."""
+    """Returns the `disruption` block of a NodePool object."""
     idle_seconds = pool.spec.idle_after
     if idle_seconds is None:
         idle_seconds = _IDLE_SECONDS.get(pool.spec.purpose, _DEFAULT_IDLE_SECONDS)
@@ -44,9 +48,10 @@ def disruption(pool: Pool) -> Body:
 
 
 def _gpu_budgets() -> list[Body]:
-    """Return budgets for GPU nodes. Empty nodes go at once, other nodes one at a time and outside of working hours.
+    """Returns the disruption budgets for GPU nodes.
 
-    If several budgets match, Karpenter applies the strictest one.
+    Karpenter removes all empty nodes at once. Outside of working hours, it replaces other nodes one at a time. If
+    several budgets match, Karpenter applies the strictest budget.
     """
     return [
         {"nodes": "100%", "reasons": ["Empty"]},

@@ -10,16 +10,16 @@ from gpuc.model import Cluster
 
 
 def efa(cluster: Cluster) -> Iterator[Artifact]:
-    """Yield the values of the chart.
+    """Yields the Helm values of the EFA device plugin.
 
-    Without the plugin, a node does not advertise EFA, Karpenter never marks it as initialized, and NCCL uses TCP.
+    Without the plugin, a node does not advertise EFA, Karpenter never marks the node as initialized, and NCCL uses TCP.
     """
     pools = cluster.efa_pools
     taints = {taint for pool in pools for taint in (*pool.taints, *pool.startup_taints)}
     tolerations = sorted(
         (taint.toleration() for taint in taints), key=lambda toleration: (toleration["key"], toleration["value"])
     )
-    # This list replaces the list of the chart, which has all instance types of EC2, also types of pools without EFA.
+    # This list replaces the list of the chart, which also contains instance types of pools without EFA.
     types = sorted({instance.type for pool in pools for instance in pool.instances})
     body: Body = {"supportedInstanceLabels": {"values": types}, "tolerations": tolerations}
     yield Values(cluster.out("efa/values.yaml"), ("spec", "pools"), "efa", body)

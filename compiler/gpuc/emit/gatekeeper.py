@@ -25,7 +25,7 @@ _EXPANDED_KINDS = (("apps", "Deployment"), ("apps", "StatefulSet"), ("batch", "J
 
 
 def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
-    """Yield the Helm values, the Config, and per policy a ConstraintTemplate and constraints for tenant namespaces."""
+    """Yields the Helm values, the Config, and per policy a ConstraintTemplate and constraints for tenant namespaces."""
     yield _values(cluster)
     yield _config(cluster)
     yield from _expansions(cluster)
@@ -36,7 +36,8 @@ def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def _values(cluster: Cluster) -> Values:
-    # Not on Karpenter nodes: Karpenter cannot create a node while the webhook that checks nodes waits for one.
+    # Gatekeeper does not run on nodes of Karpenter: Karpenter cannot create a node while the webhook of Gatekeeper,
+    # which checks new nodes, is not running.
     permanent_nodes = {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
@@ -52,7 +53,7 @@ def _values(cluster: Cluster) -> Values:
         "validatingWebhookTimeoutSeconds": 3,
         "enableK8sNativeValidation": True,
         "enableGeneratorResourceExpansion": True,
-        # No policy mutates objects.
+        # No policy of gpuc mutates objects.
         "disableMutation": True,
         # The hook would run at every sync (PreSync). Argo CD applies the CRDs from the chart's crds/ folder instead.
         "upgradeCRDs": {"enabled": False},
@@ -65,8 +66,8 @@ def _values(cluster: Cluster) -> Values:
 
 def _config(cluster: Cluster) -> Manifest:
     # Gatekeeper copies the excluded namespaces of the webhook into every ValidatingAdmissionPolicy, in random order.
-    # With more than one entry it rewrites these objects forever. The other platform namespaces have the ignore label
-    # instead.
+    # With more than one entry, Gatekeeper would rewrite these objects forever. The other platform namespaces have the
+    # label admission.gatekeeper.sh/ignore.
     # Source: gatekeeper v3.23.0 pkg/controller/config/process/excluder.go, GetExcludedNamespaces
     match = [
         {"processes": ["audit"], "excludedNamespaces": list(cluster.platform_namespaces)},
@@ -85,7 +86,7 @@ def _config(cluster: Cluster) -> Manifest:
 
 
 def _expansions(cluster: Cluster) -> Iterator[Manifest]:
-    """Yield ExpansionTemplates: the author of a Deployment or Job gets the error when a policy denies its pods."""
+    """Yields ExpansionTemplates. With them, Gatekeeper rejects a Deployment or Job whose pods a policy would deny."""
     for group, kind in _EXPANDED_KINDS:
         body = {
             "applyTo": [{"groups": [group], "versions": ["v1"], "kinds": [kind]}],
@@ -127,7 +128,7 @@ def _template(cluster: Cluster, policy: Policy) -> Manifest:
                     }
                 },
                 # No `operations`: the default is that of the webhook, CREATE and UPDATE. Gatekeeper writes operations
-                # of a template in random order and would rewrite its ValidatingAdmissionPolicy forever.
+                # of a template in random order, and would rewrite its ValidatingAdmissionPolicy forever.
                 # Source: gatekeeper v3.23.0 pkg/drivers/k8scel/transform/make_vap_objects.go, UnsortedList
                 "targets": [
                     {
@@ -152,7 +153,7 @@ def _constraints(cluster: Cluster, policy: Policy) -> Iterator[Manifest]:
 
 
 def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, parameters: Body) -> Manifest:
-    # Gatekeeper creates the kind after it has processed the ConstraintTemplate.
+    # The kind exists only after Gatekeeper has processed the ConstraintTemplate.
     skip_dry_run = {OPTIONS: "SkipDryRunOnMissingResource=true"}
     spec: Body = {"enforcementAction": cluster.policy_stage(policy.name), "match": policy.match(selector)}
     if parameters:
@@ -169,7 +170,10 @@ def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, par
 
 
 def _parameters(cluster: Cluster, policy: Policy, tenant: Tenant) -> Body:
-    """Return all parameters, also empty ones. Without any, `params` is null, which CEL engines treat differently."""
+    """Returns all parameters, also empty lists.
+
+    Without parameters, `params` is null. CEL engines treat null differently.
+    """
     settings = cluster.policy_settings(policy.name)
     return {parameter.name: _value(parameter.fact, cluster, tenant, settings) for parameter in policy.parameters}
 
@@ -180,7 +184,7 @@ def _value(fact: str, cluster: Cluster, tenant: Tenant, settings: dict[str, Any]
 
 
 def _origin(cluster: Cluster, policy: Policy | None = None) -> Path:
-    """Return the path in the spec that configures the policy, or all policies."""
+    """Returns the path in the spec that configures the policy, or the path that configures all policies."""
     if policy and policy.name in cluster.spec.policies:
         return ("spec", "policies", policy.name)
     return ("spec", "policies", "default") if "default" in cluster.spec.policies else ("spec", "policies")

@@ -23,11 +23,11 @@ from gpuc.model.sharing import Sharing
 
 
 def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
-    """Yield the Helm values, the ClusterPolicy, and the layout gate of pools whose MIG layout the operator applies."""
+    """Yields the Helm values, the ClusterPolicy, and the layout gate of pools whose MIG layout the operator applies."""
     embedded: dict[str, Body] = {}
     body: Body = {
         "nfd": {"enabled": True},
-        # gpuc emits the ClusterPolicy. Server-side apply rejects the one that the chart renders.
+        # gpuc emits the ClusterPolicy. Server-side apply rejects the ClusterPolicy that the chart renders.
         "clusterPolicy": {"deployCR": False},
         # The hook would run at every sync (PreSync). Argo CD applies the CRDs from the chart's crds/ folder instead.
         "operator": {"upgradeCRD": False},
@@ -41,7 +41,7 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def _config_maps(cluster: Cluster, embedded: dict[str, Body]) -> Body:
-    """Return the values from which the chart creates ConfigMaps, by operand."""
+    """Returns the values from which the chart creates ConfigMaps, by operand."""
     data = {
         "devicePlugin": (PLUGIN_CONFIG, _plugin_configs(cluster.gpu_pools, embedded)),
         "migManager": (MIG_CONFIG, _mig_layouts(cluster.gpu_pools, embedded)),
@@ -55,7 +55,7 @@ def _config_maps(cluster: Cluster, embedded: dict[str, Body]) -> Body:
 
 
 def _plugin_configs(pools: tuple[GpuPool, ...], embedded: dict[str, Body]) -> Body:
-    """Return the configurations of the device plugin by name. Empty if the node image has its own device plugin."""
+    """Returns the configurations of the device plugin by name. Empty if the node image contains a device plugin."""
     if pools[0].image.device_plugin == "image":
         return {}
     sharings = {pool.sharing.plugin_config: pool.sharing for pool in pools}
@@ -64,20 +64,21 @@ def _plugin_configs(pools: tuple[GpuPool, ...], embedded: dict[str, Body]) -> Bo
 
 
 def _embed(document: Body, embedded: dict[str, Body]) -> str:
-    """Return the YAML text of a document, and register the document under its text."""
+    """Returns the YAML text of a document, and stores the document in `embedded` under this text."""
     text = block_yaml(document)
     embedded[text] = document
     return text
 
 
 def _plugin_config(sharing: Sharing) -> Body:
-    """Return the configuration of the device plugin for one kind of sharing.
+    """Returns the configuration of the device plugin for one kind of sharing.
 
     Source: NVIDIA/k8s-device-plugin v0.20.0, api/config/v1
     """
     config: Body = {"version": "v1", "flags": {"migStrategy": sharing.strategy}}
     if sharing.mode == "shared":
-        # The new resource name keeps a share apart from a complete GPU. Two shares do not give more compute than one.
+        # The shares get the resource name nvidia.com/gpu.shared, so they are not counted as complete GPUs. Two shares
+        # do not give more compute than one share.
         config["sharing"] = {
             sharing.kind: {
                 "renameByDefault": True,
@@ -89,7 +90,7 @@ def _plugin_config(sharing: Sharing) -> Body:
 
 
 def _mig_layouts(pools: tuple[GpuPool, ...], embedded: dict[str, Body]) -> Body:
-    """Return the configuration file of the MIG manager. Empty if the operator partitions no pool."""
+    """Returns the configuration file of the MIG manager. Empty if the GPU Operator partitions the GPUs of no pool."""
     mig_pools = [pool for pool in pools if pool.mig_by_operator]
     if not mig_pools:
         return {}
@@ -100,7 +101,7 @@ def _mig_layouts(pools: tuple[GpuPool, ...], embedded: dict[str, Body]) -> Body:
 
 
 def _mig_layout(pool: GpuPool) -> list[Body]:
-    """Return the MIG layout of a pool. GPUs with the same layout share an entry."""
+    """Returns the MIG layout of a pool, with one entry for all GPUs that have the same layout."""
     gpus = pool.sharing.gpus_by_layout
     if len(gpus) == 1:
         return [{"devices": "all", "mig-enabled": True, "mig-devices": dict(pool.sharing.layouts[0])}]

@@ -16,11 +16,11 @@ from gpuc.model.names import EFA, GPU
 
 OVERLAY_WEIGHT = 10
 NODES = "nodes"
-"""The name of the limit on the number of nodes."""
+"""The key under `limits` of a NodePool object for the maximum number of nodes."""
 
 
 def karpenter(cluster: Cluster) -> Iterator[Artifact]:
-    """Yield the Helm values of the controller, and the objects of each pool."""
+    """Yields the Helm values of the controller, and the objects of each pool."""
     yield Values(cluster.out("karpenter/values.yaml"), ("spec", "cloud", "aws"), "karpenter", _values(cluster))
     for pool in cluster.pools:
         yield from _pool(cluster, pool)
@@ -29,7 +29,7 @@ def karpenter(cluster: Cluster) -> Iterator[Artifact]:
 def _values(cluster: Cluster) -> Body:
     settings: Body = {
         "clusterName": cluster.aws.eks_cluster,
-        # The same value as in the chart. It is explicit because the quotas depend on it.
+        # The default of the chart. It is explicit, because gpuc calculates the quotas with this value.
         "vmMemoryOverheadPercent": cluster.catalog.kubelet.vm_memory_overhead_permille / 1000,
     }
     if cluster.aws.interruption_queue:
@@ -46,7 +46,7 @@ def _values(cluster: Cluster) -> Body:
 
 
 def _feature_gates(cluster: Cluster) -> dict[str, bool]:
-    """Return the feature gates that the emitted objects need. Without the gate, Karpenter ignores the object."""
+    """Returns the feature gates that the emitted objects need. Without the feature gate, Karpenter ignores them."""
     needed = {
         "nodeOverlay": any(overlay_capacity(pool, instance) for pool in cluster.pools for instance in pool.instances),
         "reservedCapacity": any("reserved" in pool.spec.purchase for pool in cluster.pools),
@@ -61,7 +61,7 @@ def _pool(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
     def manifest(api: str, kind: str, name: str, body: Body, annotations: dict[str, str]) -> Manifest:
         return Manifest(file, pool.path, api, kind, name, body, annotations=annotations)
 
-    # Protected also while the pool is leaving: the finalizer of Karpenter keeps it until the last node is gone.
+    # Protected even if the pool is leaving: the finalizer of Karpenter keeps the object until the last node is deleted.
     annotations = protected(cluster, 0)
     yield manifest("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, node_class(cluster, pool), annotations)
     for instance in pool.instances:
@@ -76,13 +76,14 @@ def _pool(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
 
 
 def overlay_capacity(pool: Pool, instance: InstanceType) -> dict[str, str]:
-    """Return the resources of a node for which Karpenter's own prediction is missing or wrong.
+    """Returns the resources of a node for which Karpenter's own prediction is missing or wrong.
 
-    Karpenter predicts complete GPUs and EFA. It does not know MIG slices, GPU shares and huge pages: without a
-    NodeOverlay it never starts a node for a pod that requests them. The number of complete GPUs excludes GPUs that are
-    partitioned or shared, because a pod that requests a complete GPU would start a node that it cannot use.
+    Karpenter predicts complete GPUs and EFA devices, but not MIG slices, GPU shares and huge pages. Without a
+    NodeOverlay, Karpenter never starts a node for a pod that requests one of these resources. Partitioned and shared
+    GPUs do not count as complete GPUs. Otherwise Karpenter would start a node without a complete GPU for a pod that
+    requests a complete GPU.
 
-    Source: run against karpenter-provider-aws v1.14.1
+    Source: measured with karpenter-provider-aws v1.14.1
     """
     if not pool.is_gpu:
         return {}
@@ -133,7 +134,7 @@ def _requirements(pool: Pool) -> list[Body]:
 
 
 def _limits(pool: Pool) -> dict[str, str]:
-    """Returns the limits of a NodePool.
+    """Returns the `limits` of a NodePool object.
 
     - Dynamic pool: the maximum number of nodes, and that number times the CPUs of the largest instance type. Karpenter
       compares the node limit with existing nodes only; it compares the CPU limit while it schedules a batch of pods.
@@ -163,7 +164,7 @@ def _requirement(key: str, *values: str) -> Body:
 
 
 def _ignored_hash(group: str, kind: str, name: str) -> Body:
-    """Return an entry of ignoreDifferences for the annotations in which Karpenter stores the hash of an object."""
+    """Returns the entry of ignoreDifferences for the annotations in which Karpenter stores the hash of an object."""
     pointers = [f"/metadata/annotations/{group}~1{name}{suffix}" for suffix in ("", "-version")]
     return {"group": group, "kind": kind, "jsonPointers": pointers}
 

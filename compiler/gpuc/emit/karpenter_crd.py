@@ -1,4 +1,4 @@
-"""CRDs of Karpenter. They have their own chart, so that they are installed before the controller and stay after it."""
+"""CRDs of Karpenter. Their own chart installs the CRDs before the controller, and keeps them without the controller."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ RETENTION = "168h"
 
 
 def kueue(cluster: Cluster) -> Iterator[Artifact]:
-    """Yield the Helm values and all cluster-scoped objects of Kueue."""
+    """Yields the Helm values and all cluster-scoped objects of Kueue."""
     pools = queued_pools(cluster)
     yield _values(cluster, pools)
     yield from _topologies(cluster, pools)
@@ -30,12 +30,12 @@ def kueue(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
-    """Return the pools that a queue uses. Only these have a flavor."""
+    """Returns the pools for which a queue has quota. Only these pools have a ResourceFlavor."""
     return tuple(pool for pool in cluster.pools if cluster.queues_of(pool))
 
 
 def pods_ready_minutes(pools: tuple[Pool, ...]) -> int:
-    """Return the time limit for the start of admitted work: 1.5 times the boot time of the slowest pool, rounded up.
+    """Returns the time limit for the start of admitted workloads: 1.5 times the boot time of the slowest pool.
 
     Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/configuration_types.go
     """
@@ -53,10 +53,11 @@ def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Values:
     configuration = _configuration(cluster, pools)
     text = block_yaml(configuration)
     body: Body = {
-        # Prometheus does not select the ServiceMonitor of the chart, which has no labels. monitoring/ has another one.
+        # Prometheus would not select the ServiceMonitor of the chart, which has no labels. gpuc emits its own
+        # ServiceMonitor in monitoring/.
         "enablePrometheus": False,
-        # A RoleBinding in kube-system. The visibility server needs it to read the CA of the API server, and does not
-        # start without it.
+        # The chart creates a RoleBinding in kube-system. The visibility server needs this RoleBinding to start, because
+        # it reads the CA of the API server.
         "enableVisibilityAuthReaderRoleBinding": True,
         "controllerManager": {
             "replicas": 2,
@@ -70,7 +71,7 @@ def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Values:
 
 
 def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
-    """Return the complete configuration of the controller. It repeats the defaults of the chart, which it replaces."""
+    """Returns the complete configuration of the controller, because it replaces the defaults of the chart."""
     fair: Body = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
     return {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
@@ -101,11 +102,11 @@ def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
 
 
 def _wait_for_pods_ready(pools: tuple[Pool, ...]) -> Body:
-    """Return the waitForPodsReady block. Without backoffLimitCount, Kueue requeues slow work and does not stop it."""
+    """Returns the waitForPodsReady block. Without backoffLimitCount, Kueue never stops requeueing a slow workload."""
     minutes = f"{pods_ready_minutes(pools)}m"
     return {
         "timeout": minutes,
-        # A pod that lost its node waits for a new node, which boots as long as the first.
+        # A pod that lost its node waits for a new node, which needs the same boot time.
         "recoveryTimeout": minutes,
         "blockAdmission": False,
         "requeuingStrategy": {"timestamp": "Eviction", "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800},
@@ -113,9 +114,9 @@ def _wait_for_pods_ready(pools: tuple[Pool, ...]) -> Body:
 
 
 def _topologies(cluster: Cluster, pools: tuple[Pool, ...]) -> Iterator[Manifest]:
-    """Yield one Topology per combination of levels.
+    """Yields one Topology per list of topology levels.
 
-    It is protected, because the finalizer of Kueue keeps it until no flavor refers to it.
+    A Topology is protected, because the finalizer of Kueue keeps the Topology until no ResourceFlavor refers to it.
     """
     for name, pool in sorted({pool.topology_name: pool for pool in reversed(pools) if pool.spec.topology}.items()):
         file = cluster.out(f"kueue/config/topologies/{name}.yaml")
@@ -127,9 +128,9 @@ def _topologies(cluster: Cluster, pools: tuple[Pool, ...]) -> Iterator[Manifest]
 
 
 def _flavor(cluster: Cluster, pool: Pool) -> Manifest:
-    """Return the ResourceFlavor of a pool: node label and tolerations of its taints, without startup taints.
+    """Returns the ResourceFlavor of a pool, with tolerations of the taints of the pool, but not of the startup taints.
 
-    It is protected, because the finalizer of Kueue keeps it until no ClusterQueue refers to it.
+    A ResourceFlavor is protected, because the finalizer of Kueue keeps it until no ClusterQueue refers to it.
     """
     spec: Body = {"nodeLabels": {POOL_LABEL: pool.name}}
     if pool.taints:
@@ -143,7 +144,7 @@ def _flavor(cluster: Cluster, pool: Pool) -> Manifest:
 
 
 def _priorities(cluster: Cluster) -> Iterator[Manifest]:
-    """Classes of Kueue's own: those of pods would preempt around it."""
+    """Yields WorkloadPriorityClasses. With PriorityClasses, the scheduler would preempt pods of other queues."""
     file = cluster.out("kueue/config/priorities.yaml")
     for name, value in cluster.spec.priorities.items():
         origin = ("spec", "priorities", name)
@@ -175,10 +176,10 @@ COMPONENT = Component(
         ("kueue.x-k8s.io", "LocalQueue"),
     ),
     folders=(
-        Folder("kueue/config", 25, "kueue", is_protected=True, has_folders=True),
+        Folder("kueue/config", 25, "kueue", is_protected=True, has_subfolders=True),
         Folder(
             "kueue/queues", 26, "kueue", is_protected=True,
-            # Engineers can hold a queue by hand; Argo CD does not undo that.
+            # Engineers can stop a ClusterQueue by hand. Argo CD does not undo this.
             ignored=({"group": "kueue.x-k8s.io", "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]},),
         ),
     ),

@@ -1,4 +1,4 @@
-"""Layout gate: a DaemonSet that removes the startup taint of a node when its MIG layout is complete."""
+"""Layout gate: a DaemonSet that removes the startup taint of a node after the node has its MIG layout."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ NAME = "gpuc-layout-gate"
 
 
 def layout_gate(cluster: Cluster) -> Iterator[Manifest]:
-    """Yield a DaemonSet per pool whose MIG layout the GPU Operator applies, and its service account.
+    """Yields a DaemonSet for each pool whose MIG layout the GPU Operator applies, and one service account for all.
 
-    Without the gate, a pod could use a GPU before it is partitioned, and the partitioning would then fail.
+    Without the layout gate, a pod could use a GPU before the GPU Operator partitions it. The partitioning would fail.
     """
     pools = [pool for pool in cluster.gpu_pools if pool.mig_by_operator]
     if not pools:
@@ -50,7 +50,7 @@ def _daemonset(cluster: Cluster, pool: Pool) -> Manifest:
                 "priorityClassName": "system-node-critical",
                 "tolerations": [{"operator": "Exists"}],
                 "initContainers": steps,
-                "containers": [_container("pause", f"registry.k8s.io/pause:{_PAUSE}")],
+                "containers": [_container("pause", f"registry.k8s.io/pause:{_PAUSE_VERSION}")],
             },
         },
     }
@@ -59,18 +59,18 @@ def _daemonset(cluster: Cluster, pool: Pool) -> Manifest:
     return Manifest(file, pool.path, "apps/v1", "DaemonSet", name, {"spec": spec}, NAMESPACE, annotations=wave(1))
 
 
-_PAUSE = "3.10"
+_PAUSE_VERSION = "3.10"
 
 
 def _steps(pool: Pool) -> Iterator[tuple[str, list[str]]]:
-    """Yield the kubectl commands in order: set the taint, wait for MIG manager and resources, remove the taint.
+    """Yields the kubectl commands in order: set the taint, wait for MIG manager and resources, remove the taint.
 
-    The first command is for restarts of the pod: kubectl fails if it has to remove a taint that the node does not have.
+    The first command sets the taint again after a restart of the pod, because kubectl fails to remove a missing taint.
     """
     (taint,) = pool.layout_taints
     node = "node/$(NODE_NAME)"
-    text = f"{taint.key}={taint.value}:{taint.effect}"
-    yield "hold", ["taint", "node", "$(NODE_NAME)", text, "--overwrite"]
+    taint_text = f"{taint.key}={taint.value}:{taint.effect}"
+    yield "hold", ["taint", "node", "$(NODE_NAME)", taint_text, "--overwrite"]
     state = r"--for=jsonpath={.metadata.labels.nvidia\.com/mig\.config\.state}=success"
     yield "wait-for-layout", ["wait", node, state, f"--timeout={pool.boot_minutes}m"]
     for resource, count in pool.advertised(pool.instances[0]).items():

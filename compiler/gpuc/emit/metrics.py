@@ -17,7 +17,10 @@ EXTRA = (
 
 
 def metric_list(cluster: Cluster) -> str:
-    """Return lines of name, type and help. A custom list replaces the default list, so it repeats the defaults."""
+    """Returns the metric list of the exporter, with a line `name, type, help` for each metric.
+
+    A custom list replaces the default list of the exporter, so the custom list contains the default metrics too.
+    """
     metrics = cluster.catalog.dcgm_metrics
     names = sorted({name for name, metric in metrics.items() if metric.default} | set(EXTRA))
     return "".join(f"{name}, {metrics[name].type}, {metrics[name].help}\n" for name in names)

@@ -22,7 +22,7 @@ _ALERTS_BY_GROUP: dict[str, Callable[[Cluster], Iterator[Alert]]] = {
 
 
 def monitoring(cluster: Cluster) -> Iterator[Artifact]:
-    """Yield monitors of Kueue and Gatekeeper, and one PrometheusRule per group of alerts.
+    """Yields monitors of Kueue and Gatekeeper, and one PrometheusRule per group of alerts.
 
     The charts of Karpenter and the GPU Operator have their own monitors. The EFA plugin has no metrics.
     """
@@ -51,9 +51,10 @@ def _object(cluster: Cluster, file: str, kind: str, name: str, body: Body) -> Ma
 
 
 def _kueue(cluster: Cluster) -> Manifest:
-    """Return the ServiceMonitor of Kueue. Prometheus authenticates with its token; the certificate is self-signed.
+    """Returns the ServiceMonitor of Kueue.
 
-    All services of Kueue have the same labels and port name, so a relabeling selects the metrics service by its name.
+    Prometheus authenticates with the token of its service account, and does not verify the self-signed certificate.
+    All Services of Kueue have the same labels and port name, so a relabeling selects the metrics Service by its name.
     """
     endpoint = {
         "port": "https",
@@ -75,7 +76,7 @@ def _kueue(cluster: Cluster) -> Manifest:
 
 
 def _gatekeeper(cluster: Cluster) -> Manifest:
-    """Return the PodMonitor of Gatekeeper. Its services do not have the metrics port."""
+    """Returns the PodMonitor of Gatekeeper. No Service of Gatekeeper has the metrics port."""
     selector = {"matchLabels": {"gatekeeper.sh/system": "yes"}}
     body = {
         "spec": {

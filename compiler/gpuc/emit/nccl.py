@@ -8,9 +8,9 @@ from gpuc.model import Namespace, Profile, Tenant
 
 
 def nccl_environment(tenant: Tenant, namespace: Namespace, profile: Profile, file: str) -> Manifest:
-    """Return the ConfigMap with NCCL variables that have an effect on EFA. Variables of the profile override them.
+    """Returns the ConfigMap with the NCCL variables for EFA. Variables of the profile override the defaults.
 
-    The OFI plugin of NCCL detects EFA and tunes itself per platform, so no variable sets a provider or a protocol.
+    No variable sets a provider or a protocol, because the OFI plugin of NCCL detects EFA and selects its settings.
 
     Source: catalog, verdicts on NCCL settings
     """

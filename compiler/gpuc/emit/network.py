@@ -1,4 +1,4 @@
-"""NetworkPolicies of a tenant namespace: one denies all traffic, the others allow the traffic that work needs.
+"""NetworkPolicies of a tenant namespace: one denies all traffic, the others allow the traffic that workloads need.
 
 NetworkPolicies are additive. They do not apply to pods on the host network or to EFA traffic.
 """
@@ -24,14 +24,14 @@ service (169.254.169.254), because it provides the credentials of the node."""
 
 
 def network_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
-    """Yield the NetworkPolicies of a namespace: default-deny first, exceptions of the spec last."""
+    """Yields the NetworkPolicies of a namespace: default-deny first, and the traffic that the spec allows last."""
     network = (*tenant.path, "network")
     specs: list[tuple[str, Path, Body, str]] = [
         ("allow-dns", tenant.path, _dns(), ""),
         ("allow-tenant", tenant.path, _tenant(tenant), ""),
         ("allow-endpoints", ("spec", "cloud", "aws", "endpointCidrs"), _endpoints(cluster), ""),
     ]
-    if tenant.spec.network.metrics:  # a rule without ports would open all of them
+    if tenant.spec.network.metrics:  # a rule without ports would allow all ports
         specs.append(("allow-metrics", (*network, "metrics"), _metrics(cluster, tenant), ""))
     specs += _declared(network, tenant)
     yield _policy(file, "default-deny", tenant.path, {}, namespace, protected(cluster, 1))
@@ -43,7 +43,7 @@ def network_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace, fil
 def _policy(
     file: str, name: str, origin: Path, rules: Body, namespace: Namespace, annotations: dict[str, str]
 ) -> Manifest:
-    """Return a policy for all pods of a namespace. It sets policyTypes, because the default always includes Ingress."""
+    """Returns a NetworkPolicy for all pods of a namespace. The default of policyTypes would always include Ingress."""
     directions = [key.capitalize() for key in ("ingress", "egress") if key in rules or not rules]
     body: Body = {"spec": {"podSelector": {}, "policyTypes": directions, **rules}}
     api = "networking.k8s.io/v1"
@@ -51,20 +51,20 @@ def _policy(
 
 
 def _dns() -> Body:
-    """Return rules for DNS: the pods of kube-dns, and the DNS cache on the node.
+    """Returns rules for DNS: the pods of kube-dns, and the DNS cache on the node.
 
-    Both selectors are in one peer. As two peers they would allow all pods of kube-system.
+    Both selectors are in one peer, so both must match. Two peers would allow all pods of namespace kube-system.
     """
     resolver = {
         "namespaceSelector": {"matchLabels": {NAMESPACE_NAME: "kube-system"}},
         "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
     }
     ports = [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
-    return {"egress": [{"to": [resolver, _block(NODE_LOCAL_DNS)], "ports": ports}]}
+    return {"egress": [{"to": [resolver, _ip_block(NODE_LOCAL_DNS)], "ports": ports}]}
 
 
 def _tenant(tenant: Tenant) -> Body:
-    """Return rules for traffic inside of a tenant. All ports are open: rendezvous and NCCL use ephemeral ports."""
+    """Returns rules for traffic within a tenant. All ports are allowed: rendezvous and NCCL use ephemeral ports."""
     peer = {"namespaceSelector": {"matchLabels": {TENANT_KEY: tenant.name}}}
     return {"ingress": [{"from": [peer]}], "egress": [{"to": [peer]}]}
 
@@ -73,8 +73,8 @@ def _endpoints(cluster: Cluster) -> Body:
     cidrs = dict.fromkeys([*cluster.aws.endpoint_cidrs, *cluster.aws.api_server_cidrs])
     return {
         "egress": [
-            {"to": [_block(cidr) for cidr in cidrs], "ports": [{"port": 443, "protocol": "TCP"}]},
-            {"to": [_block(POD_IDENTITY_AGENT)], "ports": [{"port": 80, "protocol": "TCP"}]},
+            {"to": [_ip_block(cidr) for cidr in cidrs], "ports": [{"port": 443, "protocol": "TCP"}]},
+            {"to": [_ip_block(POD_IDENTITY_AGENT)], "ports": [{"port": 80, "protocol": "TCP"}]},
         ]
     }
 
@@ -88,7 +88,7 @@ def _metrics(cluster: Cluster, tenant: Tenant) -> Body:
 
 
 def _declared(network: Path, tenant: Tenant) -> Iterator[tuple[str, Path, Body, str]]:
-    """Yield one policy per egress CIDR and per ingress namespace of the spec, with the reasons of the spec."""
+    """Yields name, origin, rules and reason of one NetworkPolicy per egress CIDR and ingress namespace of the spec."""
     egress_by_cidr: dict[str, list[tuple[int, Egress]]] = {}
     ingress_by_namespace: dict[str, list[tuple[int, Ingress]]] = {}
     for index, egress in enumerate(tenant.spec.network.egress):
@@ -96,7 +96,7 @@ def _declared(network: Path, tenant: Tenant) -> Iterator[tuple[str, Path, Body, 
     for index, ingress in enumerate(tenant.spec.network.ingress):
         ingress_by_namespace.setdefault(ingress.namespace, []).append((index, ingress))
     for cidr, egresses in egress_by_cidr.items():
-        rules = [{"to": [_block(cidr)], "ports": _ports(egress.ports)} for _, egress in egresses]
+        rules = [{"to": [_ip_block(cidr)], "ports": _ports(egress.ports)} for _, egress in egresses]
         name = "allow-egress-" + cidr.replace(".", "-").replace("/", "-")
         origin = (*network, "egress", egresses[0][0])
         yield name, origin, {"egress": rules}, _reasons(egress.why for _, egress in egresses)
@@ -111,7 +111,7 @@ def _reasons(whys: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(whys))
 
 
-def _block(cidr: str) -> Body:
+def _ip_block(cidr: str) -> Body:
     return {"ipBlock": {"cidr": cidr}}
 
 

@@ -1,4 +1,4 @@
-"""Facts of the cluster that a policy can use as the `from` of a parameter."""
+"""Facts of the cluster that a policy parameter can name under `from`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _resources(_: Cluster, tenant: Tenant) -> list[str]:
 
 
 def _limits(cluster: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
-    """Return the maximal request of a pod per resource. If several pools advertise the resource: also per pool."""
+    """Returns the maximum request of a pod per resource. If several pools advertise the resource, also per pool."""
     limits: list[dict[str, Any]] = []
     for resource in _resources(cluster, tenant):
         maxima = {pool.name: _most(pool, resource) for pool in tenant.pools if resource in _devices(pool)}
@@ -26,7 +26,7 @@ def _limits(cluster: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
 
 
 def _choices(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
-    """Return GPU resources that several pools of one ClusterQueue advertise, with the tenant's pools for each."""
+    """Returns the GPU resources that several pools of one ClusterQueue advertise, and the pools of each resource."""
     cluster_queues = [cluster_queue for queue in tenant.queues for cluster_queue in queue.cluster_queues]
     names = sorted({name for pool in tenant.pools for name in pool.gpu_resource_names})
     return [
@@ -50,7 +50,7 @@ def _profiles(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:
 
 
 def _egress_cidrs(cluster: Cluster, tenant: Tenant) -> list[str]:
-    """Return the CIDRs that NetworkPolicies allow: egress of the spec, endpoints, API server, services on the node."""
+    """Returns the CIDRs of allowed egress: from the spec, AWS endpoints, the API server, and services on the node."""
     declared = [egress.cidr for egress in tenant.spec.network.egress]
     cloud = [*cluster.aws.endpoint_cidrs, *cluster.aws.api_server_cidrs]
     return list(dict.fromkeys([*declared, *cloud, NODE_LOCAL_DNS, POD_IDENTITY_AGENT]))
@@ -62,15 +62,20 @@ def _ingress_namespaces(cluster: Cluster, tenant: Tenant) -> list[str]:
 
 
 def _queues(tenant: Tenant, *, gpu: bool) -> list[str]:
-    return [part.name for queue in tenant.queues for part in queue.cluster_queues if _has_gpus(part) == gpu]
+    return [
+        cluster_queue.name
+        for queue in tenant.queues
+        for cluster_queue in queue.cluster_queues
+        if _has_gpus(cluster_queue) == gpu
+    ]
 
 
-def _has_gpus(queue: ClusterQueue) -> bool:
-    return any(pool.is_gpu for pool in queue.pools)
+def _has_gpus(cluster_queue: ClusterQueue) -> bool:
+    return any(pool.is_gpu for pool in cluster_queue.pools)
 
 
 def _devices(pool: Pool) -> list[str]:
-    """Return the extended resources of the nodes of a pool. Huge pages are not an extended resource."""
+    """Returns the extended resources of the nodes of a pool. Huge pages are not an extended resource."""
     return [name for name in pool.advertised_names if "/" in name]
 
 

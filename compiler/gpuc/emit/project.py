@@ -30,12 +30,12 @@ OWN_KINDS: tuple[Kind, ...] = (
 
 
 def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
-    """Return the AppProject of all Applications of the cluster. It is in the first sync wave."""
+    """Returns the AppProject of all Applications of the cluster. The AppProject is in the first sync wave."""
     delivery = cluster.spec.delivery
     cluster_kinds = {*OWN_CLUSTER_KINDS, *(kind for component in components for kind in component.cluster_kinds)}
     kinds = {*OWN_KINDS, *(kind for component in components for kind in component.kinds)}
-    # All namespaces. A list would change with the tenants. If Argo CD then synced the tenants before the project, the
-    # sync would fail for a new namespace, and would ignore the objects of a removed namespace.
+    # All namespaces, because a list of namespaces would change with the tenants. If Argo CD then synced the tenants
+    # before the AppProject, the sync would fail for a new namespace, and would ignore objects of a removed namespace.
     destinations = [target_cluster(cluster, "*")]
     if not delivery.destination.is_own_cluster:
         destinations.append(argocd_cluster(delivery.destination.namespace))
@@ -59,14 +59,14 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
 
 
 def target_cluster(cluster: Cluster, namespace: str) -> Body:
-    """Return the destination for a namespace of the target cluster."""
+    """Returns the destination for a namespace of the target cluster."""
     destination = cluster.spec.delivery.destination
-    where = {"name": destination.name} if destination.server is None else {"server": destination.server}
-    return {**where, "namespace": namespace}
+    reference = {"name": destination.name} if destination.server is None else {"server": destination.server}
+    return {**reference, "namespace": namespace}
 
 
 def argocd_cluster(namespace: str) -> Body:
-    """Return the destination for a namespace of the cluster in which Argo CD runs."""
+    """Returns the destination for a namespace of the cluster in which Argo CD runs."""
     return {"server": OWN_SERVER, "namespace": namespace}
 
 

@@ -9,7 +9,7 @@ from gpuc.kubernetes.amounts import quantity_text
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.kubernetes.quantity import format_quantity
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc.model import Cluster, ClusterQueue, Queue, Share
+from gpuc.model import Cluster, ClusterQueue, PoolQuota, Queue
 from gpuc.model.names import TENANT_KEY
 
 _STRATEGY = {"best-effort": "BestEffortFIFO", "strict": "StrictFIFO"}
@@ -23,30 +23,30 @@ _BORROWING = {"never": "Never", "lower-priority": "LowerPriority"}
 
 
 def queue_objects(cluster: Cluster, queue: Queue) -> Iterator[Manifest]:
-    """Yield the ClusterQueues of a queue."""
+    """Yields the ClusterQueues of a queue."""
     file = cluster.out(f"kueue/queues/{queue.name}.yaml")
-    for part in queue.cluster_queues:
-        body: Body = {"spec": _spec(cluster, queue, part)}
-        # Protected also while the queue is leaving: the finalizer of Kueue keeps it until the last admitted workload
-        # has ended.
+    for cluster_queue in queue.cluster_queues:
+        body: Body = {"spec": _spec(cluster, queue, cluster_queue)}
+        # Protected even if the queue is leaving: the finalizer of Kueue keeps the ClusterQueue until the last admitted
+        # workload has ended.
         annotations = protected(cluster, 2)
-        yield Manifest(file, queue.path, KUEUE_API, "ClusterQueue", part.name, body, annotations=annotations)
+        yield Manifest(file, queue.path, KUEUE_API, "ClusterQueue", cluster_queue.name, body, annotations=annotations)
 
 
 def fair_share(cluster: Cluster, weight: int) -> Body:
-    """Return the fairSharing block with the weight. Empty if fair sharing is off."""
+    """Returns the fairSharing block with the weight. Empty if the cluster does not use fair sharing."""
     return {"fairSharing": {"weight": format_quantity(weight)}} if cluster.spec.queueing.fair_sharing else {}
 
 
-def _spec(cluster: Cluster, queue: Queue, part: ClusterQueue) -> Body:
-    """Return the spec of a ClusterQueue with all API defaults, so that the live object does not differ from Git."""
+def _spec(cluster: Cluster, queue: Queue, cluster_queue: ClusterQueue) -> Body:
+    """Returns the spec of a ClusterQueue with all API defaults, so that the live object does not differ from Git."""
     preempt = queue.spec.preempt
-    covered = part.covered_resources
+    covered = cluster_queue.covered_resources
     has_cohort = queue.spec.cohort is not None
     tenants = {"key": TENANT_KEY, "operator": "In", "values": list(queue.tenant_names)}
     group = {
         "coveredResources": list(covered),
-        "flavors": [_flavor(share, covered, has_cohort) for share in part.shares],
+        "flavors": [_flavor(pool_quota, covered, has_cohort) for pool_quota in cluster_queue.pool_quotas],
     }
     return {
         **({"cohortName": queue.spec.cohort} if has_cohort else {}),
@@ -65,23 +65,23 @@ def _spec(cluster: Cluster, queue: Queue, part: ClusterQueue) -> Body:
     }
 
 
-def _flavor(share: Share, covered: tuple[str, ...], has_cohort: bool) -> Body:
-    """Return the quotas of a flavor for all covered resources. The quota of resources that the pool lacks is "0".
+def _flavor(pool_quota: PoolQuota, covered: tuple[str, ...], has_cohort: bool) -> Body:
+    """Returns the quotas of a flavor for all covered resources. The quota of a resource that the pool lacks is "0".
 
-    A leaving pool has no quota. Kueue does not admit new work to it, and does not preempt running work there: it
-    preempts only for work that fits into the quota of the cohort.
+    A leaving pool has no quota. Kueue then admits no new workloads to the pool, and does not preempt its running
+    workloads, because Kueue preempts only for workloads that fit into the quota of the cohort.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go
     """
-    return {"name": share.pool.name, "resources": [_quota(share, name, has_cohort) for name in covered]}
+    return {"name": pool_quota.pool.name, "resources": [_quota(pool_quota, name, has_cohort) for name in covered]}
 
 
-def _quota(share: Share, resource: str, has_cohort: bool) -> Body:
-    if share.pool.spec.leaving:
+def _quota(pool_quota: PoolQuota, resource: str, has_cohort: bool) -> Body:
+    if pool_quota.pool.spec.leaving:
         return {"name": resource, "nominalQuota": "0"}
-    quota = {"name": resource, "nominalQuota": quantity_text(resource, share.nominal.get(resource, 0))}
-    if has_cohort and resource in share.nominal:
-        for key, limit in (("borrowingLimit", share.borrow), ("lendingLimit", share.lend)):
+    quota = {"name": resource, "nominalQuota": quantity_text(resource, pool_quota.nominal.get(resource, 0))}
+    if has_cohort and resource in pool_quota.nominal:
+        for key, limit in (("borrowingLimit", pool_quota.borrow), ("lendingLimit", pool_quota.lend)):
             if limit is not None:
                 quota[key] = quantity_text(resource, limit[resource])
     return quota

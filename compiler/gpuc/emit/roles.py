@@ -30,7 +30,7 @@ VIEW: tuple[PolicyRule, ...] = (
     ("policy", ("poddisruptionbudgets",), _READ),
     ("visibility.kueue.x-k8s.io", ("localqueues/pendingworkloads",), ("get",)),
 )  # fmt: skip
-"""Rules that all roles have. Secrets are not included."""
+"""Rules of all roles. They do not allow access to Secrets."""
 
 EDIT: tuple[PolicyRule, ...] = (
     ("", ("configmaps", "persistentvolumeclaims", "pods", "secrets", "services"), _WRITE),
@@ -46,11 +46,11 @@ ADMIN: tuple[PolicyRule, ...] = (
     ("", ("serviceaccounts",), _WRITE),
     ("", ("serviceaccounts/token",), ("create",)),
 )
-"""Additional rules of admin. Roles, bindings, quotas, NetworkPolicies and queues are not included."""
+"""Additional rules of admin. They do not allow changes of Roles, RoleBindings, quotas, NetworkPolicies and queues."""
 
 
 def member_role(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
-    """Yield the Role for the members of a tenant in a namespace, and its RoleBinding to their groups."""
+    """Yields the Role for the members of a tenant in a namespace, and the RoleBinding for the groups of the members."""
     api, origin, annotations = "rbac.authorization.k8s.io/v1", (*tenant.path, "members"), wave(0)
     role = tenant.spec.members.role
     name = f"gpuc-{role}"
@@ -67,7 +67,7 @@ def member_role(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: st
 
 
 def _rules(cluster: Cluster, role: str) -> list[Body]:
-    """Return the rules of a role. They exclude job kinds that Kueue does not manage, which would bypass the quota."""
+    """Returns the rules of a role. Job kinds that Kueue does not manage are excluded, because they bypass the quota."""
     rules = [*VIEW, *_jobs(cluster, _READ if role == "view" else _WRITE)]
     if role in ("edit", "admin"):
         rules += EDIT
@@ -79,7 +79,7 @@ def _rules(cluster: Cluster, role: str) -> list[Body]:
 
 
 def _jobs(cluster: Cluster, verbs: tuple[str, ...]) -> Iterator[PolicyRule]:
-    """Yield a rule per job kind. The name of a Kueue integration is the API group and the singular name of the kind."""
+    """Yields a rule per job kind. The name of a Kueue integration contains API group and singular name of the kind."""
     for framework in sorted(cluster.spec.kueue.frameworks):
         group, singular = framework.split("/")
         parents = ("cronjobs",) if framework == "batch/job" else ()

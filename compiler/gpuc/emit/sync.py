@@ -1,4 +1,4 @@
-"""Annotations for Argo CD: the sync wave of an object, and the protection against its deletion."""
+"""Annotations for Argo CD: the sync wave of an object, and its protection against deletion."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ _PRUNE = {"never": "Delete=false,Prune=false", "confirm": "Delete=confirm,Prune=
 
 
 def wave(number: int) -> dict[str, str]:
-    """Return the annotation for the sync wave. Argo CD applies objects with lower numbers first."""
+    """Returns the annotation for the sync wave. Argo CD applies objects with lower numbers first."""
     return {WAVE: str(number)}
 
 
 def protected(cluster: Cluster, number: int) -> dict[str, str]:
-    """Return the annotations of an object that only engineers may delete: wave, and protection as in `delivery.prune`.
+    """Returns the sync wave of an object, and the annotations that protect the object as `delivery.prune` requires.
 
-    Argo CD does not prune the object, and does not report it as OutOfSync after its removal from Git. Pruning would
-    wait for a person or a finalizer, and would block all other changes of the Application. Argo CD reads the
-    annotations from the live object, so they are still effective in the commit that removes the object from Git.
+    Argo CD does not prune a protected object. After the removal of the object from Git, the Application is still
+    Synced. Pruning would wait for a confirmation or a finalizer, and would block all other changes of the Application.
+    Argo CD reads the annotations from the live object, so they also apply after the removal from Git.
 
     Source: Argo CD documentation, sync options and compare options
     """
@@ -27,10 +27,10 @@ def protected(cluster: Cluster, number: int) -> dict[str, str]:
 
 
 def protected_until_leaving(cluster: Cluster, number: int, *, leaving: bool) -> dict[str, str]:
-    """Return the annotations of an object that Argo CD may prune after its element in the spec is `leaving: true`.
+    """Returns the annotations of an object that Argo CD may prune after its element in the spec is `leaving: true`.
 
-    Use it for objects without a finalizer: their deletion does not block the Application. With `prune: never` the
-    protection stays.
+    Use this function for objects without a finalizer, because their deletion does not block the Application. With
+    `prune: never`, Argo CD never prunes the object.
     """
     if leaving and cluster.spec.delivery.prune == "confirm":
         return wave(number)

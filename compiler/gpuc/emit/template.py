@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @cache
 def environment(folder: Path) -> Environment:
-    """Return the jinja2 environment for the templates in a folder."""
+    """Returns the jinja2 environment for the templates in a folder."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -32,13 +32,13 @@ def environment(folder: Path) -> Environment:
 
 
 def _bytecode_cache() -> BytecodeCache:
-    """Return a cache in the cache folder of the user. If the folder is not writable, nothing is cached."""
+    """Returns a cache in the cache folder of the user. If the folder is not writable, templates are not cached."""
     from jinja2.bccache import BytecodeCache as Base
 
     folder = cache_folder(f"templates-{__version__}-{sys.implementation.cache_tag}")
 
     class Cache(Base):
-        """One file per template. jinja2 itself ignores a file whose template has changed."""
+        """A cache with one file per template. jinja2 ignores the file if the template has changed."""
 
         def load_bytecode(self, bucket: Bucket) -> None:
             try:

@@ -16,14 +16,14 @@ from gpuc.model.names import COST_LABEL, ENVIRONMENT_LABEL, TENANT_KEY
 from gpuc.model.tenant import DEFAULT_REQUEST
 
 JOBS_MAX = 1000
-"""Maximal number of Jobs in a namespace, finished Jobs included. The limit protects etcd from a runaway loop."""
+"""Maximum number of Jobs in a namespace, finished Jobs included. The limit protects etcd if a loop creates Jobs."""
 
 VOLUME_CLAIMS_MAX = 100
-"""Maximal number of PersistentVolumeClaims in a namespace."""
+"""Maximum number of PersistentVolumeClaims in a namespace."""
 
 
 def tenants(cluster: Cluster) -> Iterator[Artifact]:
-    """Yield one file per tenant. The Namespaces come first."""
+    """Yields the objects of each tenant, Namespaces first. Each tenant has one file."""
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             yield _namespace(cluster, tenant, namespace)
@@ -32,7 +32,7 @@ def tenants(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def _file(cluster: Cluster, tenant: Tenant) -> str:
-    """Return the path of the file with all objects of a tenant."""
+    """Returns the path of the file with all objects of a tenant."""
     return cluster.out(f"tenants/{tenant.name}.yaml")
 
 
@@ -45,7 +45,7 @@ def _namespace(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manife
     }
     for mode in ("enforce", "audit", "warn"):
         labels[f"pod-security.kubernetes.io/{mode}"] = level
-        # A fixed version: with "latest", an upgrade of Kubernetes would change the rules for running work.
+        # A fixed version: with "latest", an upgrade of Kubernetes would change the rules for existing workloads.
         labels[f"pod-security.kubernetes.io/{mode}-version"] = version
     file = _file(cluster, tenant)
     annotations = protected(cluster, -1)
@@ -53,7 +53,7 @@ def _namespace(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manife
 
 
 def _namespace_content(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
-    """Yield the objects in a namespace. Objects that restrict the tenant are protected; the others can be pruned."""
+    """Yields the objects in a namespace. Objects that restrict the tenant are protected from pruning."""
     file = _file(cluster, tenant)
     yield _quota(cluster, tenant, namespace)
     yield _default_requests(cluster, tenant, namespace)
@@ -66,10 +66,11 @@ def _namespace_content(cluster: Cluster, tenant: Tenant, namespace: Namespace) -
 
 
 def _quota(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
-    """Return the ResourceQuota: the maximum that the queues of the tenant can get, in each of its namespaces.
+    """Returns the ResourceQuota of a namespace: the most that all queues of the tenant can get.
 
-    Kueue divides the quota between the namespaces. A lower ResourceQuota would reject pods of admitted work. There is
-    no limits.memory, because Kueue counts requests only. Resources without a quota of the tenant have the value "0".
+    Each namespace of the tenant has the same ResourceQuota, because Kueue divides the quota between the namespaces. A
+    lower ResourceQuota would reject pods of admitted workloads. There is no limits.memory, because Kueue counts only
+    requests. Resources for which the tenant has no quota have the value "0".
 
     Source: Kubernetes documentation, resource quotas; kubernetes-sigs/kueue issue 696
     """
@@ -86,10 +87,10 @@ def _quota(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
 
 
 def _default_requests(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
-    """Return the LimitRange: default requests for containers without requests. It has no default limits and no GPUs.
+    """Returns the LimitRange with default requests for containers without requests, and without default limits.
 
-    A default limit would also apply to containers that only have a request, and the API server would reject a pod whose
-    request is larger than the limit.
+    A default limit would also apply to a container with only a request. If the request is larger than the default
+    limit, the API server would reject the pod.
     """
     limits = [{"type": "Container", "defaultRequest": texts(DEFAULT_REQUEST)}]
     body: Body = {"spec": {"limits": limits}}
@@ -98,17 +99,16 @@ def _default_requests(cluster: Cluster, tenant: Tenant, namespace: Namespace) ->
 
 
 def _local_queues(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
-    """Yield the LocalQueues. If queue, tenant or namespace is leaving, they admit no new work; running work goes on.
+    """Yields the LocalQueues. If the queue, tenant or namespace is leaving, the LocalQueue admits no new workloads.
 
-    The stopPolicy of the ClusterQueue is not used for this: engineers set it in an incident, and Argo CD ignores it.
+    Running workloads continue. gpuc does not set stopPolicy of the ClusterQueue: engineers set it in an incident, and
+    Argo CD ignores the difference.
 
     Source: kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2/localqueue_types.go
     """
     file = _file(cluster, tenant)
     for queue in tenant.queues:
-        leaves = queue.spec.leaving or tenant.spec.leaving or namespace.spec.leaving
-        for part in queue.cluster_queues:
-            body: Body = {"spec": {"clusterQueue": part.name, "stopPolicy": "Hold" if leaves else "None"}}
-            yield Manifest(
-                file, queue.path, KUEUE_API, "LocalQueue", part.name, body, namespace.name, annotations=wave(2)
-            )
+        is_leaving = queue.spec.leaving or tenant.spec.leaving or namespace.spec.leaving
+        for name in (cluster_queue.name for cluster_queue in queue.cluster_queues):
+            body: Body = {"spec": {"clusterQueue": name, "stopPolicy": "Hold" if is_leaving else "None"}}
+            yield Manifest(file, queue.path, KUEUE_API, "LocalQueue", name, body, namespace.name, annotations=wave(2))

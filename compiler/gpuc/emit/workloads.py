@@ -17,7 +17,7 @@ USAGE = f"{DOMAIN}/usage"
 GANG_NODES = 2
 """Number of nodes of a training template: the smallest run that uses the network between nodes."""
 REQUEST_PERCENT = 95
-"""Share of the available CPU and memory of a node that a template requests. The rest is for future node agents."""
+"""Percentage of the available CPU and memory that a template requests. The rest is for future node agents."""
 RENDEZVOUS_PORT = 29500
 KEEP_FINISHED_SECONDS = 86400
 JOB = "batch/job"
@@ -53,9 +53,9 @@ class _Template:
 
 
 def workloads(cluster: Cluster) -> Iterator[Artifact]:
-    """Yield the Jobs of all pools to which a queue can admit work. Argo CD does not sync workloads/.
+    """Yields Jobs for each pool to which a queue can admit workloads. Argo CD does not sync the folder workloads/.
 
-    If Kueue does not manage Jobs, there are no templates: a Job would bypass all quotas.
+    If Kueue does not manage Jobs, there are no templates, because a Job would bypass all quotas.
     """
     if JOB not in cluster.spec.kueue.frameworks:
         return
@@ -64,14 +64,16 @@ def workloads(cluster: Cluster) -> Iterator[Artifact]:
             requests = _requests(cluster, resources)
             for queue in _admitting_queues(cluster, pool, requests)[:1]:
                 tenant, namespace = _best_namespace(cluster, queue, pool)
-                part = next(part for part in queue.cluster_queues if pool in part.pools)
+                cluster_queue = next(candidate for candidate in queue.cluster_queues if pool in candidate.pools)
                 pods = _gang_nodes(queue, pool) if pool.has_efa else 1
                 name = f"{pool.name}-{suffix}" if suffix else pool.name
-                yield from _objects(cluster, _Template(name, pool, part.name, tenant, namespace, requests, pods))
+                yield from _objects(
+                    cluster, _Template(name, pool, cluster_queue.name, tenant, namespace, requests, pods)
+                )
 
 
 def _admitting_queues(cluster: Cluster, pool: Pool, requests: Amounts) -> list[Queue]:
-    """Return the queues that can admit a pod with these requests to the pool. Leaving queues are excluded."""
+    """Returns the queues that can admit a pod with these requests to the pool. Leaving queues are excluded."""
     if pool.spec.leaving:
         return []
     return [
@@ -84,12 +86,12 @@ def _admitting_queues(cluster: Cluster, pool: Pool, requests: Amounts) -> list[Q
 
 
 def _is_within_ceiling(cluster: Cluster, queue: Queue, pool: Pool, requests: Amounts) -> bool:
-    ceiling = next(cluster.ceiling(queue, share) for share in queue.shares if share.pool is pool)
+    ceiling = next(cluster.ceiling(queue, pool_quota) for pool_quota in queue.pool_quotas if pool_quota.pool is pool)
     return all(ceiling.get(name, 0) >= amount for name, amount in requests.items())
 
 
 def _admitting_namespaces(cluster: Cluster, queue: Queue) -> list[tuple[Tenant, Namespace]]:
-    """Return the namespaces from which a queue admits new work, in the order of its tenants."""
+    """Returns the namespaces from which a queue admits new workloads, in the order of the tenants of the queue."""
     tenants = [tenant for name in queue.tenant_names for tenant in cluster.tenants if tenant.name == name]
     return [
         (tenant, namespace)
@@ -100,7 +102,7 @@ def _admitting_namespaces(cluster: Cluster, queue: Queue) -> list[tuple[Tenant, 
 
 
 def _best_namespace(cluster: Cluster, queue: Queue, pool: Pool) -> tuple[Tenant, Namespace]:
-    """Return the best namespace for a pool: with EFA, one that allows IPC_LOCK and has an NCCL profile."""
+    """Returns the best namespace for a pool: for EFA, a namespace that allows IPC_LOCK and has an NCCL profile."""
 
     def mismatches(candidate: tuple[Tenant, Namespace]) -> tuple[bool, bool]:
         _, namespace = candidate
@@ -111,13 +113,13 @@ def _best_namespace(cluster: Cluster, queue: Queue, pool: Pool) -> tuple[Tenant,
 
 
 def _gang_nodes(queue: Queue, pool: Pool) -> int:
-    """Return the number of nodes of a gang: two, or fewer if the nominal quota of the queue is lower."""
-    nominal_gpus = next(share.nominal.get(GPU, 0) for share in queue.shares if share.pool is pool)
+    """Returns the number of nodes of a gang: two, or one if the nominal quota is too low for two nodes."""
+    nominal_gpus = next(pool_quota.nominal.get(GPU, 0) for pool_quota in queue.pool_quotas if pool_quota.pool is pool)
     return max(1, min(GANG_NODES, nominal_gpus // max(1, pool.node.get(GPU, 1))))
 
 
 def _portions(pool: Pool) -> dict[str, Amounts]:
-    """Return the resources of one pod, by the suffix of the template: a complete node, or one GPU share or slice."""
+    """Returns the resources of one pod, by the suffix of the template: a complete node, or one GPU share or slice."""
     sharing = pool.sharing
     if sharing is None or sharing.mode == "shared":
         return {"": next(iter(pool.portions.values()))}
@@ -131,11 +133,14 @@ def _portions(pool: Pool) -> dict[str, Amounts]:
 
 
 def _requests(cluster: Cluster, available: Amounts) -> Amounts:
-    """Return the requests of a pod: less than is available, in complete cores and GiB, huge pages as EFA needs them."""
+    """Returns the requests of a pod: 95% of cpu and memory, half of the disk, and the huge pages that EFA needs.
+
+    cpu and memory are rounded down to complete cores and GiB.
+    """
     requests = available | scale({name: available[name] for name in (CPU, MEMORY)}, REQUEST_PERCENT, 100)
     requests[CPU] = requests[CPU] // 1000 * 1000 or requests[CPU]
     requests[MEMORY] = requests[MEMORY] // GIB * GIB or requests[MEMORY]
-    # Images and logs are on the same disk.
+    # The other half of the disk is for images and logs.
     requests |= scale({EPHEMERAL_STORAGE: available[EPHEMERAL_STORAGE]}, 1, 2)
     if HUGEPAGES in requests:
         requests[HUGEPAGES] = min(requests[HUGEPAGES], cluster.catalog.nccl.pod.hugepages_mib * MIB)
@@ -149,7 +154,7 @@ def _objects(cluster: Cluster, template: _Template) -> Iterator[Manifest]:
         service: Body = {
             "spec": {
                 "clusterIP": "None",
-                # Ranks must find each other before they are ready.
+                # Pods resolve the DNS names of the other pods before they are ready.
                 "publishNotReadyAddresses": True,
                 "selector": {"job-name": template.name},
                 "ports": [{"name": "rendezvous", "port": RENDEZVOUS_PORT, "protocol": "TCP"}],
@@ -176,13 +181,13 @@ def _usage(template: _Template) -> str:
 
 
 def _priority(cluster: Cluster) -> dict[str, str]:
-    """Return the label of the middle priority: the template does not preempt most work, and does not wait for it."""
+    """Returns the label with the middle priority of the spec, as a compromise between waiting and preempting."""
     names = sorted(cluster.spec.priorities, key=lambda name: (cluster.spec.priorities[name], name))
     return {PRIORITY_LABEL: names[len(names) // 2]} if names else {}
 
 
 def _job(cluster: Cluster, template: _Template) -> Body:
-    """Return the spec of the Job. It does not have `suspend`: Kueue sets it, and removes it on admission."""
+    """Returns the spec of the Job. It does not contain `suspend`, because Kueue sets this field."""
     runs = template.pool.spec.runs
     return {
         "parallelism": template.pods,
@@ -191,7 +196,7 @@ def _job(cluster: Cluster, template: _Template) -> Body:
         "backoffLimit": 3,
         **({"activeDeadlineSeconds": runs.longest} if runs else {}),
         "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
-        # The loss of a node is not a failure of the job.
+        # The loss of a node does not count as a failure of the Job.
         "podFailurePolicy": {
             "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
         },
@@ -219,7 +224,7 @@ def _pod(cluster: Cluster, template: _Template) -> Body:
         spec["terminationGracePeriodSeconds"] = grace_seconds
     choices = {choice["resource"] for choice in FACTS["tenant.choices"](cluster, template.tenant)}
     if choices & template.resources.keys():
-        # Several pools of the queue offer this resource. Without a selector, Kueue uses the first with free quota.
+        # Several pools of the queue have this resource. Without a selector, Kueue uses the first pool with free quota.
         spec["nodeSelector"] = {POOL_LABEL: template.pool.name}
     if not template.is_gang:
         spec["securityContext"] = {
@@ -237,7 +242,7 @@ def _pod(cluster: Cluster, template: _Template) -> Body:
 
 
 def _grace_seconds(pool: Pool) -> int:
-    """Return the grace period: one checkpoint interval, on spot at most the time of the interruption notice."""
+    """Returns the grace period: one checkpoint interval, but on spot at most the time of the interruption notice."""
     every = pool.spec.runs.checkpoint_every if pool.spec.runs else None
     if not every:
         return 0
@@ -275,7 +280,7 @@ def _command(template: _Template) -> list[str]:
 
 
 def _container_security(template: _Template) -> Body:
-    """Return the settings of the restricted level. A gang runs as root: IPC_LOCK has no effect for other users."""
+    """Returns the settings of level restricted. A gang runs as root, because IPC_LOCK has no effect for other users."""
     if template.is_gang:
         lock = {"capabilities": {"add": ["IPC_LOCK"]}} if template.locks_memory else {}
         return {"allowPrivilegeEscalation": False, **lock}

@@ -3,7 +3,7 @@
 from gpuc.model.cluster import Cluster
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.pool import Pool, Taint
-from gpuc.model.queue import ClusterQueue, Cohort, Queue, Share
+from gpuc.model.queue import ClusterQueue, Cohort, PoolQuota, Queue
 from gpuc.model.resolve import resolve
 from gpuc.model.tenant import Namespace, Profile, Tenant
 
@@ -14,9 +14,9 @@ __all__ = [
     "GpuPool",
     "Namespace",
     "Pool",
+    "PoolQuota",
     "Profile",
     "Queue",
-    "Share",
     "Taint",
     "Tenant",
     "resolve",

@@ -1,4 +1,4 @@
-"""The resolved cluster, with everything that rules and emitters need."""
+"""The resolved cluster: the input of rules and emitters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.quota import Key, Node
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.pool import Pool
-from gpuc.model.queue import Cohort, Queue, Share
+from gpuc.model.queue import Cohort, PoolQuota, Queue
 from gpuc.model.quota import quota_nodes
 from gpuc.model.tenant import Profile, Tenant
 from gpuc.policy.library import Policy
@@ -29,11 +29,11 @@ ALWAYS_PLATFORM = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 @dataclass(frozen=True)
 class Cluster:
-    """One GPU cluster."""
+    """One GPU cluster, with resolved names and calculated quantities."""
 
     name: str
     file: str
-    """The spec file, relative to the root."""
+    """Path of the spec file, relative to the root of the repository."""
     spec: Spec
     catalog: Catalog
     policies: dict[str, Policy]
@@ -75,26 +75,26 @@ class Cluster:
 
     @property
     def policy_default(self) -> Stage:
-        """The stage of policies without a stage in the spec. Default: dryrun."""
+        """The rollout stage of policies without a stage in the spec: the stage of `default`, or dryrun."""
         default = self.spec.policies.get("default")
         return (default and default.stage) or "dryrun"
 
     def policy_stage(self, name: str) -> Stage:
-        """The rollout stage of a policy."""
+        """Returns the rollout stage of a policy: dryrun, warn or deny."""
         policy = self.spec.policies.get(name)
         return (policy and policy.stage) or self.policy_default
 
     def policy_settings(self, name: str) -> dict[str, Any]:
-        """The settings of a policy in the spec, without its stage."""
+        """Returns the settings of a policy in the spec, without the stage of the policy."""
         policy = self.spec.policies.get(name)
         return dict(policy.model_extra or {}) if policy else {}
 
     def out(self, file: str) -> str:
-        """Returns the path of an output file relative to the repository, given the path below out/<cluster>/."""
+        """Returns the path of an output file relative to the repository, for a path below out/<cluster>/."""
         return f"out/{self.name}/{file}"
 
     def entry(self, file: str) -> str:
-        """The path of a bootstrap file of the cluster."""
+        """Returns the path of a bootstrap file relative to the repository, for a file name."""
         return f"clusters/{self.name}/{file}"
 
     def cohort_of(self, queue: Queue) -> Cohort | None:
@@ -102,25 +102,32 @@ class Cluster:
 
     @cached_property
     def quota_nodes(self) -> dict[str, Node]:
-        """The quota node of each ClusterQueue, by name."""
+        """The ClusterQueues by name, as nodes of the tree of cohorts."""
         return quota_nodes(self.queues, self.cohorts)
 
-    def ceiling(self, queue: Queue, share: Share) -> Amounts:
-        """The most that a queue can use of the pool of a share: nominal quota and borrowed quota."""
-        return self._by_resource(queue, share, Node.capacity)
+    def ceiling(self, queue: Queue, pool_quota: PoolQuota) -> Amounts:
+        """Returns the most that a queue can use of the pool of a PoolQuota: nominal quota plus borrowed quota."""
+        return self._by_resource(queue, pool_quota, Node.capacity)
 
-    def lent(self, queue: Queue, share: Share) -> Amounts:
-        """What other queues lend to a queue on the pool of a share, without the borrowing limit of the queue."""
-        return self._by_resource(queue, share, Node.lent)
+    def lent(self, queue: Queue, pool_quota: PoolQuota) -> Amounts:
+        """Returns the quota of the pool that other queues lend to a queue, without the borrowing limit of the queue."""
+        return self._by_resource(queue, pool_quota, Node.lent)
 
-    def _by_resource(self, queue: Queue, share: Share, figure: Callable[[Node, Key], int]) -> Amounts:
-        name = next(part.name for part in queue.cluster_queues if share.pool.name in [pool.name for pool in part.pools])
-        return {resource: figure(self.quota_nodes[name], (share.pool.name, resource)) for resource in share.nominal}
+    def _by_resource(self, queue: Queue, pool_quota: PoolQuota, amount_of: Callable[[Node, Key], int]) -> Amounts:
+        name = next(
+            cluster_queue.name
+            for cluster_queue in queue.cluster_queues
+            if pool_quota.pool.name in [pool.name for pool in cluster_queue.pools]
+        )
+        return {
+            resource: amount_of(self.quota_nodes[name], (pool_quota.pool.name, resource))
+            for resource in pool_quota.nominal
+        }
 
     def queues_of(self, pool: Pool) -> tuple[Queue, ...]:
-        """The queues with a quota of the pool."""
+        """Returns the queues with a quota of the pool."""
         return tuple(queue for queue in self.queues if pool in queue.pools)
 
     def tenants_of(self, pool: Pool) -> tuple[Tenant, ...]:
-        """The tenants with a queue that has a quota of the pool."""
+        """Returns the tenants with a queue that has a quota of the pool."""
         return tuple(tenant for tenant in self.tenants if pool in tenant.pools)

@@ -1,4 +1,4 @@
-"""A node pool with GPUs: GPU sharing, and the part of a node for one GPU, slice or share."""
+"""A node pool with GPUs: GPU sharing, and the fraction of a node for one GPU, MIG slice or GPU share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class GpuPool(Pool):
 
     gpu: Gpu
     profiles: MigProfileSet
-    """The MIG profiles of the GPUs; without placements if the GPUs do not support MIG."""
+    """The MIG profiles of the GPUs. Empty if the GPUs do not support MIG."""
     sharing: Sharing
 
     @property
@@ -27,7 +27,7 @@ class GpuPool(Pool):
 
     @property
     def pins_cpus(self) -> bool:
-        """Only training pools with whole GPUs pin cores."""
+        """Whether the kubelet pins cores: true for training pools with exclusive GPUs."""
         return self.spec.purpose == "training" and self.sharing.kind == "exclusive"
 
     @property
@@ -47,18 +47,18 @@ class GpuPool(Pool):
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
-        """The part of a node for one GPU, slice or share, by resource name; includes the GPU resource itself."""
+        """Resources for one GPU, MIG slice or GPU share, by its resource name. The GPU resource is included."""
         if self.sharing.kind != "mig":
-            piece = scale(self.base_resources, 1, self.gpus_per_node * self.sharing.replicas)
-            return {name: {**piece, name: 1} for name in self.gpu_resource_names}
-        found: dict[str, Amounts] = {}
+            fraction = scale(self.base_resources, 1, self.gpus_per_node * self.sharing.replicas)
+            return {name: {**fraction, name: 1} for name in self.gpu_resource_names}
+        portions: dict[str, Amounts] = {}
         if self.sharing.whole_gpus:
-            found[GPU] = {**scale(self.base_resources, 1, self.gpus_per_node), GPU: 1}
+            portions[GPU] = {**scale(self.base_resources, 1, self.gpus_per_node), GPU: 1}
         for profile in self.sharing.slices():
             name, slices = self.sharing.resource(profile), self.profiles.profiles[profile].memory_slices
-            part = scale(self.base_resources, slices, self.profiles.memory_slices * self.gpus_per_node)
-            found.setdefault(name, {**part, name: 1})
-        return {name: found[name] for name in self.gpu_resource_names}
+            fraction = scale(self.base_resources, slices, self.profiles.memory_slices * self.gpus_per_node)
+            portions.setdefault(name, {**fraction, name: 1})
+        return {name: portions[name] for name in self.gpu_resource_names}
 
     @property
     def layout_name(self) -> str:
@@ -81,7 +81,10 @@ class GpuPool(Pool):
 
     @property
     def boot_minutes(self) -> int:
-        """Adds time for the driver and for the MIG layout. On Ampere MIG mode may need a reboot."""
+        """The boot time of a node without GPUs, plus the time for driver and MIG layout.
+
+        On Ampere, a change of the MIG mode may need a reboot.
+        """
         driver = 8 if self.image.driver == "operator" else 0
         mig = (13 if self.gpu.architecture == "ampere" else 3) if self.sharing.kind == "mig" else 0
         return super().boot_minutes + driver + mig + (1 if self.mig_by_operator else 0)

@@ -1,4 +1,4 @@
-"""Placement of MIG layouts on a GPU by an exact search. A sum of slices is not enough."""
+"""Placement of MIG layouts on a GPU. An exact search is necessary: instances may start only at certain positions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from gpuc.catalog.records import MigProfile, MigProfileSet
 
 
 def place(layout: Mapping[str, int], profiles: MigProfileSet) -> dict[str, list[int]] | None:
-    """Start positions of MIG instances by profile, or None if the layout does not fit on one GPU.
+    """Returns the start positions of MIG instances by profile, or None if the layout does not fit on one GPU.
 
-    Every profile must be in the profile set. The search places the largest instances first, which keeps it short: a
-    GPU has at most eight placement units and seven instances.
+    Every profile of the layout must be in the profile set. The search is short, because it places the largest instances
+    first, and because a GPU has at most eight placement units and seven instances.
 
     Source: NVIDIA MIG user guide r620, supported placements
     """
@@ -22,10 +22,10 @@ def place(layout: Mapping[str, int], profiles: MigProfileSet) -> dict[str, list[
     starts = _search(instances, frozenset(), profiles.placement_units)
     if starts is None:
         return None
-    found: dict[str, list[int]] = {}
+    placed: dict[str, list[int]] = {}
     for profile, start in zip(instances, starts, strict=True):
-        found.setdefault(profile.profile, []).append(start)
-    return found
+        placed.setdefault(profile.profile, []).append(start)
+    return placed
 
 
 def _search(instances: Sequence[MigProfile], taken: frozenset[int], units: int) -> list[int] | None:

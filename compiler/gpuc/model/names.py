@@ -30,10 +30,10 @@ PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 
 
 def mig_resource(profile: str) -> str:
-    """The extended resource of a MIG profile under the mixed strategy: 1g.10gb+me is nvidia.com/mig-1g.10gb.me."""
+    """Returns the resource of a MIG profile with MIG strategy mixed: nvidia.com/mig-1g.10gb.me for 1g.10gb+me."""
     return f"nvidia.com/mig-{profile.replace('+', '.')}"
 
 
 def is_gpu_resource(resource: str) -> bool:
-    """Whether a resource is a GPU, a MIG slice or a GPU share."""
+    """Returns whether a resource is a GPU, a MIG slice or a GPU share."""
     return resource.startswith("nvidia.com/")

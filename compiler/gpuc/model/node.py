@@ -10,13 +10,13 @@ from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Am
 def predicted_allocatable(
     instance: InstanceType, kubelet: Kubelet, disk_bytes: int, system_cpu_milli: int = 0
 ) -> Amounts:
-    """Allocatable cpu, memory and ephemeral storage of a node of this instance type, as Karpenter predicts them.
+    """Returns allocatable cpu, memory and ephemeral storage of a node, as Karpenter predicts them.
 
-    disk_bytes is the size of the root volume, or of the instance store if pods use it. system_cpu_milli is the CPU
-    that the EC2NodeClass reserves for the system in addition.
+    disk_bytes is the size of the root volume, or of the instance store if pods use the instance store.
+    system_cpu_milli is the additional CPU that the EC2NodeClass reserves for the system.
 
-    Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go and the figures of its
-    reference/instance-types.md; the function reproduces all nine figures
+    Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go and the values in
+    website/content/en/preview/reference/instance-types.md; the function returns all nine values exactly
     """
     arm64_mib = kubelet.arm64_reserved_memory_mib if instance.arch == "arm64" else 0
     memory_mib = (instance.memory_mib - arm64_mib) * (1000 - kubelet.vm_memory_overhead_permille) // 1000

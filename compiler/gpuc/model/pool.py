@@ -31,16 +31,16 @@ class Taint:
     effect: Literal["NoSchedule", "NoExecute"] = "NoSchedule"
 
     def document(self) -> dict[str, str]:
-        """The taint as an entry of a node's spec.taints."""
+        """Returns the taint as an entry of spec.taints of a node."""
         return {"key": self.key, "value": self.value, "effect": self.effect}
 
     def toleration(self) -> dict[str, str]:
-        """The toleration that matches exactly this taint."""
+        """Returns the toleration that matches only this taint."""
         return {"key": self.key, "operator": "Equal", "value": self.value, "effect": self.effect}
 
 
 CILIUM_TAINT = Taint("node.cilium.io/agent-not-ready", "true", "NoExecute")
-"""Startup taint of nodes until the Cilium agent connects their pods."""
+"""Startup taint of nodes until the Cilium agent is ready."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ class Pool:
 
     @property
     def pins_cpus(self) -> bool:
-        """Whether the kubelet pins cores and aligns them with GPUs."""
+        """Whether the kubelet pins cores for containers and aligns the cores with GPUs."""
         return False
 
     @property
@@ -103,7 +103,7 @@ class Pool:
 
     @property
     def mig_by_operator(self) -> bool:
-        """Whether the GPU Operator's MIG manager partitions the GPUs, after the node has joined."""
+        """Whether the MIG manager of the GPU Operator partitions the GPUs, after the node has joined the cluster."""
         return False
 
     @property
@@ -112,47 +112,47 @@ class Pool:
         return False
 
     def advertised(self, instance: InstanceType) -> dict[str, int]:
-        """Extended resources that a node of the instance type advertises; huge pages in bytes."""
-        found: dict[str, int] = {}
+        """Returns the extended resources and huge pages of a node of the instance type; huge pages in bytes."""
+        resources: dict[str, int] = {}
         if self.has_efa:
-            found[EFA] = instance.efa
+            resources[EFA] = instance.efa
             if self.hugepages_bytes:
-                found[HUGEPAGES] = self.hugepages_bytes
-        return found
+                resources[HUGEPAGES] = self.hugepages_bytes
+        return resources
 
     @cached_property
     def advertised_names(self) -> tuple[str, ...]:
-        """The names of the nodes' extended resources. They are the same for each instance type."""
+        """The names of `advertised` resources. All instance types of a pool have the same names."""
         return tuple(self.advertised(self.instances[0]))
 
     @property
     def gpu_resource_names(self) -> tuple[str, ...]:
-        """The names of the resources for GPUs, slices or shares."""
+        """The names of the resources for GPUs, MIG slices or GPU shares."""
         return ()
 
     @property
     def hugepages_bytes(self) -> int:
-        """Huge pages that the image allocates on every node for EFA. They reduce the memory of pods."""
+        """Bytes of huge pages that the image allocates on each node for EFA. Huge pages reduce the memory for pods."""
         return self.image.efa_hugepages_2mi * 2 * MIB if self.has_efa else 0
 
     def allocatable(self, instance: InstanceType) -> Amounts:
-        """Allocatable resources of a node of the instance type, as Karpenter predicts them."""
+        """Returns the allocatable resources of a node of the instance type, as Karpenter predicts them."""
         disk_bytes = instance.local_nvme_gb * 10**9 if self.uses_instance_store else self.root_volume_bytes
         system_cpu_milli = SYSTEM_CPU_MILLI if self.pins_cpus else 0
-        vector = predicted_allocatable(instance, self.kubelet, disk_bytes, system_cpu_milli)
-        vector[MEMORY] -= self.hugepages_bytes
-        return vector | self.advertised(instance)
+        amounts = predicted_allocatable(instance, self.kubelet, disk_bytes, system_cpu_milli)
+        amounts[MEMORY] -= self.hugepages_bytes
+        return amounts | self.advertised(instance)
 
     def tenant_allocatable(self, instance: InstanceType) -> Amounts:
-        """Resources for tenant pods on a node of the instance type: allocatable minus the requests of DaemonSets."""
-        vector = self.allocatable(instance)
+        """Returns the resources for tenant pods on a node of the instance type: allocatable minus DaemonSets."""
+        amounts = self.allocatable(instance)
         for daemonset in self.daemonsets:
-            vector[CPU] -= daemonset.cpu_milli
-            vector[MEMORY] -= daemonset.memory_mib * MIB
+            amounts[CPU] -= daemonset.cpu_milli
+            amounts[MEMORY] -= daemonset.memory_mib * MIB
         if self.mig_by_operator:
-            vector[CPU] -= LAYOUT_GATE_CPU_MILLI
-            vector[MEMORY] -= LAYOUT_GATE_MEMORY_MIB * MIB
-        return vector
+            amounts[CPU] -= LAYOUT_GATE_CPU_MILLI
+            amounts[MEMORY] -= LAYOUT_GATE_MEMORY_MIB * MIB
+        return amounts
 
     @cached_property
     def node(self) -> Amounts:
@@ -166,7 +166,7 @@ class Pool:
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
-        """The part of a node for one GPU, slice or share, by resource name; without GPUs an eighth of a node."""
+        """Resources for one GPU, MIG slice or GPU share, by its resource name; without GPUs an eighth of a node."""
         return {"": scale(self.base_resources, 1, 8)}
 
     @cached_property
@@ -176,12 +176,12 @@ class Pool:
 
     @property
     def topology_levels(self) -> list[str]:
-        """The topology levels of the spec, widest first. Kueue accepts the host only as the last level."""
+        """The topology levels of the spec, largest first. Kueue allows the host only as the last level."""
         return [level for level in LEVEL_LABELS if level in (self.spec.topology or ())]
 
     @property
     def topology_name(self) -> str:
-        """The name contains the levels, because levels are immutable: another list of levels needs another Topology."""
+        """The name of the Topology. It contains the levels, because the levels of a Topology are immutable."""
         return "-".join(self.topology_levels)
 
     @cached_property
@@ -191,17 +191,17 @@ class Pool:
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that keep other workloads off the nodes. The ResourceFlavor and node agents tolerate them."""
+        """Taints that keep other workloads off the nodes. The ResourceFlavor and node agents tolerate these taints."""
         return (Taint(TENANT_KEY, self.dedicated_to),) if self.dedicated_to else ()
 
     @property
     def layout_taints(self) -> tuple[Taint, ...]:
-        """Taints that keep pods off until the MIG manager has applied the layout. Node agents tolerate them."""
+        """Taints that keep pods off a node until it has its MIG layout. Node agents tolerate these taints."""
         return ()
 
     @property
     def startup_taints(self) -> tuple[Taint, ...]:
-        """Taints that keep pods off until a node is ready. No ResourceFlavor tolerates them.
+        """Taints that keep pods off a node until it is ready. No ResourceFlavor tolerates these taints.
 
         Source: Cilium documentation, taints and unmanaged pods: the Cilium agent removes its taint
         """
@@ -210,13 +210,13 @@ class Pool:
 
     @property
     def agent_taints(self) -> tuple[Taint, ...]:
-        """Taints that node agents must tolerate, because they make the node ready."""
+        """Taints that node agents must tolerate, because node agents make the node ready."""
         return (*self.taints, *self.layout_taints)
 
     @property
     def boot_minutes(self) -> int:
         """The maximum time from the launch of a node to the start of its first pod.
 
-        Source: kubernetes-sigs/kueue issues 2215 and 2732, upper ends of the reported ranges
+        Source: kubernetes-sigs/kueue issues 2215 and 2732, the longest reported times
         """
         return 4 + 10 + (1 if self.has_efa else 0)  # launch and join, image pull of up to 30 GB, EFA

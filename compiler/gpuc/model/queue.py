@@ -13,7 +13,7 @@ from gpuc.spec.queues import Queue as QueueSpec
 
 
 @dataclass(frozen=True)
-class Share:
+class PoolQuota:
     """The quota of a queue on one pool."""
 
     pool: Pool
@@ -28,39 +28,39 @@ class Share:
 
 @dataclass(frozen=True)
 class ClusterQueue:
-    """A ClusterQueue: for the GPU pools or for the general pools of a queue."""
+    """A ClusterQueue for the GPU pools, or for the general pools, of a queue."""
 
     name: str
-    shares: tuple[Share, ...]
+    pool_quotas: tuple[PoolQuota, ...]
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        return tuple(share.pool for share in self.shares)
+        return tuple(pool_quota.pool for pool_quota in self.pool_quotas)
 
     @cached_property
     def covered_resources(self) -> tuple[str, ...]:
         """The resources of all pools, cpu and memory first."""
-        return tuple(dict.fromkeys(name for share in self.shares for name in share.nominal))
+        return tuple(dict.fromkeys(name for pool_quota in self.pool_quotas for name in pool_quota.nominal))
 
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue of the spec."""
+    """A queue of the spec. It has a ClusterQueue for its GPU pools and a ClusterQueue for its general pools."""
 
     name: str
     path: Path
     spec: QueueSpec
     tenant_names: tuple[str, ...]
     cluster_queues: tuple[ClusterQueue, ...]
-    """The ClusterQueue for GPU pools has the name of the queue; general pools add the suffix -cpu."""
+    """The ClusterQueue for GPU pools has the name of the queue. The name for general pools has the suffix -cpu."""
 
     @property
-    def shares(self) -> tuple[Share, ...]:
-        return tuple(share for queue in self.cluster_queues for share in queue.shares)
+    def pool_quotas(self) -> tuple[PoolQuota, ...]:
+        return tuple(pool_quota for queue in self.cluster_queues for pool_quota in queue.pool_quotas)
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        return tuple(share.pool for share in self.shares)
+        return tuple(pool_quota.pool for pool_quota in self.pool_quotas)
 
 
 @dataclass(frozen=True)

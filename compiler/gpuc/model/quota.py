@@ -1,4 +1,4 @@
-"""Quotas of a cluster as Kueue's trees of cohorts and ClusterQueues."""
+"""Quotas of a cluster, as trees of cohorts and ClusterQueues like in Kueue."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from gpuc.model.queue import ClusterQueue, Cohort, Queue
 
 
 def quota_nodes(queues: Iterable[Queue], cohorts: Iterable[Cohort]) -> dict[str, Node]:
-    """The quota node of every ClusterQueue by name. ResourceFlavors have the names of pools."""
+    """Returns the ClusterQueues by name, as nodes of the trees. Each ResourceFlavor has the name of its pool."""
     nodes = connect(
         [
-            Node(part.name, is_queue=True, parent_name=queue.spec.cohort or "", quotas=dict(_quotas(part)))
+            Node(
+                cluster_queue.name,
+                is_queue=True,
+                parent_name=queue.spec.cohort or "",
+                quotas=dict(_quotas(cluster_queue)),
+            )
             for queue in queues
-            for part in queue.cluster_queues
+            for cluster_queue in queue.cluster_queues
         ],
         [Node(cohort.name, parent_name=cohort.spec.parent or "") for cohort in cohorts],
         Node,
@@ -24,16 +29,16 @@ def quota_nodes(queues: Iterable[Queue], cohorts: Iterable[Cohort]) -> dict[str,
 
 
 def ceiling(nodes: Mapping[str, Node], queue: Queue) -> Amounts:
-    """The most that Kueue can admit in a queue: nominal quota, and what other queues actually lend."""
+    """Returns the most that Kueue can admit in a queue: nominal quota plus the quota that other queues lend."""
     return total(
-        {resource: nodes[part.name].capacity((pool, resource))}
-        for part in queue.cluster_queues
-        for pool, resource in nodes[part.name].quotas
+        {resource: nodes[cluster_queue.name].capacity((pool, resource))}
+        for cluster_queue in queue.cluster_queues
+        for pool, resource in nodes[cluster_queue.name].quotas
     )
 
 
-def _quotas(queue: ClusterQueue) -> Iterator[tuple[Key, Quota]]:
-    for share in queue.shares:
-        for name, nominal in share.nominal.items():
-            limits = (None if part is None else part[name] for part in (share.borrow, share.lend))
-            yield (share.pool.name, name), Quota(nominal, *limits)
+def _quotas(cluster_queue: ClusterQueue) -> Iterator[tuple[Key, Quota]]:
+    for pool_quota in cluster_queue.pool_quotas:
+        for name, nominal in pool_quota.nominal.items():
+            limits = (None if limit is None else limit[name] for limit in (pool_quota.borrow, pool_quota.lend))
+            yield (pool_quota.pool.name, name), Quota(nominal, *limits)

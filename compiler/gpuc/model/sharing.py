@@ -22,7 +22,7 @@ class Sharing:
 
     kind: Kind
     replicas: int = 1
-    """Shares per GPU; 1 if GPUs are not shared."""
+    """GPU shares per GPU; 1 if GPUs are not shared."""
     strategy: Literal["none", "single", "mixed"] = "none"
     """MIG strategy of the device plugin."""
     layouts: tuple[Layout, ...] = ()
@@ -35,7 +35,7 @@ class Sharing:
 
     @property
     def plugin_config(self) -> str:
-        """The name of the device plugin configuration for the nodes."""
+        """The name of the device plugin's configuration for the nodes."""
         names = {
             "timeSlicing": f"time-slicing-{self.replicas}",
             "mps": f"mps-{self.replicas}",
@@ -44,7 +44,7 @@ class Sharing:
         return names.get(self.kind, self.kind)
 
     def gpu_resources(self, gpu_count: int) -> dict[str, int]:
-        """GPU resources that a node with this number of GPUs advertises.
+        """Returns the GPU resources that a node with this number of GPUs advertises.
 
         Source: NVIDIA/k8s-device-plugin v0.20.0, internal/rm/rm.go
         """
@@ -54,32 +54,32 @@ class Sharing:
             return {SHARED_GPU: gpu_count * self.replicas}
         # Layouts by GPU number exist only for one node size. Otherwise the same layout applies to any number of GPUs.
         layouts = self.layouts if len(self.layouts) == gpu_count else self.layouts[:1] * gpu_count
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for layout in layouts:
             for profile, count in layout or (("", 1),):
                 name = self.resource(profile) if profile else GPU
-                found[name] = found.get(name, 0) + count
-        return dict(sorted(found.items()))
+                counts[name] = counts.get(name, 0) + count
+        return dict(sorted(counts.items()))
 
     def slices(self) -> dict[str, int]:
-        """Number of MIG instances of a node by profile."""
-        found: dict[str, int] = {}
+        """Returns the number of MIG instances of a node by profile."""
+        counts: dict[str, int] = {}
         for layout in self.layouts:
             for profile, count in layout:
-                found[profile] = found.get(profile, 0) + count
-        return dict(sorted(found.items()))
+                counts[profile] = counts.get(profile, 0) + count
+        return dict(sorted(counts.items()))
 
     def resource(self, profile: str) -> str:
-        """The resource name of MIG instances of a profile."""
+        """Returns the resource name of MIG instances of a profile."""
         return GPU if self.strategy == "single" else mig_resource(profile)
 
     @cached_property
     def gpus_by_layout(self) -> dict[Layout, list[int]]:
         """GPU numbers by layout."""
-        found: dict[Layout, list[int]] = {}
+        numbers: dict[Layout, list[int]] = {}
         for number, layout in enumerate(self.layouts):
-            found.setdefault(layout, []).append(number)
-        return found
+            numbers.setdefault(layout, []).append(number)
+        return numbers
 
     @property
     def whole_gpus(self) -> int:
@@ -93,28 +93,30 @@ class LayoutError(ValueError):
     def __init__(self, message: str, *path: str | int) -> None:
         super().__init__(message)
         self.path = path
-        """The wrong place below `mig`, for example ("gpus", 1)."""
+        """Path of the wrong field below `mig`, for example ("gpus", 1)."""
 
 
 def layouts_by_gpu(mig: Mig, gpu_count: int) -> tuple[Layout, ...]:
-    """The layout of each GPU of a node, by GPU number.
+    """Returns the layout of each GPU of a node, by GPU number.
 
     Raises:
         LayoutError: when the layouts do not contain each GPU exactly once.
     """
     if mig.every is not None:
         return (_frozen(mig.every),) * gpu_count
-    chosen: dict[int, Layout] = {}
+    layouts: dict[int, Layout] = {}
     for number, group in enumerate(mig.gpus or []):
         for index in group.index:
-            if index in chosen:
+            if index in layouts:
                 raise LayoutError(f"GPU {index} is in two layouts", "gpus", number)
             if index >= gpu_count:
                 raise LayoutError(f"GPU {index} does not exist; a node has GPUs 0 to {gpu_count - 1}", "gpus", number)
-            chosen[index] = _frozen(group.layout or {})
-    if missing := [index for index in range(gpu_count) if index not in chosen]:
-        raise LayoutError(f"GPU {', '.join(map(str, missing))} has no layout; write layout or whole: true", "gpus")
-    return tuple(chosen[index] for index in range(gpu_count))
+            layouts[index] = _frozen(group.layout or {})
+    if without_layout := [index for index in range(gpu_count) if index not in layouts]:
+        raise LayoutError(
+            f"GPU {', '.join(map(str, without_layout))} has no layout; write layout or whole: true", "gpus"
+        )
+    return tuple(layouts[index] for index in range(gpu_count))
 
 
 def _frozen(layout: Mapping[str, int]) -> Layout:

@@ -14,7 +14,7 @@ from gpuc.spec.tenants import Namespace as NamespaceSpec
 from gpuc.spec.tenants import Tenant as TenantSpec
 
 DEFAULT_REQUEST: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: GIB}
-"""Requests of containers that declare none, such as injected sidecars. The quota refuses pods without requests."""
+"""Default requests for containers without requests, because the ResourceQuota rejects pods without requests."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Profile:
 
     @property
     def config_map(self) -> str:
-        """The name of the ConfigMap in each namespace with the profile."""
+        """The name of the ConfigMap in each namespace that uses the profile."""
         return f"nccl-{self.name}"
 
 
@@ -52,7 +52,7 @@ class Tenant:
     queues: tuple[Queue, ...]
     """The queues of the tenant, in the order of the spec."""
     ceiling: Amounts
-    """The most that Kueue can admit in the queues of the tenant: nominal quota, and what other queues actually lend."""
+    """The most that Kueue can admit in the queues of the tenant: nominal quota plus quota that other queues lend."""
 
     @property
     def isolates_network(self) -> bool:
@@ -60,10 +60,10 @@ class Tenant:
 
     @cached_property
     def pools(self) -> tuple[Pool, ...]:
-        """The pools of its queues, without duplicates."""
+        """The pools of the tenant's queues, without duplicates."""
         return tuple({pool.name: pool for queue in self.queues for pool in queue.pools}.values())
 
     @cached_property
     def local_queues(self) -> tuple[str, ...]:
-        """Names of the LocalQueues in each namespace. They equal the names of the ClusterQueues."""
+        """Names of the LocalQueues in each namespace. A LocalQueue has the name of its ClusterQueue."""
         return tuple(cluster_queue.name for queue in self.queues for cluster_queue in queue.cluster_queues)

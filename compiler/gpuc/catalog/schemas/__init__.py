@@ -12,7 +12,7 @@ from gpuc.catalog.schemas.structural import Schema
 
 _TABLES = Path(__file__).parent
 DERIVE = "run python -m gpuc.catalog.schemas.derive"
-"""The command that derives a missing table."""
+"""Text of a fix: the command that creates a missing table."""
 CONSTRAINTS = "constraints.gatekeeper.sh/v1beta1"
 """The apiVersion of all constraints. ConstraintTemplates define their kinds."""
 _ANY_CONSTRAINT = "Constraint"
@@ -20,7 +20,7 @@ _ANY_CONSTRAINT = "Constraint"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The schema and the names of a kind in one version."""
+    """The schema and the names of a kind in one API version."""
 
     group: str
     """Empty for the core group."""
@@ -37,7 +37,7 @@ class Table:
 
 
 def table(api: str, kind: str, kubernetes: str) -> Table | None:
-    """The table of a kind. Built-in kinds depend on the Kubernetes version. None if there is no table.
+    """Returns the table of a kind, or None if there is no table. Built-in kinds depend on the Kubernetes version.
 
     Args:
         api: apiVersion, for example "karpenter.sh/v1".
@@ -50,38 +50,41 @@ def table(api: str, kind: str, kubernetes: str) -> Table | None:
 
 @cache
 def chart(component: str) -> Schema | None:
-    """The values schema of a component's chart, for example "gpu-operator"; None if there is no schema."""
+    """Returns the schema of the Helm values of a component, for example "gpu-operator"; None if there is no schema."""
     path = _TABLES / "charts" / f"{component}.json"
     return _read(path) if path.is_file() else None
 
 
 @cache
 def kueue_configuration() -> Schema:
-    """The schema of Kueue's configuration, kind Configuration of config.kueue.x-k8s.io/v1beta2."""
+    """Returns the schema of Kueue's configuration, kind Configuration of config.kueue.x-k8s.io/v1beta2."""
     return _read(_TABLES / "kueue" / "Configuration_v1beta2.json")
 
 
 @cache
 def cel_source() -> Schema:
-    """The schema of `source` in a ConstraintTemplate for the engine K8sNativeValidation."""
+    """Returns the schema of `source` in a ConstraintTemplate for the engine K8sNativeValidation."""
     return _read(_TABLES / "gatekeeper" / "K8sNativeValidation.json")
 
 
 def custom_kinds() -> list[tuple[str, str]]:
-    """(apiVersion, kind) of all custom kinds with a table, sorted."""
+    """Returns (apiVersion, kind) of all custom kinds with a table, sorted."""
     files = sorted(_TABLES.glob("crds/*/*.json"))
     parts = [(path.parent.name, *path.stem.rsplit("_", 1)) for path in files]
     return [(f"{group}/{version}", kind) for group, kind, version in parts]
 
 
 def builtin_kinds(kubernetes: str) -> list[tuple[str, str]]:
-    """(apiVersion, kind) of all built-in kinds that gpuc writes, sorted; empty for an unknown Kubernetes version."""
+    """Returns (apiVersion, kind) of all built-in kinds that gpuc writes, sorted.
+
+    The list is empty for an unknown Kubernetes version.
+    """
     kinds = _builtins("kubernetes")["kinds"].get(kubernetes, {})
     return sorted((key.rpartition("/")[0], key.rpartition("/")[2]) for key in kinds)
 
 
 def builtin_versions() -> list[str]:
-    """The minor versions of Kubernetes that have tables, sorted."""
+    """Returns the minor versions of Kubernetes that have tables, sorted."""
     return sorted(_builtins("kubernetes")["kinds"])
 
 
@@ -99,11 +102,11 @@ def _custom(api: str, kind: str) -> Table | None:
 def _builtin(api: str, kind: str, kubernetes: str) -> Table | None:
     for file in ("kubernetes", "kubernetes-often"):  # the kinds that gpuc writes come first
         read = _builtins(file)
-        found = read["kinds"].get(kubernetes, {}).get(f"{api}/{kind}")
-        if found is not None:
+        entry = read["kinds"].get(kubernetes, {}).get(f"{api}/{kind}")
+        if entry is not None:
             group, _, version = api.rpartition("/")
-            schema = {**found["schema"], "$defs": _referenced(found["schema"], read["$defs"])}
-            return Table(group, version, kind, found["plural"], found["namespaced"], schema)
+            schema = {**entry["schema"], "$defs": _referenced(entry["schema"], read["$defs"])}
+            return Table(group, version, kind, entry["plural"], entry["namespaced"], schema)
     return None
 
 
@@ -113,8 +116,8 @@ def _builtins(file: str) -> Schema:
 
 
 def _referenced(schema: Any, definitions: Schema) -> Schema:
-    """The definitions that a schema references, directly or indirectly."""
-    found: Schema = {}
+    """Returns the definitions that a schema references, directly or indirectly."""
+    referenced: Schema = {}
     waiting = [schema]
     while waiting:
         part = waiting.pop()
@@ -123,10 +126,10 @@ def _referenced(schema: Any, definitions: Schema) -> Schema:
         elif isinstance(part, dict):
             waiting.extend(part.values())
             name = part["$ref"].rpartition("/")[2] if isinstance(part.get("$ref"), str) else ""
-            if name and name not in found:
-                found[name] = definitions[name]
+            if name and name not in referenced:
+                referenced[name] = definitions[name]
                 waiting.append(definitions[name])
-    return found
+    return referenced
 
 
 def _read(path: Path) -> Schema:

@@ -43,7 +43,7 @@ OFTEN = {
     "node.k8s.io/v1": {"RuntimeClass": "runtimeclasses"},
     "storage.k8s.io/v1": {"StorageClass": "storageclasses"},
 }  # fmt: skip
-"""Other common kinds. Only lint reads their tables."""
+"""Other common kinds. Only `gpuc lint` reads their tables."""
 _CLUSTER_SCOPED = {
     "Namespace", "ClusterRole", "ClusterRoleBinding", "PriorityClass", "PersistentVolume", "IngressClass",
     "RuntimeClass", "StorageClass", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy",
@@ -89,7 +89,7 @@ _ENUMS: dict[str, list[str]] = {
     "Toleration.operator": ["Exists", "Equal"],
     "TopologySpreadConstraint.whenUnsatisfiable": ["DoNotSchedule", "ScheduleAnyway"],
 }  # fmt: skip
-"""Values that Kubernetes validates in code. Its published schemas only describe them in text."""
+"""Allowed values that Kubernetes validates in code. The published schemas list them only in descriptions."""
 _PREFIX = r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?"
 _PATTERNS = {
     "ConfigMap.data": r"^[-._a-zA-Z0-9]{1,253}$",
@@ -99,7 +99,7 @@ _PATTERNS = {
 
 
 def builtin_tables(folder: Path, chosen: dict[str, dict[str, str]]) -> Schema:
-    """One table of built-in kinds for all Kubernetes versions. Kinds and versions share definitions.
+    """Returns one table of built-in kinds for all Kubernetes versions. Equal definitions are stored once.
 
     Args:
         folder: kubernetes-json-schema of the package, with v<version>.0-local-strict/_definitions.json.
@@ -136,8 +136,8 @@ class _Resolver:
     def body(self, api: str, kind: str) -> Schema:
         schema = self._definition(self._kinds[api, kind])
         dropped = {"apiVersion", "kind", "metadata", "status"}
-        kept = {name: child for name, child in schema["properties"].items() if name not in dropped}
-        return {**schema, "properties": kept}
+        properties = {name: child for name, child in schema["properties"].items() if name not in dropped}
+        return {**schema, "properties": properties}
 
     def _definition(self, name: str) -> Schema:
         short = name.rpartition(".")[2]
@@ -150,23 +150,23 @@ class _Resolver:
     def _resolved(self, schema: Schema) -> Schema:
         if "$ref" in schema:
             return self._definition(schema["$ref"].rpartition("/")[2])
-        made: dict[str, Any] = dict(schema)
+        resolved: dict[str, Any] = dict(schema)
         if "properties" in schema:
-            made["properties"] = {name: self._resolved(child) for name, child in schema["properties"].items()}
+            resolved["properties"] = {name: self._resolved(child) for name, child in schema["properties"].items()}
         for word in ("items", "additionalProperties"):
             if isinstance(schema.get(word), dict):
-                made[word] = self._resolved(schema[word])
-        return made
+                resolved[word] = self._resolved(schema[word])
+        return resolved
 
     @staticmethod
     def _refined(short: str, schema: Schema) -> Schema:
-        for place, values in _ENUMS.items():
-            owner, name, *rest = place.split(".")
+        for field, values in _ENUMS.items():
+            owner, name, *rest = field.split(".")
             if owner == short:
                 target = schema["properties"][name]
                 (target["items"] if rest else target)["enum"] = values
-        for place, pattern in _PATTERNS.items():
-            owner, name = place.split(".")
+        for field, pattern in _PATTERNS.items():
+            owner, name = field.split(".")
             if owner == short:
                 schema["properties"][name]["propertyNames"] = {"pattern": pattern}
         return schema

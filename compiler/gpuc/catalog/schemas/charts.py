@@ -1,4 +1,4 @@
-"""Schemas of chart values, derived from the defaults in values.yaml and from CRDs."""
+"""Schemas of Helm values, derived from the defaults in values.yaml and from CRDs."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ _BY_PATH: dict[str, dict[str, Schema]] = {
         },
     },
 }
-"""Schemas that values.yaml does not show: types of empty defaults, enums in code, and the two keys of dcgmExporter
-that values.yaml has only in comments."""
+"""Schemas that cannot be derived from values.yaml: types of empty defaults, allowed values that only the code checks,
+and the two keys of dcgmExporter that are only in comments."""
 
-_REFUSED = {
+_REJECTED = {
     "gpu-operator": (
         "cdi.default", "dcgm.hostPort", "driver.useOpenKernelModules", "kataManager", "operator.defaultRuntime",
     ),
 }  # fmt: skip
-"""Keys without an effect. They are refused even if values.yaml contains them.
+"""Keys without an effect. The schema rejects these keys, even if values.yaml contains them.
 
 Source: NVIDIA/gpu-operator v26.7.0, deployments/gpu-operator rendered with each value changed
 """
@@ -80,10 +80,10 @@ _COUNTS = {"maxUnavailable", "minAvailable"}
 
 
 def chart_tables(charts: Path, crds: Path, names: Mapping[str, str]) -> dict[str, Schema]:
-    """The values schemas of charts, by component.
+    """Returns the schemas of the Helm values of charts, by component.
 
     Args:
-        charts: folder with <chart>/<version>/values.yaml; subcharts are in charts/ below.
+        charts: folder with <chart>/<version>/values.yaml, and subcharts in <chart>/<version>/charts/.
         crds: folder with the CRDs of jobset, for the types of pod fields, and of gpu-operator.
         names: chart names by component.
 
@@ -92,42 +92,43 @@ def chart_tables(charts: Path, crds: Path, names: Mapping[str, str]) -> dict[str
     """
     pod = _pod_fields(custom_resource(crds, "jobset", "JobSet"))
     policy = custom_resource(crds, "gpu-operator", "ClusterPolicy")["properties"]["spec"]
-    made = {}
+    schemas = {}
     for component, name in names.items():
         path = next(iter(sorted(charts.glob(f"{name}/*/values.yaml"))), None)
         if path is None:
             raise LookupError(f"no {charts}/{name}/<version>/values.yaml for component {component}")
         values = _read(path)
-        for part in sorted(path.parent.glob("charts/*/values.yaml")):
-            values[part.parent.name] = _merged(_read(part), values.get(part.parent.name, {}))
-        schema = _ValuesSchema(component, pod, policy if component == "gpu-operator" else {}).of(values, "")
-        for place, override in _BY_PATH.get(component, {}).items():
-            _put(schema, place, override)
-        for place in _REFUSED.get(component, ()):
-            _drop(schema, place)
-        made[component] = deduplicated(schema)
-    return made
+        for subchart in sorted(path.parent.glob("charts/*/values.yaml")):
+            name_in_values = subchart.parent.name
+            values[name_in_values] = _merged(_read(subchart), values.get(name_in_values, {}))
+        schema = _ValuesSchema(component, pod, policy if component == "gpu-operator" else {}).schema(values, "")
+        for path_in_values, override in _BY_PATH.get(component, {}).items():
+            _put(schema, path_in_values, override)
+        for path_in_values in _REJECTED.get(component, ()):
+            _drop(schema, path_in_values)
+        schemas[component] = deduplicated(schema)
+    return schemas
 
 
 class _ValuesSchema:
-    """Derives the schema of a chart's values from their defaults."""
+    """Derives the schema of the Helm values of a chart from the defaults of the values."""
 
     def __init__(self, component: str, pod: dict[str, Schema], policy: Schema) -> None:
         self._component = component
         self._pod = pod
         self._policy = policy
 
-    def of(self, default: Any, path: str) -> Schema:
+    def schema(self, default: Any, path: str) -> Schema:
         known = self._known(default, path)
         if known is not None:
             return known
         if isinstance(default, dict) and default:
-            children = {key: self.of(value, f"{path}.{key}".lstrip(".")) for key, value in default.items()}
+            children = {key: self.schema(value, f"{path}.{key}".lstrip(".")) for key, value in default.items()}
             return {"type": "object", "properties": children, "additionalProperties": False}
         if isinstance(default, list):
-            kinds = [self.of(value, path) for value in default if not isinstance(value, (dict, list))]
-            same = kinds and len(kinds) == len(default) and all(kind == kinds[0] for kind in kinds)
-            return {"type": "array", "items": kinds[0]} if same else {"type": "array"}
+            kinds = [self.schema(value, path) for value in default if not isinstance(value, (dict, list))]
+            is_uniform = kinds and len(kinds) == len(default) and all(kind == kinds[0] for kind in kinds)
+            return {"type": "array", "items": kinds[0]} if is_uniform else {"type": "array"}
         return _scalar(default)
 
     def _known(self, default: Any, path: str) -> Schema | None:
@@ -138,13 +139,13 @@ class _ValuesSchema:
             return _TEXT_MAP
         if name in self._pod and (not default or self._pod[name]["type"] == _scalar(default).get("type")):
             return self._pod[name]
-        found = self._in_policy(path)
-        if found and (default in ({}, []) or not isinstance(default, (dict, list))):
-            return found
+        field = self._in_policy(path)
+        if field and (default in ({}, []) or not isinstance(default, (dict, list))):
+            return field
         return _COUNT if name in _COUNTS else None
 
     def _in_policy(self, path: str) -> Schema | None:
-        """The schema of the ClusterPolicy field into which the chart renders a value."""
+        """Returns the schema of the ClusterPolicy field into which the chart renders a value, or None."""
         schema = self._policy
         for step in path.split("."):
             if step not in schema.get("properties", {}):
@@ -154,7 +155,7 @@ class _ValuesSchema:
 
 
 def _pod_fields(jobset: Schema) -> dict[str, Schema]:
-    """Schemas of pod and container fields that charts pass through, by their names in values.yaml."""
+    """Returns the schemas of pod and container fields that charts copy to pods, by their names in values.yaml."""
     job = jobset["properties"]["spec"]["properties"]["replicatedJobs"]["items"]["properties"]["template"]
     pod = job["properties"]["spec"]["properties"]["template"]["properties"]["spec"]["properties"]
     container = pod["containers"]["items"]["properties"]
@@ -176,15 +177,15 @@ def _merged(lower: Any, upper: Any) -> Any:
     return {**lower, **{key: _merged(lower.get(key), value) for key, value in upper.items()}}
 
 
-def _put(schema: Schema, place: str, override: Schema) -> None:
-    *parents, name = place.split(".")
+def _put(schema: Schema, path: str, override: Schema) -> None:
+    *parents, name = path.split(".")
     for step in parents:
         schema = schema["properties"][step]
     schema["properties"][name] = override
 
 
-def _drop(schema: Schema, place: str) -> None:
-    *parents, name = place.split(".")
+def _drop(schema: Schema, path: str) -> None:
+    *parents, name = path.split(".")
     for step in parents:
         schema = schema["properties"].get(step, {"properties": {}})
     schema["properties"].pop(name, None)

@@ -25,15 +25,15 @@ _ENUMS: dict[tuple[str, str], list[str]] = {
 
 
 def custom_tables(folder: Path, kinds: Collection[CustomKind]) -> dict[str, Any]:
-    """Tables of custom kinds by file name: group/Kind_version.json.
+    """Returns the tables of custom kinds by file name: group/Kind_version.json.
 
     Args:
-        folder: contains <project>/<version>/*.yaml. If two projects have a kind, the last project by name counts.
+        folder: contains <project>/<version>/*.yaml. If two projects define a kind, the last project by name counts.
 
     Raises:
         LookupError: when no file defines one of the kinds.
     """
-    made: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     for definition in _definitions(folder, "*", {kind for _, kind in kinds} | {_ANY_CONSTRAINT}):
         spec = definition["spec"]
         group, kind = spec["group"], spec["names"]["kind"]
@@ -41,19 +41,19 @@ def custom_tables(folder: Path, kinds: Collection[CustomKind]) -> dict[str, Any]
             schema = version["schema"]["openAPIV3Schema"]
             names = {"plural": spec["names"]["plural"], "namespaced": spec["scope"] == "Namespaced"}
             if (f"{group}/{version['name']}", kind) in kinds:
-                made[_file(f"{group}/{version['name']}", kind)] = _table(kind, schema, names)
+                tables[_file(f"{group}/{version['name']}", kind)] = _table(kind, schema, names)
             if kind == _ANY_CONSTRAINT:
-                made[_file(CONSTRAINTS, "Constraint")] = _constraint(schema)
-    missing = [f"{api} {kind}" for api, kind in sorted(kinds) if _file(api, kind) not in made]
-    if missing:
-        raise LookupError(f"no CustomResourceDefinition below {folder} for {', '.join(missing)}")
-    return made
+                tables[_file(CONSTRAINTS, "Constraint")] = _constraint(schema)
+    undefined = [f"{api} {kind}" for api, kind in sorted(kinds) if _file(api, kind) not in tables]
+    if undefined:
+        raise LookupError(f"no CustomResourceDefinition below {folder} for {', '.join(undefined)}")
+    return tables
 
 
 def custom_resource(folder: Path, project: str, kind: str) -> Schema:
-    """The schema of the first version of a kind, unchanged from its CRD."""
-    found = next(item for item in _definitions(folder, project, {kind}) if item["spec"]["names"]["kind"] == kind)
-    schema: Schema = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    """Returns the schema of the first version of a kind, unchanged from its CRD."""
+    definition = next(item for item in _definitions(folder, project, {kind}) if item["spec"]["names"]["kind"] == kind)
+    schema: Schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return schema
 
 
@@ -114,7 +114,7 @@ _SCOPED = {
 
 
 def _constraint(schema: Schema) -> Schema:
-    """The schema of any constraint. Its ConstraintTemplate validates the parameters."""
+    """Returns the schema of any constraint. It allows all parameters, because the ConstraintTemplate validates them."""
     spec = {
         "type": "object",
         "properties": {

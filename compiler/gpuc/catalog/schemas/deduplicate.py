@@ -1,4 +1,4 @@
-"""Moves equal parts of schemas to $defs."""
+"""Moves equal subschemas to $defs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from gpuc.catalog.schemas.structural import Schema
 
 _MIN_LENGTH = 60
-"""Minimum length in characters of a part that is moved to $defs."""
+"""Minimum length in characters of a schema that is moved to $defs."""
 
 
 class Deduplicator:
-    """Stores equal parts of schemas once and counts their uses.
+    """Stores equal subschemas once and counts their uses.
 
     First add all schemas, then call `expanded` for each of them, then read `definitions`.
     """
@@ -24,7 +24,7 @@ class Deduplicator:
         self._labels: list[str] = []
         self._names: dict[int, str] = {}
         self.definitions: Schema = {}
-        """The shared parts by name, complete after the last call of `expanded`."""
+        """The subschemas with several uses, by name. Complete after the last call of `expanded`."""
 
     def add(self, schema: Schema, label: str) -> int:
         """Adds a schema and returns its number. The label becomes the name of the schema in `definitions`."""
@@ -49,19 +49,19 @@ class Deduplicator:
         return value
 
     def expanded(self, number: int) -> Schema:
-        """The schema with this number. References replace its shared parts."""
+        """Returns the schema with this number. References replace the subschemas that have several uses."""
         return {word: self._expand(word, value) for word, value in self._nodes[number].items()}
 
     def _expand(self, word: str, value: Any) -> Any:
         if word == "properties":
-            return {name: self._place(child) for name, child in value.items()}
+            return {name: self._inline_or_reference(child) for name, child in value.items()}
         if word in {"items", "additionalProperties", "not", "propertyNames"} and isinstance(value, dict):
-            return self._place(value[""])
+            return self._inline_or_reference(value[""])
         if word in {"allOf", "anyOf", "oneOf"}:
-            return [self._place(part) for part in value]
+            return [self._inline_or_reference(part) for part in value]
         return value
 
-    def _place(self, number: int) -> Schema:
+    def _inline_or_reference(self, number: int) -> Schema:
         if number in self._names:
             return {"$ref": f"#/$defs/{self._names[number]}"}
         schema = self.expanded(number)
@@ -81,16 +81,16 @@ class Deduplicator:
 
 
 def _numbers(node: Schema) -> list[int]:
-    found: list[int] = list(node.get("properties", {}).values())
+    numbers: list[int] = list(node.get("properties", {}).values())
     single = ("items", "additionalProperties", "not", "propertyNames")
-    found.extend(node[word][""] for word in single if isinstance(node.get(word), dict))
+    numbers.extend(node[word][""] for word in single if isinstance(node.get(word), dict))
     for word in ("allOf", "anyOf", "oneOf"):
-        found.extend(node.get(word, []))
-    return found
+        numbers.extend(node.get(word, []))
+    return numbers
 
 
 def deduplicated(schema: Schema) -> Schema:
-    """A schema with its equal parts in $defs."""
+    """Returns the schema with its equal subschemas in $defs."""
     deduplicator = Deduplicator()
     root = deduplicator.expanded(deduplicator.add(schema, "root"))
     return {**root, "$defs": deduplicator.definitions} if deduplicator.definitions else root

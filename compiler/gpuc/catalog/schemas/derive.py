@@ -1,6 +1,7 @@
-"""Derives the tables of this folder: `python -m gpuc.catalog.schemas.derive --help`.
+"""`python -m gpuc.catalog.schemas.derive` writes the schema tables of this folder; `--help` lists its options.
 
-It derives the charts of the newest release set, the kinds that already have a table, and the kinds of --kind.
+It writes the tables of the charts of the newest release set, of all kinds that already have a table, and of the kinds
+in --kind.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from gpuc.catalog.schemas.crds import CustomKind, custom_tables
 
 _HERE = Path(__file__).parent
 _HELP = """\
-Write the schema tables from files of the upstream projects: the kinds that have a table and those of --kind,
-and the values of the charts of the newest release set. Table files are replaced; review the diff.
+Write the schema tables from files of the upstream projects: tables of the kinds that already have a table, of the
+kinds in --kind, and of the Helm values of the newest release set. Existing files are replaced; review the diff.
 
   helm pull CHART --repo URL --version VERSION --untar --untardir FOLDER
-      gets a chart; move FOLDER/CHART to CHARTS/CHART/VERSION
-  The CustomResourceDefinitions of a project are in the chart's folder crds/, or beside the project's release.
-      Put the files into CRDS/PROJECT/VERSION. A folder of templates is rendered with `helm template` first."""
+      downloads a chart; move FOLDER/CHART to CHARTS/CHART/VERSION
+  The CustomResourceDefinitions of a project are in folder crds/ of its chart, or in the files of its release.
+      Copy the files to CRDS/PROJECT/VERSION. If they are templates of the chart, render them with `helm template`."""
 
 
 def derived(crds: Path, charts: Path, added: Iterable[CustomKind] = ()) -> dict[str, str]:
-    """The text of all tables from CRDs and charts, by path in this folder.
+    """Returns the text of all tables from CRDs and charts, by path in this folder.
 
     Raises:
         LookupError: when a kind or a chart has no file.
@@ -43,21 +44,21 @@ def derived(crds: Path, charts: Path, added: Iterable[CustomKind] = ()) -> dict[
 
 
 def derived_builtins() -> dict[str, str]:
-    """The text of the tables of built-in kinds, by path in this folder.
+    """Returns the text of the tables of built-in kinds, by path in this folder.
 
     Raises:
         ModuleNotFoundError: when kubernetes-validate is not installed.
     """
-    found = find_spec("kubernetes_validate")
-    if found is None or found.origin is None:
+    package = find_spec("kubernetes_validate")
+    if package is None or package.origin is None:
         raise ModuleNotFoundError("install the package kubernetes-validate, which has the schemas of built-in kinds")
-    folder = Path(found.origin).parent / "kubernetes-json-schema"
+    folder = Path(package.origin).parent / "kubernetes-json-schema"
     chosen = {"kubernetes.json": EMITTED, "kubernetes-often.json": OFTEN}
     return {file: _text(builtin_tables(folder, kinds)) for file, kinds in chosen.items()}
 
 
 def main() -> None:
-    """Writes what the arguments name; the same sources give the same bytes."""
+    """Writes the tables that the arguments select. The same input files give the same output."""
     parser = argparse.ArgumentParser(
         prog="python -m gpuc.catalog.schemas.derive",
         description=_HELP,
@@ -75,7 +76,9 @@ def main() -> None:
         "--kind", nargs=2, action="append", default=[], metavar=("APIVERSION", "KIND"),
         help="a kind without a table so far, for example jobset.x-k8s.io/v1alpha2 JobSet; repeat it for each kind",
     )  # fmt: skip
-    parser.add_argument("--kubernetes-validate", action="store_true", help="write the tables of the core kinds as well")
+    parser.add_argument(
+        "--kubernetes-validate", action="store_true", help="write the tables of the built-in kinds as well"
+    )
     chosen = parser.parse_args()
     try:
         texts = derived(chosen.crds, chosen.charts, [(api, kind) for api, kind in chosen.kind])

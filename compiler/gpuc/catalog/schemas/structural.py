@@ -13,70 +13,71 @@ _KEYWORDS = (
     "x-kubernetes-preserve-unknown-fields",
 )  # fmt: skip
 _QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?"
-"""The beginning of patterns that controller-gen writes for resource.Quantity."""
+"""The start of the pattern that controller-gen writes for resource.Quantity."""
 
 
 def strict(schema: Schema) -> Schema:
-    """The closed schema, without descriptions and CEL rules. It refuses unknown fields.
+    """Returns the schema without descriptions and CEL rules, and with unknown fields as errors.
 
-    Objects stay open only if the API server keeps unknown fields. A quantity becomes a string of format `quantity`,
-    int-or-string becomes both types, int32 gets its range, and a list of type `set` gets unique items.
+    Unknown fields are allowed only where the API server keeps unknown fields. A quantity becomes a string of format
+    `quantity`, int-or-string becomes both types, int32 gets its minimum and maximum, and a list of type `set` gets
+    unique items.
     """
     if schema.get("pattern", "").startswith(_QUANTITY):
         return {"type": "string", "format": "quantity"}
-    made = {key: schema[key] for key in _KEYWORDS if key in schema}
-    _type(schema, made)
+    result = {key: schema[key] for key in _KEYWORDS if key in schema}
+    _type(schema, result)
     if "properties" in schema:
-        made["properties"] = {name: strict(child) for name, child in schema["properties"].items()}
+        result["properties"] = {name: strict(child) for name, child in schema["properties"].items()}
     if "items" in schema:
-        made["items"] = strict(schema["items"])
+        result["items"] = strict(schema["items"])
     for word in ("allOf", "anyOf", "oneOf"):
-        if word in schema and isinstance(made.get("type", ""), str):
-            made[word] = [_alternative(part) for part in schema[word]]
+        if word in schema and isinstance(result.get("type", ""), str):
+            result[word] = [_alternative(part) for part in schema[word]]
     if "not" in schema:
-        made["not"] = _alternative(schema["not"])
+        result["not"] = _alternative(schema["not"])
     if schema.get("x-kubernetes-list-type") == "set":
-        made["uniqueItems"] = True
-    if made.get("type") == "object":
-        _close(schema, made)
-    return made
+        result["uniqueItems"] = True
+    if result.get("type") == "object":
+        _reject_unknown_fields(schema, result)
+    return result
 
 
-def _type(schema: Schema, made: Schema) -> None:
-    """Removes null from type and enum, because an absent field means the same. int-or-string becomes both types."""
-    if isinstance(made.get("type"), list):
-        made["type"] = next(name for name in made["type"] if name != "null")
-    if "enum" in made:
-        made["enum"] = [value for value in made["enum"] if value is not None]
-    if schema.get("x-kubernetes-int-or-string") or made.get("format") == "int-or-string":
-        made["type"] = ["integer", "string"]
-        made.pop("format", None)
-    if made.get("type") in ("integer", "number"):
-        if made.pop("format", None) == "int32":
-            made.setdefault("minimum", -(2**31))
-            made.setdefault("maximum", 2**31 - 1)
-    elif made.get("format") not in {None, "date-time"}:
-        del made["format"]
+def _type(schema: Schema, result: Schema) -> None:
+    """Removes null, which means the same as an absent field, from type and enum. Converts int-or-string and formats."""
+    if isinstance(result.get("type"), list):
+        result["type"] = next(name for name in result["type"] if name != "null")
+    if "enum" in result:
+        result["enum"] = [value for value in result["enum"] if value is not None]
+    if schema.get("x-kubernetes-int-or-string") or result.get("format") == "int-or-string":
+        result["type"] = ["integer", "string"]
+        result.pop("format", None)
+    if result.get("type") in ("integer", "number"):
+        if result.pop("format", None) == "int32":
+            result.setdefault("minimum", -(2**31))
+            result.setdefault("maximum", 2**31 - 1)
+    elif result.get("format") not in {None, "date-time"}:
+        del result["format"]
 
 
-def _close(schema: Schema, made: Schema) -> None:
+def _reject_unknown_fields(schema: Schema, result: Schema) -> None:
     extra = schema.get("additionalProperties")
     if isinstance(extra, dict):
-        made["additionalProperties"] = strict(extra)
+        result["additionalProperties"] = strict(extra)
     elif extra is not True and not schema.get("x-kubernetes-preserve-unknown-fields"):
-        made["additionalProperties"] = False
+        result["additionalProperties"] = False
 
 
 def _alternative(schema: Schema) -> Schema:
-    """A branch of anyOf, oneOf, allOf or not. It stays open, because the outer schema closes the object."""
-    made = {key: schema[key] for key in _KEYWORDS if key in schema}
+    """Returns a branch of anyOf, oneOf, allOf or not. The outer schema rejects unknown fields, not the branch."""
+    result = {key: schema[key] for key in _KEYWORDS if key in schema}
     if "properties" in schema:
-        made["properties"] = {name: _alternative(child) for name, child in schema["properties"].items()}
+        result["properties"] = {name: _alternative(child) for name, child in schema["properties"].items()}
     if isinstance(schema.get("items"), dict):
-        made["items"] = _alternative(schema["items"])
+        result["items"] = _alternative(schema["items"])
     for word in ("allOf", "anyOf", "oneOf"):
         if word in schema:
-            made[word] = [_alternative(part) for part in schema[word]]
+            result[word] = [_alternative(part) for part in schema[word]]
     if "not" in schema:
-        made["not"] = _alternative(schema["not"])
-    return made
+        result["not"] = _alternative(schema["not"])
+    return result

@@ -27,11 +27,11 @@ CONTROLLERS = {
     "ray.io/raycluster": "KubeRay",
     "leaderworkerset.x-k8s.io/leaderworkerset": "LeaderWorkerSet",
 }
-"""Controllers of the job kinds that are not part of Kubernetes, by the name of the Kueue integration."""
+"""Controllers of job kinds that are not part of Kubernetes, by the name of the Kueue integration."""
 
 
 def bootstrap(cluster: Cluster, components: tuple[Release, ...]) -> Iterator[Artifact]:
-    """Yield the README of the cluster, and the health checks as values for the Helm chart of Argo CD."""
+    """Yields the README of the cluster, and the health checks as values for the Helm chart of Argo CD."""
     texts = {
         "README.md": _render("readme.md.j2", **_readme_values(cluster, components)),
         "argocd-health.yaml": _render("argocd-health.yaml.j2", gpus=bool(cluster.gpu_pools)),
@@ -72,7 +72,7 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
 
 
 def _node_labels(cluster: Cluster) -> list[str]:
-    """Return the node labels that kube-state-metrics must export because alerts use them."""
+    """Returns the node labels that kube-state-metrics must export because alerts use them."""
     labels = ["gpuc.dev/pool"]
     if any(len(pool.instances) > 1 for pool in cluster.gpu_pools):
         labels.append("node.kubernetes.io/instance-type")
@@ -98,5 +98,5 @@ def _environment() -> Environment:
 
 
 def _filters(tags: dict[str, str]) -> str:
-    """Format EC2 tags as filters of the aws command."""
+    """Formats EC2 tags as filters of the aws command."""
     return " ".join(f"'Name=tag:{key},Values={value}'" for key, value in tags.items())

@@ -9,7 +9,7 @@ from gpuc.model import Cluster, Pool
 
 
 def al2023(cluster: Cluster, pool: Pool) -> str:
-    """Return a MIME archive that Karpenter merges with its own NodeConfig. Empty for pools without GPUs and EFA.
+    """Returns a MIME archive, to which Karpenter adds its own NodeConfig. Empty for pools without GPUs and EFA.
 
     Source: awslabs/amazon-eks-ami v20260724: nodeadm-run.service starts the kubelet after cloud-init is done, and
     nvidia-setup.service loads the driver and writes the toolkit's files at every boot

@@ -8,7 +8,7 @@ from gpuc.model import Cluster, Pool
 
 
 def bottlerocket(cluster: Cluster, pool: Pool) -> str:
-    """Return TOML settings for complete and time-sliced GPUs. Empty for pools without GPUs.
+    """Returns TOML settings for pools with complete or time-sliced GPUs. Empty for pools without GPUs.
 
     Source: bottlerocket-os/bottlerocket-settings-sdk, kubelet-device-plugins and kubernetes models
     """

@@ -11,4 +11,4 @@ policies except single-numa-node, which rejects it.
 """
 
 TOPOLOGY_OPTION = "prefer-closest-numa-nodes"
-"""If a container needs several NUMA nodes, prefer adjacent ones. Stable since Kubernetes 1.32."""
+"""If a container needs several NUMA nodes, prefer adjacent NUMA nodes. Stable since Kubernetes 1.32."""

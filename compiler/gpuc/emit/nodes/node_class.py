@@ -14,13 +14,13 @@ CLUSTER_TAG = "gpuc.dev/cluster"
 """Tag of instances and volumes for cost allocation, together with the tag of the pool."""
 
 _BOTTLEROCKET_OS_GIB = 4
-"""Size of the volume for the operating system. Pods do not use it."""
+"""Size of the volume for the operating system. Pods do not use this volume."""
 
 
 def node_class(cluster: Cluster, pool: Pool) -> Body:
-    """Return the body of the EC2NodeClass of a pool. Pools do not share one, because their images may differ.
+    """Returns the body of the EC2NodeClass of a pool. Each pool has its own EC2NodeClass, because images may differ.
 
-    The body contains the API defaults, so that the live object does not differ from the one in Git.
+    The body contains the API defaults, so that the live object does not differ from the object in Git.
     """
     aws = cluster.aws
     spec: Body = {
@@ -68,15 +68,15 @@ def _capacity(cluster: Cluster, pool: Pool) -> Body:
 def _network(pool: Pool) -> Body:
     if not pool.has_efa:
         return {}
-    # Without this list, a node that Karpenter starts for a pod without EFA has no EFA, and later pods wait forever.
-    # EC2 does not support public addresses for instances with several interfaces.
+    # Without this list, a node that Karpenter starts for a pod without EFA would have no EFA devices, and later pods
+    # that request EFA would wait forever. EC2 gives no public IP address to an instance with several interfaces.
     return {"associatePublicIPAddress": False, "networkInterfaces": efa_interfaces(pool.instances[0])}
 
 
 def efa_interfaces(instance: InstanceType) -> list[Body]:
-    """Return one interface with an IP address, then one EFA-only interface per network card that supports EFA.
+    """Returns one interface with an IP address, then one EFA-only interface per network card that supports EFA.
 
-    If an instance type has more network cards than EFAs, the first cards do not have EFA.
+    If an instance type has more network cards than EFA devices, the first cards do not support EFA.
 
     Source: Amazon EC2 User Guide, efa-acc-inst-types: card 0 takes its EFA as device 1, further cards as device 0
     """
@@ -99,6 +99,6 @@ def _disks(pool: Pool) -> list[Body]:
             return [_disk("/dev/xvda", size_gib, True)]
 
 
-def _disk(device: str, size_gib: int, holds_pods: bool) -> Body:
+def _disk(device: str, size_gib: int, is_for_pods: bool) -> Body:
     ebs = {"volumeSize": f"{size_gib}Gi", "volumeType": "gp3", "encrypted": True, "deleteOnTermination": True}
-    return {"deviceName": device, "ebs": ebs, "rootVolume": holds_pods}
+    return {"deviceName": device, "ebs": ebs, "rootVolume": is_for_pods}

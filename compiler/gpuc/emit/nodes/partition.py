@@ -7,25 +7,26 @@ from gpuc.model.layout import place
 
 
 def gpus_by_layout(pool: Pool) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
-    """Return GPU numbers and their MIG instances as `profile id:start`, largest first. No numbers means all GPUs.
+    """Returns pairs of GPU numbers and the MIG instances of these GPUs, as `profile id:start`, largest first.
 
-    Placements are explicit, because the placement of the driver can leave no space for the last instance.
+    An empty tuple of GPU numbers means all GPUs. The start positions are explicit, because the driver can choose
+    positions that leave no space for the last instance.
     """
     assert isinstance(pool, GpuPool), "only pools with MIG have a layout"
     numbers = pool.sharing.gpus_by_layout
-    same = len(numbers) == 1
-    return [(() if same else tuple(gpus), _instances(pool, dict(layout))) for layout, gpus in numbers.items()]
+    is_single = len(numbers) == 1
+    return [(() if is_single else tuple(gpus), _instances(pool, dict(layout))) for layout, gpus in numbers.items()]
 
 
 def uniform_gpu_count(pool: Pool) -> int:
-    """Return the number of GPUs of a node, or 0 if the instance types of the pool differ."""
+    """Returns the number of GPUs of a node, or 0 if the instance types of the pool differ."""
     counts = {instance.gpu_count for instance in pool.instances}
     return counts.pop() if len(counts) == 1 else 0
 
 
 def _instances(pool: GpuPool, layout: dict[str, int]) -> tuple[str, ...]:
     placed = place(layout, pool.profiles)
-    assert placed is not None, "the model holds only layouts that fit"
+    assert placed is not None, "the model contains only layouts that fit"
     return tuple(
         f"{pool.profiles.profiles[profile].smi_id}:{start}" for profile, starts in placed.items() for start in starts
     )

@@ -1,4 +1,4 @@
-"""Templates of user data, in this folder. A filter quotes values for the shell."""
+"""Templates of user data, in this folder. The filter `shell` quotes values for the shell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def render(template: str, **values: object) -> str:
-    """Render a template.
+    """Renders a template of this folder.
 
     Raises:
         ValueError: if a value that the template quotes for the shell has a line break or a control character.
@@ -22,7 +22,7 @@ def render(template: str, **values: object) -> str:
 
 
 def shell_quoted(value: object) -> str:
-    """Quote a value as one word of a shell, also for use in a comment.
+    """Quotes a value as one word of a shell command. The result can also be part of a shell comment.
 
     Raises:
         ValueError: if the value has a line break (which would end a comment) or a control character.

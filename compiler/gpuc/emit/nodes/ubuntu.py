@@ -1,4 +1,4 @@
-"""User data of Ubuntu. Its AMI family is Custom, for which Karpenter adds nothing: the script joins the cluster."""
+"""User data of Ubuntu: a script that joins the cluster, because Karpenter adds nothing for the AMI family Custom."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpuc.model.pool import SYSTEM_CPU_MILLI
 
 
 def ubuntu(cluster: Cluster, pool: Pool) -> str:
-    """Return a shell script that joins the cluster with the taint karpenter.sh/unregistered.
+    """Returns a shell script that joins the node to the cluster with the taint karpenter.sh/unregistered.
 
     Karpenter removes the taint when it registers the node, and then sets the labels and taints of the pool.
 

@@ -1,4 +1,4 @@
-"""User data of nodes, by image."""
+"""User data of nodes, by the family of the node image."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpuc.emit.nodes.bottlerocket import bottlerocket
 from gpuc.emit.nodes.ubuntu import ubuntu
 from gpuc.model import Cluster, Pool
 
-_BY_IMAGE: dict[str, Callable[[Cluster, Pool], str]] = {
+_RENDERERS: dict[str, Callable[[Cluster, Pool], str]] = {
     "al2023": al2023,
     "bottlerocket": bottlerocket,
     "ubuntu": ubuntu,
@@ -17,6 +17,6 @@ _BY_IMAGE: dict[str, Callable[[Cluster, Pool], str]] = {
 
 
 def user_data(cluster: Cluster, pool: Pool) -> str:
-    """Return the user data of the nodes of a pool, without the part that Karpenter adds. It may be empty."""
-    write = _BY_IMAGE.get(pool.image.id)
-    return write(cluster, pool) if write else ""
+    """Returns the user data of the nodes of a pool, without the user data that Karpenter adds. It may be empty."""
+    render = _RENDERERS.get(pool.image.id)
+    return render(cluster, pool) if render else ""

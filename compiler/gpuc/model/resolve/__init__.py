@@ -20,7 +20,7 @@ from gpuc.spec.cluster import ClusterSpec, Spec
 def resolve(
     cluster_spec: ClusterSpec, file: str, catalog: Catalog, own_policies: Mapping[str, Policy] = MappingProxyType({})
 ) -> Cluster:
-    """Returns the cluster of a spec. Policies of the fleet are added to the policies of gpuc, or replace them.
+    """Returns the cluster of a spec. A policy of the fleet replaces the policy of gpuc with the same name.
 
     Raises:
         StageError: with a finding for each unknown name, invalid layout and invalid quota.

@@ -17,12 +17,12 @@ from gpuc.spec.pools import Pool as PoolSpec
 
 LAYOUT = declare_rule(
     "MIG001", Severity.ERROR, "The GPUs of a node pool do not support its MIG layout.",
-    "The MIG manager sets the node to failed, or the node never joins: no GPU is advertised, and the node is paid for.",
+    "The MIG manager reports an error, or the node never joins the cluster. The node costs money, but has no GPUs.",
     "NVIDIA MIG user guide r620, supported profiles and placements",
 )  # fmt: skip
 LAYOUT_GPUS = declare_rule(
     "MIG101", Severity.ERROR, "MIG layouts by GPU number do not contain every GPU of a node exactly once.",
-    "gpuc cannot decide the layout of a GPU that is missing or is in two layouts.",
+    "gpuc cannot choose the layout of a GPU that has no layout or two layouts.",
 )  # fmt: skip
 HARDWARE = declare_rule(
     "KRP018", Severity.ERROR, "Instance types of a node pool differ in their hardware, or do not match its purpose.",
@@ -36,13 +36,13 @@ UNSUPPORTED = declare_rule(
 
 
 NO_MIG = MigProfileSet("", (), 0, source=())
-"""The profile set of GPUs without MIG."""
+"""The empty profile set, for GPUs that do not support MIG."""
 
 
 def resolve_pools(
     spec: Spec, components: dict[str, Release], catalog: Catalog, findings: list[Finding]
 ) -> dict[str, Pool]:
-    """Resolves the pools and returns them by name. A pool that cannot be resolved is left out and has a finding."""
+    """Resolves the pools and returns the pools by name. A pool with an error has a finding and is not returned."""
     pools = {}
     for name, pool_spec in spec.pools.items():
         path = (*SPEC, "pools", name)
@@ -56,9 +56,9 @@ def _pool(
     name: str, pool_spec: PoolSpec, path: Path, spec: Spec, components: dict[str, Release], catalog: Catalog,
     findings: list[Finding],
 ) -> Pool | None:  # fmt: skip
-    before = len(findings)
+    count_before = len(findings)
     instances = _instances(pool_spec, path, catalog, findings)
-    if not instances or len(findings) > before:
+    if not instances or len(findings) > count_before:
         return None
     findings.extend(_hardware_findings(pool_spec, instances, path))
     image, ami = _image(pool_spec.image or spec.cloud.aws.image, catalog)
@@ -76,17 +76,17 @@ def _pool(
         kubelet=catalog.kubelet,
     )
     if not instances[0].gpu:
-        return general if len(findings) == before else None
+        return general if len(findings) == count_before else None
     gpu = catalog.gpus[instances[0].gpu]
     profiles = catalog.profile_sets.get(gpu.id, NO_MIG)
     sharing = _sharing(pool_spec, path, instances, profiles, findings)
-    if sharing is None or len(findings) > before:
+    if sharing is None or len(findings) > count_before:
         return None
     return GpuPool(**{**vars(general), "sharing": sharing}, gpu=gpu, profiles=profiles)
 
 
 def _instances(pool_spec: PoolSpec, path: Path, catalog: Catalog, findings: list[Finding]) -> tuple[InstanceType, ...]:
-    found = []
+    instances = []
     for index, name in enumerate(pool_spec.instances):
         where = (*path, "instances", index)
         if name in catalog.unsupported_instances:
@@ -100,16 +100,16 @@ def _instances(pool_spec: PoolSpec, path: Path, catalog: Catalog, findings: list
         elif catalog.instances[name].gpu and not catalog.instances[name].gpu_count:
             findings.append(
                 UNSUPPORTED.at(
-                    where, f"instance type {name} has only a part of a GPU, which Karpenter counts as no GPU"
+                    where, f"instance type {name} has only a part of a GPU, which Karpenter does not count as a GPU"
                 )
             )
         else:
-            found.append(catalog.instances[name])
-    return tuple(found)
+            instances.append(catalog.instances[name])
+    return tuple(instances)
 
 
 def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...], path: Path) -> list[Finding]:
-    """Returns findings about instance types with different hardware, and about purpose and sharing."""
+    """Returns findings about instance types that differ, and about a purpose or sharing that does not match them."""
     first, *others = instances
     findings = []
     for index, other in enumerate(others, 1):
@@ -210,14 +210,15 @@ def _layout_findings(layout: dict[str, int], path: Path, profiles: MigProfileSet
 def _image(image_spec: ImageSpec, catalog: Catalog) -> tuple[Image, str]:
     if image_spec.alias:
         return catalog.images[image_spec.alias.split("@")[0]], image_spec.alias
-    assert image_spec.family is not None and image_spec.id is not None, (
-        "the spec model guarantees an alias, or family and id"
-    )
+    assert image_spec.family is not None and image_spec.id is not None, "the spec has an alias, or family and id"
     return catalog.images[image_spec.family.lower()], image_spec.id
 
 
 def _dedicated_to(pool: str, spec: Spec) -> str:
-    """Returns the first dedicated tenant whose queue has the pool. Rules report other tenants with the pool."""
+    """Returns the name of the first dedicated tenant with a queue that has quota of the pool; empty if there is none.
+
+    Rules report other tenants that use the pool.
+    """
     for queue in spec.queues.values():
         if pool in queue.quota:
             for name in queue.tenants:

@@ -8,28 +8,28 @@ from gpuc.model.cluster import SPEC
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.names import GPU, SHARED_GPU
 from gpuc.model.pool import Pool
-from gpuc.model.queue import ClusterQueue, Cohort, Queue, Share
+from gpuc.model.queue import ClusterQueue, Cohort, PoolQuota, Queue
 from gpuc.model.resolve.names import unknown
 from gpuc.spec.cluster import Spec
 from gpuc.spec.queues import Part, Quota
 
-UNIT = declare_rule(
+QUOTA_UNIT = declare_rule(
     "KUE101", Severity.ERROR, "A quota has a unit that its node pool does not have.",
     "A quota for a resource that no node advertises admits no workload, or limits nothing.",
 )  # fmt: skip
-PART = declare_rule(
+LIMIT_UNIT = declare_rule(
     "KUE102", Severity.ERROR, "A borrowing or lending limit does not have the unit of its quota.",
     "The borrowing and lending limits must be in the same unit as the quota.",
 )  # fmt: skip
 COHORT_CYCLE = declare_rule(
     "KUE103", Severity.ERROR, "Parents of cohorts form a cycle.",
-    "Kueue deactivates every queue in these cohorts.",
+    "Kueue deactivates every ClusterQueue in these cohorts.",
     "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler",
 )  # fmt: skip
 
 
 def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) -> tuple[Queue, ...]:
-    """Resolves the queues and returns them in the order of the spec."""
+    """Resolves the queues and returns the queues in the order of the spec."""
     queues = []
     for name, queue_spec in spec.queues.items():
         path: Path = (*SPEC, "queues", name)
@@ -38,40 +38,44 @@ def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) 
                 findings.append(unknown("tenant", tenant, spec.tenants, (*path, "tenants", index)))
         if queue_spec.cohort is not None and queue_spec.cohort not in spec.cohorts:
             findings.append(unknown("cohort", queue_spec.cohort, spec.cohorts, (*path, "cohort")))
-        shares = []
+        pool_quotas = []
         for pool_name, quota in queue_spec.quota.items():
             where = (*path, "quota", pool_name)
             if pool_name not in spec.pools:
                 findings.append(unknown("node pool", pool_name, spec.pools, where, on_key=True))
-            elif pool_name in pools:  # otherwise the pool itself has a finding
-                share = _share(pools[pool_name], quota, where, queue_spec.cohort is not None, findings)
-                shares += [share] if share else []
-        queues.append(Queue(name, path, queue_spec, tuple(queue_spec.tenants), _cluster_queues(name, shares)))
+            elif pool_name in pools:  # otherwise the pool has a finding
+                pool_quota = _pool_quota(pools[pool_name], quota, where, queue_spec.cohort is not None, findings)
+                pool_quotas += [pool_quota] if pool_quota else []
+        queues.append(Queue(name, path, queue_spec, tuple(queue_spec.tenants), _cluster_queues(name, pool_quotas)))
     return tuple(queues)
 
 
-def _cluster_queues(name: str, shares: list[Share]) -> tuple[ClusterQueue, ...]:
-    """Returns ClusterQueues for GPU pools and for general pools. A common one would run CPU workloads on GPU nodes."""
-    gpu = tuple(share for share in shares if share.pool.is_gpu)
-    general = tuple(share for share in shares if not share.pool.is_gpu)
-    return tuple(ClusterQueue(queue, part) for queue, part in ((name, gpu), (f"{name}-cpu", general)) if part)
+def _cluster_queues(name: str, pool_quotas: list[PoolQuota]) -> tuple[ClusterQueue, ...]:
+    """Returns a ClusterQueue for GPU pools and a ClusterQueue for general pools. Empty ClusterQueues are left out.
+
+    A common ClusterQueue would admit CPU workloads to GPU nodes.
+    """
+    gpu = tuple(pool_quota for pool_quota in pool_quotas if pool_quota.pool.is_gpu)
+    general = tuple(pool_quota for pool_quota in pool_quotas if not pool_quota.pool.is_gpu)
+    cluster_queues = (ClusterQueue(name, gpu), ClusterQueue(f"{name}-cpu", general))
+    return tuple(cluster_queue for cluster_queue in cluster_queues if cluster_queue.pool_quotas)
 
 
-def _share(pool: Pool, quota: Quota, path: Path, in_cohort: bool, findings: list[Finding]) -> Share | None:
+def _pool_quota(pool: Pool, quota: Quota, path: Path, in_cohort: bool, findings: list[Finding]) -> PoolQuota | None:
     try:
         nominal = _nominal(pool, quota)
     except ValueError as error:
-        findings.append(UNIT.at(path, f"{error}", on_key=True))
+        findings.append(QUOTA_UNIT.at(path, f"{error}", on_key=True))
         return None
     nothing = dict.fromkeys(nominal, 0)
-    parts: dict[str, Amounts | None] = {}
-    for key, part in (("borrow", quota.borrow), ("lend", quota.lend)):
+    limits: dict[str, Amounts | None] = {}
+    for key, limit in (("borrow", quota.borrow), ("lend", quota.lend)):
         try:
-            parts[key] = _part(pool, quota, part) if in_cohort else nothing
+            limits[key] = _limit(pool, quota, limit) if in_cohort else nothing
         except ValueError as error:
-            findings.append(PART.at((*path, key), f"{error}"))
+            findings.append(LIMIT_UNIT.at((*path, key), f"{error}"))
             return None
-    return Share(pool, path, nominal, parts["borrow"], parts["lend"])
+    return PoolQuota(pool, path, nominal, limits["borrow"], limits["lend"])
 
 
 def _nominal(pool: Pool, quota: Quota) -> Amounts:
@@ -83,7 +87,7 @@ def _nominal(pool: Pool, quota: Quota) -> Amounts:
     if quota.nodes is not None:
         return scale(pool.node, quota.nodes)
     if quota.shares is not None:
-        return _shares(pool, quota.shares)
+        return _gpu_shares(pool, quota.shares)
     return total([
         dict.fromkeys(pool.node, 0),
         _slices(pool, quota.slices or {}),
@@ -91,21 +95,26 @@ def _nominal(pool: Pool, quota: Quota) -> Amounts:
     ])  # fmt: skip
 
 
-def _part(pool: Pool, quota: Quota, part: Part) -> Amounts | None:
-    if part == "all":
+def _limit(pool: Pool, quota: Quota, limit: Part) -> Amounts | None:
+    """Converts a borrowing or lending limit to amounts of all resources of the pool. None means no limit.
+
+    Raises:
+        ValueError: when the limit does not have the unit of the quota.
+    """
+    if limit == "all":
         return None
     nothing = dict.fromkeys(pool.node, 0)
-    if part == 0:
+    if limit == 0:
         return nothing
-    if isinstance(part, dict):
+    if isinstance(limit, dict):
         if quota.slices is None:
             raise ValueError("numbers by MIG profile need a quota in slices; expected a number or all")
-        return total([nothing, _slices(pool, part)])
+        return total([nothing, _slices(pool, limit)])
     if quota.slices is not None:
-        raise ValueError(f"{part} does not name a MIG profile; expected numbers by MIG profile or all")
+        raise ValueError(f"{limit} does not name a MIG profile; expected numbers by MIG profile or all")
     counts = {"nodes": quota.nodes, "gpus": quota.gpus, "shares": quota.shares}
     unit = next(name for name, count in counts.items() if count is not None)
-    return _nominal(pool, Quota.model_validate({unit: part}))
+    return _nominal(pool, Quota.model_validate({unit: limit}))
 
 
 def _gpus(pool: Pool, count: int) -> Amounts:
@@ -120,8 +129,8 @@ def _gpus(pool: Pool, count: int) -> Amounts:
 
 
 def _slices(pool: Pool, counts: dict[str, int]) -> Amounts:
-    """Returns the amounts for slices and their part of the node. Parts are rounded down, so that all slices fit."""
-    parts = []
+    """Returns the amounts for MIG slices: the slices, and their fraction of cpu, memory and disk, rounded down."""
+    amounts = []
     for profile, count in counts.items():
         if pool.sharing is None or pool.sharing.mode != "mig":
             unit = "shares" if pool.sharing and pool.sharing.mode == "shared" else "nodes"
@@ -129,18 +138,18 @@ def _slices(pool: Pool, counts: dict[str, int]) -> Amounts:
         available = pool.sharing.slices()
         if profile not in available:
             raise ValueError(f"node pool {pool.name} has no {profile} slices; expected one of {', '.join(available)}")
-        parts.append(scale(pool.portions[pool.sharing.resource(profile)], count))
-    return total(parts)
+        amounts.append(scale(pool.portions[pool.sharing.resource(profile)], count))
+    return total(amounts)
 
 
-def _shares(pool: Pool, count: int) -> Amounts:
+def _gpu_shares(pool: Pool, count: int) -> Amounts:
     if pool.sharing is None or pool.sharing.mode != "shared":
         raise ValueError(f"node pool {pool.name} has no GPU shares; expected a quota in nodes")
     return scale(pool.portions[SHARED_GPU], count)
 
 
 def resolve_cohorts(spec: Spec, queues: tuple[Queue, ...], findings: list[Finding]) -> tuple[Cohort, ...]:
-    """Resolves the cohorts. Returns them in the order of the spec, with the queues of the complete tree of cohorts."""
+    """Resolves the cohorts. Returns the cohorts in the order of the spec, each with the queues of its complete tree."""
     roots: dict[str, str] = {}
     for name, cohort_spec in spec.cohorts.items():
         path: Path = (*SPEC, "cohorts", name)

@@ -24,7 +24,7 @@ def resolve_tenants(
     spec: Spec, profiles: dict[str, Profile], queues: tuple[Queue, ...], cohorts: tuple[Cohort, ...],
     findings: list[Finding],
 ) -> tuple[Tenant, ...]:  # fmt: skip
-    """Resolves the tenants and returns them in the order of the spec."""
+    """Resolves the tenants and returns the tenants in the order of the spec."""
     nodes = quota_nodes(queues, cohorts)
     tenants = []
     for name, tenant_spec in spec.tenants.items():
@@ -35,7 +35,7 @@ def resolve_tenants(
             if settings.nccl is not None and settings.nccl not in profiles:
                 findings.append(unknown("NCCL profile", settings.nccl, profiles, (*where, "nccl")))
             namespaces.append(Namespace(namespace, where, settings, profiles.get(settings.nccl or "")))
-        own = tuple(queue for queue in queues if name in queue.tenant_names)
-        most = total(ceiling(nodes, queue) for queue in own)
-        tenants.append(Tenant(name, path, tenant_spec, tuple(namespaces), own, most))
+        tenant_queues = tuple(queue for queue in queues if name in queue.tenant_names)
+        most = total(ceiling(nodes, queue) for queue in tenant_queues)
+        tenants.append(Tenant(name, path, tenant_spec, tuple(namespaces), tenant_queues, most))
     return tuple(tenants)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpuc.kubernetes.amounts import CPU, texts
-from gpuc.model import Cluster, ClusterQueue, Share
+from gpuc.model import Cluster, ClusterQueue, PoolQuota
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.quota import Quota
@@ -26,14 +26,14 @@ def cases(cluster: Cluster) -> Iterator[Case]:
     The status of a ClusterQueue contains the sum of all borrowed amounts, so its GPU resources have separate batches.
     """
     for queue in cluster_queues(cluster):
-        for pool_quota in queue.shares:
+        for pool_quota in queue.pool_quotas:
             for number, (resource, nominal) in enumerate(gangs(pool_quota).items(), 1):
                 request = largest_gang(cluster, queue, pool_quota, nominal)
                 if request.pods > nominal.pods:
                     yield _case(cluster, queue, pool_quota, resource or CPU, request, f"borrowing {number}")
 
 
-def largest_gang(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, nominal: Request) -> Request:
+def largest_gang(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, nominal: Request) -> Request:
     """Returns the largest gang of equal pods within the nominal quota and the borrowed quota of a ClusterQueue.
 
     nominal: the largest gang within the nominal quota.
@@ -48,7 +48,7 @@ def largest_gang(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, nomin
 
 
 def _case(
-    cluster: Cluster, queue: ClusterQueue, pool_quota: Share, resource: str, request: Request, batch: str
+    cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str, request: Request, batch: str
 ) -> Case:
     pool = pool_quota.pool.name
     outcome = expect(cluster, queue, request)

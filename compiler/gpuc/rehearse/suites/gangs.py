@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, quantity_text
-from gpuc.model import Cluster, ClusterQueue, Share
+from gpuc.model import Cluster, ClusterQueue, PoolQuota
 from gpuc.model.names import EFA, HUGEPAGES, is_gpu_resource
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Request
@@ -25,7 +25,7 @@ PAGE = 2 * MIB
 def cases(cluster: Cluster) -> Iterator[Case]:
     """Yields for each ClusterQueue and pool the gangs within the nominal quota, and a refused gang per resource."""
     for queue in cluster_queues(cluster):
-        for pool_quota in queue.shares:
+        for pool_quota in queue.pool_quotas:
             for resource, gang in gangs(pool_quota).items():
                 yield _admitted_case(cluster, queue, pool_quota, resource, gang)
             for resource in pool_quota.nominal:
@@ -33,7 +33,7 @@ def cases(cluster: Cluster) -> Iterator[Case]:
                     yield _refused_case(cluster, queue, pool_quota, resource, request)
 
 
-def gangs(pool_quota: Share) -> dict[str, Request]:
+def gangs(pool_quota: PoolQuota) -> dict[str, Request]:
     """Returns the largest gang of equal pods within the nominal quota, by GPU resource.
 
     A pod requests a full node of an exclusive pool, and one slice or share of any other pool with its part of a node.
@@ -51,7 +51,7 @@ def gangs(pool_quota: Share) -> dict[str, Request]:
     return largest
 
 
-def refused_request(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, resource: str) -> Request | None:
+def refused_request(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str) -> Request | None:
     """Returns the smallest request above a ClusterQueue's maximum of a resource, but within the quota of all others.
 
     Returns None if no such request exists.
@@ -78,7 +78,9 @@ def _fits_other_quota(quota: Quota, queue: ClusterQueue, flavor: str, resource: 
     return all(amount <= quota.capacity(queue, flavor, name) for name, amount in others.items())
 
 
-def _admitted_case(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, resource: str, request: Request) -> Case:
+def _admitted_case(
+    cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str, request: Request
+) -> Case:
     pool = pool_quota.pool.name
     description = f"{request.pods} pods with {_amount(request, resource)}"
     work = Work(f"gangs {queue.name} {pool} {description}", queue, request, without_pods=True)
@@ -98,7 +100,9 @@ def _admitted_case(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, res
     )
 
 
-def _refused_case(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, resource: str, request: Request) -> Case:
+def _refused_case(
+    cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str, request: Request
+) -> Case:
     pool = pool_quota.pool.name
     description = f"{quantity_text(resource, request.total[resource])} {resource}, more than the maximum"
     work = Work(f"gangs {queue.name} {pool} {description}", queue, request, without_pods=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from gpuc.model import Cluster, ClusterQueue, Share
+from gpuc.model import Cluster, ClusterQueue, PoolQuota
 from gpuc.rehearse.client import condition
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.expectation import cluster_queues
@@ -34,7 +34,7 @@ def cases(cluster: Cluster) -> Iterator[Case]:
         return
     numbers: dict[str, int] = {}
     for queue in cluster_queues(cluster):
-        pool_quota = min(queue.shares, key=lambda pool_quota: _borrowable(cluster, queue, pool_quota))
+        pool_quota = min(queue.pool_quotas, key=lambda pool_quota: _borrowable(cluster, queue, pool_quota))
         nominal = next(iter(gangs(pool_quota).values()), None)
         if nominal is None:
             continue
@@ -44,13 +44,13 @@ def cases(cluster: Cluster) -> Iterator[Case]:
         yield _case(cluster, queue, pool_quota, low, high, f"preemption {number}")
 
 
-def _borrowable(cluster: Cluster, queue: ClusterQueue, pool_quota: Share) -> int:
+def _borrowable(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota) -> int:
     """Returns the sum of the amounts that a ClusterQueue can borrow of a pool."""
     capacity = Quota(cluster).capacity
     return sum(capacity(queue, pool_quota.pool.name, name) - amount for name, amount in pool_quota.nominal.items())
 
 
-def _case(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, low: Work, high: Work, batch: str) -> Case:
+def _case(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, low: Work, high: Work, batch: str) -> Case:
     preempts = owner(cluster, queue).spec.preempt.within_queue != "never"
     pool = pool_quota.pool.name
     name = f"{queue.name} {pool} {high.priority} after {low.priority}"

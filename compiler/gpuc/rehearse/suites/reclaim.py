@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from gpuc.model import Cluster, ClusterQueue, Share
+from gpuc.model import Cluster, ClusterQueue, PoolQuota
 from gpuc.rehearse.expectation import cluster_queues
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.quota import Quota, owner
@@ -25,7 +25,7 @@ def cases(cluster: Cluster) -> Iterator[Case]:
     numbers: dict[str, int] = {}
     for borrower in cluster_queues(cluster):
         for lender in cluster_queues(cluster):
-            for pool_quota in lender.shares:
+            for pool_quota in lender.pool_quotas:
                 pair = _job_pair(cluster, borrower, lender, pool_quota)
                 if pair is not None:
                     number = numbers[pool_quota.pool.name] = numbers.get(pool_quota.pool.name, 0) + 1
@@ -33,10 +33,10 @@ def cases(cluster: Cluster) -> Iterator[Case]:
 
 
 def _job_pair(
-    cluster: Cluster, borrower: ClusterQueue, lender: ClusterQueue, pool_quota: Share
+    cluster: Cluster, borrower: ClusterQueue, lender: ClusterQueue, pool_quota: PoolQuota
 ) -> tuple[Work, Work] | None:
     """Returns the Jobs of the borrower and of the lender; None if the lender's Job needs no reclaim."""
-    borrower_quota = next((candidate for candidate in borrower.shares if candidate.pool is pool_quota.pool), None)
+    borrower_quota = next((candidate for candidate in borrower.pool_quotas if candidate.pool is pool_quota.pool), None)
     cohorts = {owner(cluster, queue).spec.cohort for queue in (borrower, lender)}
     if borrower is lender or borrower_quota is None or None in cohorts or len(cohorts) > 1:
         return None
@@ -53,7 +53,7 @@ def _job_pair(
     return Work("", borrower, borrowing_gang, without_pods=True), Work("", lender, lender_gang, without_pods=True)
 
 
-def _case(cluster: Cluster, pool_quota: Share, first: Work, second: Work, batch: str) -> Case:
+def _case(cluster: Cluster, pool_quota: PoolQuota, first: Work, second: Work, batch: str) -> Case:
     pool = pool_quota.pool.name
     name = f"{second.queue.name} {pool} lent to {first.queue.name}"
     jobs = [replace(work, name=f"reclaim {name} {work.queue.name}") for work in (first, second)]

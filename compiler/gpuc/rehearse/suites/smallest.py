@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpuc.kubernetes.amounts import CPU
-from gpuc.model import Cluster, ClusterQueue, Share
+from gpuc.model import Cluster, ClusterQueue, PoolQuota
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.suites import NODES_BATCH, Case
@@ -21,12 +21,12 @@ def cases(cluster: Cluster) -> Iterator[Case]:
     All pods fit at the same time.
     """
     for queue in cluster_queues(cluster):
-        for pool_quota in queue.shares:
+        for pool_quota in queue.pool_quotas:
             for resource in pool_quota.pool.gpu_resource_names or ("",):
                 yield _case(cluster, queue, pool_quota, resource)
 
 
-def _case(cluster: Cluster, queue: ClusterQueue, pool_quota: Share, resource: str) -> Case:
+def _case(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str) -> Case:
     pool = pool_quota.pool
     request = Request(SMALL | ({resource: 1} if resource else {}), pool=pool.name)
     description = f"one {resource}" if resource else f"{SMALL[CPU]}m cpu"

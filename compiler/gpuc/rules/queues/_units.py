@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU
-from gpuc.model import Cluster, Pool, Queue, Share
+from gpuc.model import Cluster, Pool, PoolQuota, Queue
 from gpuc.model.names import GPU, mig_resource
 from gpuc.spec.queues import Quota
 
@@ -16,24 +16,24 @@ def counted(pool: Pool) -> tuple[str, ...]:
     return pool.gpu_resource_names or (CPU,)
 
 
-def quotas(cluster: Cluster, pool: Pool) -> Iterator[tuple[Queue, Share, Quota]]:
-    """Yields the queue, the resolved share and the spec of every quota of the pool, in the order of the queues."""
+def quotas(cluster: Cluster, pool: Pool) -> Iterator[tuple[Queue, PoolQuota, Quota]]:
+    """Yields the queue, the PoolQuota and the spec of every quota of the pool, in the order of the queues."""
     for queue in cluster.queues:
-        for share in queue.shares:
-            if share.pool is pool:
-                yield queue, share, queue.spec.quota[pool.name]
+        for pool_quota in queue.pool_quotas:
+            if pool_quota.pool is pool:
+                yield queue, pool_quota, queue.spec.quota[pool.name]
 
 
-def leaf(share: Share, quota: Quota, resource: str) -> Path:
+def leaf(pool_quota: PoolQuota, quota: Quota, resource: str) -> Path:
     """Returns the path of the number that determines the quota of the resource."""
     if quota.nodes is not None:
-        return (*share.path, "nodes")
+        return (*pool_quota.path, "nodes")
     if quota.shares is not None:
-        return (*share.path, "shares")
+        return (*pool_quota.path, "shares")
     for profile in quota.slices or {}:
         if resource in (mig_resource(profile), GPU) and (quota.gpus is None or resource != GPU):
-            return (*share.path, "slices", profile)
-    return (*share.path, "gpus")
+            return (*pool_quota.path, "slices", profile)
+    return (*pool_quota.path, "gpus")
 
 
 def unit(pool: Pool, resource: str, *, in_nodes: bool = False) -> str:

@@ -16,12 +16,12 @@ def capacity_without_queue(cluster: Cluster) -> Findings:
     for pool in cluster.pools:
         if pool.spec.leaving:
             continue
-        shares = list(quotas(cluster, pool))
-        in_nodes = all(quota.nodes is not None for _, _, quota in shares)
+        pool_quotas = list(quotas(cluster, pool))
+        in_nodes = all(quota.nodes is not None for _, _, quota in pool_quotas)
         free = []
         for resource in counted(pool):
             most = pool.capacity[resource]
-            left = most - sum(share.nominal[resource] for _, share, _ in shares)
+            left = most - sum(pool_quota.nominal[resource] for _, pool_quota, _ in pool_quotas)
             if left > 0:
                 name = unit(pool, resource, in_nodes=in_nodes)
                 most = pieces(pool, resource, most, in_nodes=in_nodes)

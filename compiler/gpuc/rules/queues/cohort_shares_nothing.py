@@ -18,8 +18,10 @@ def cohort_shares_nothing(cluster: Cluster) -> Findings:
     for cohort in cluster.cohorts:
         if cohort.spec.parent is not None or len(cohort.queues) < 2:
             continue  # a tree of cohorts is reported at its root; KUE105 reports a cohort with one queue
-        shares = [(queue, share) for queue in cohort.queues for share in queue.shares]
-        is_closing = any(queue.spec.leaving or share.pool.spec.leaving for queue, share in shares)
-        if not is_closing and all(cluster.ceiling(queue, share) == share.nominal for queue, share in shares):
+        pool_quotas = [(queue, pool_quota) for queue in cohort.queues for pool_quota in queue.pool_quotas]
+        is_closing = any(queue.spec.leaving or pool_quota.pool.spec.leaving for queue, pool_quota in pool_quotas)
+        if not is_closing and all(
+            cluster.ceiling(queue, pool_quota) == pool_quota.nominal for queue, pool_quota in pool_quotas
+        ):
             names = ", ".join(sorted(queue.name for queue in cohort.queues))
             yield cohort.path, f"the queues of cohort {cohort.name} cannot borrow from one another: {names}"

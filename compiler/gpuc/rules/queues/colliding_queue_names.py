@@ -16,7 +16,7 @@ def colliding_queue_names(cluster: Cluster) -> Findings:
         for part in queue.cluster_queues:
             if part.name != queue.name and part.name in names:
                 general = ", ".join(pool.name for pool in part.pools)
-                path = (*part.shares[0].path, "nodes")
+                path = (*part.pool_quotas[0].path, "nodes")
                 message = (
                     f"the ClusterQueue of queue {queue.name} for {general} and queue {part.name} have the same name"
                 )

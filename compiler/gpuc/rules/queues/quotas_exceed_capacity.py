@@ -14,17 +14,17 @@ def quotas_exceed_capacity(cluster: Cluster) -> Findings:
     pending, and use quota that other workloads need.
     """
     for pool in cluster.pools:
-        shares = list(quotas(cluster, pool))
-        in_nodes = all(quota.nodes is not None for _, _, quota in shares)
+        pool_quotas = list(quotas(cluster, pool))
+        in_nodes = all(quota.nodes is not None for _, _, quota in pool_quotas)
         reported: set[Path] = set()
         for resource in counted(pool):
             most = pool.capacity[resource]
-            quota_sum = sum(share.nominal[resource] for _, share, _ in shares)
+            quota_sum = sum(pool_quota.nominal[resource] for _, pool_quota, _ in pool_quotas)
             running = 0
-            for _, share, quota in shares:
-                running += share.nominal[resource]
+            for _, pool_quota, quota in pool_quotas:
+                running += pool_quota.nominal[resource]
                 if running > most:
-                    path = leaf(share, quota, resource)
+                    path = leaf(pool_quota, quota, resource)
                     if path not in reported:
                         reported.add(path)
                         total = pieces(pool, resource, quota_sum, in_nodes=in_nodes)

@@ -14,16 +14,16 @@ def resource_without_quota(cluster: Cluster) -> Findings:
     """
     for queue in cluster.queues:
         for part in queue.cluster_queues:
-            most = [(share, cluster.ceiling(queue, share)) for share in part.shares]
+            most = [(pool_quota, cluster.ceiling(queue, pool_quota)) for pool_quota in part.pool_quotas]
             reachable = {name for _, vector in most for name, amount in vector.items() if amount}
-            if any(share.pool.spec.leaving for share in part.shares) or queue.spec.leaving:
+            if any(pool_quota.pool.spec.leaving for pool_quota in part.pool_quotas) or queue.spec.leaving:
                 continue  # the queue intentionally admits no new work
             reported: set[str] = set()
-            for share, vector in most:
-                for resource in counted(share.pool):
+            for pool_quota, vector in most:
+                for resource in counted(pool_quota.pool):
                     if resource in vector and resource not in reachable | reported:
                         reported.add(resource)
-                        key = "slices" if queue.spec.quota[share.pool.name].slices else "gpus"
-                        name = f"{unit(share.pool, resource)} of node pool {share.pool.name}"
+                        key = "slices" if queue.spec.quota[pool_quota.pool.name].slices else "gpus"
+                        name = f"{unit(pool_quota.pool, resource)} of node pool {pool_quota.pool.name}"
                         message = f"queue {queue.name} has no quota for {name} and can borrow none"
-                        yield (*share.path, key), message
+                        yield (*pool_quota.path, key), message

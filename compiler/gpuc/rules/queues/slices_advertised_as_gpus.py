@@ -21,10 +21,10 @@ def slices_advertised_as_gpus(cluster: Cluster) -> Findings:
     for queue in cluster.queues:
         offering = [pool for pool in queue.pools if GPU in pool.gpu_resource_names]
         whole = [pool.name for pool in offering if pool.sharing and pool.sharing.strategy != "single"]
-        for share in queue.shares:
-            sharing = share.pool.sharing
+        for pool_quota in queue.pool_quotas:
+            sharing = pool_quota.pool.sharing
             if whole and sharing and sharing.strategy == "single":
-                path = leaf(share, queue.spec.quota[share.pool.name], GPU)
-                slices = f"slices of node pool {share.pool.name}"
+                path = leaf(pool_quota, queue.spec.quota[pool_quota.pool.name], GPU)
+                slices = f"slices of node pool {pool_quota.pool.name}"
                 message = f"queue {queue.name}: {slices} and GPUs of {', '.join(whole)} are both named nvidia.com/gpu"
-                yield path, message, f"set MIG strategy of node pool {share.pool.name} to mixed, or use two queues"
+                yield path, message, f"set MIG strategy of node pool {pool_quota.pool.name} to mixed, or use two queues"

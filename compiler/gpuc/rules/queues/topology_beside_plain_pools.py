@@ -15,7 +15,7 @@ def topology_beside_plain_pools(cluster: Cluster) -> Findings:
     for queue in cluster.queues:
         for part in queue.cluster_queues:
             with_levels = [pool.name for pool in part.pools if pool.spec.topology]
-            plain = [share for share in part.shares if not share.pool.spec.topology]
+            plain = [pool_quota for pool_quota in part.pool_quotas if not pool_quota.pool.spec.topology]
             if with_levels and plain:
                 quota = queue.spec.quota[plain[0].pool.name]
                 key = next(key for key in ("nodes", "shares", "slices", "gpus") if getattr(quota, key) is not None)

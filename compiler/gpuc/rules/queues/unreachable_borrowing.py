@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts
-from gpuc.model import Cluster, Queue, Share
+from gpuc.model import Cluster, PoolQuota, Queue
 from gpuc.model.names import GPU, mig_resource
 from gpuc.rules import Findings, rule
 from gpuc.rules.queues._units import counted, pieces, unit
@@ -17,20 +17,20 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
     """
     for queue in cluster.queues:
         cohort = cluster.cohort_of(queue)
-        for share in queue.shares:
-            quota = queue.spec.quota[share.pool.name]
+        for pool_quota in queue.pool_quotas:
+            quota = queue.spec.quota[pool_quota.pool.name]
             if quota.borrow == 0:
                 continue
             if cohort is None:
-                message = f"queue {queue.name} borrows quota of node pool {share.pool.name}, but has no cohort"
-                yield (*share.path, "borrow"), message, f"set cohort of queue {queue.name}, or write 0"
+                message = f"queue {queue.name} borrows quota of node pool {pool_quota.pool.name}, but has no cohort"
+                yield (*pool_quota.path, "borrow"), message, f"set cohort of queue {queue.name}, or write 0"
             else:
-                yield from _beyond_lent(queue, share, quota, cluster.lent(queue, share))
+                yield from _beyond_lent(queue, pool_quota, quota, cluster.lent(queue, pool_quota))
 
 
-def _beyond_lent(queue: Queue, share: Share, quota: Quota, lent: Amounts) -> Findings:
-    pool, path = share.pool, (*share.path, "borrow")
-    if share.borrow is None:
+def _beyond_lent(queue: Queue, pool_quota: PoolQuota, quota: Quota, lent: Amounts) -> Findings:
+    pool, path = pool_quota.pool, (*pool_quota.path, "borrow")
+    if pool_quota.borrow is None:
         if not any(lent.get(name) for name in counted(pool)):
             others = f"no other queue of cohort {queue.spec.cohort}"
             message = f"queue {queue.name} borrows all, but {others} lends quota of node pool {pool.name}"
@@ -38,7 +38,7 @@ def _beyond_lent(queue: Queue, share: Share, quota: Quota, lent: Amounts) -> Fin
         return
     in_nodes = quota.nodes is not None
     for resource in counted(pool):
-        borrowed, most = share.borrow[resource], lent.get(resource, 0)
+        borrowed, most = pool_quota.borrow[resource], lent.get(resource, 0)
         if borrowed > most:
             name = unit(pool, resource, in_nodes=in_nodes)
             borrowed = pieces(pool, resource, borrowed, in_nodes=in_nodes)

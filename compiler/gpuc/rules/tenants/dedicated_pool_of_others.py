@@ -22,10 +22,14 @@ def dedicated_pool_of_others(cluster: Cluster) -> Findings:
         for queue in cluster.queues:
             if tenant.name in queue.tenant_names:
                 continue
-            for share in queue.shares:
-                if share.pool.name in own:
-                    quota = queue.spec.quota[share.pool.name]
+            for pool_quota in queue.pool_quotas:
+                if pool_quota.pool.name in own:
+                    quota = queue.spec.quota[pool_quota.pool.name]
                     key = next(key for key in ("nodes", "shares", "slices", "gpus") if getattr(quota, key) is not None)
-                    actual = f"queue {queue.name} has quota for node pool {share.pool.name}"
+                    actual = f"queue {queue.name} has quota for node pool {pool_quota.pool.name}"
                     message = f"{actual}, which is dedicated to tenant {tenant.name}"
-                    yield (*share.path, key), message, f"remove {share.pool.name} from quota of queue {queue.name}"
+                    yield (
+                        (*pool_quota.path, key),
+                        message,
+                        f"remove {pool_quota.pool.name} from quota of queue {queue.name}",
+                    )
