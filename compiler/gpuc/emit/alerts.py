@@ -28,9 +28,9 @@ class Alert:
     name: str
     expression: str
     summary: str
-    """What happened."""
+    """The problem, for the annotation summary."""
     action: str
-    """What to do first; the annotation description."""
+    """The first command or action to fix the problem, for the annotation description."""
     minutes: int = 0
     """How long the expression must be true before the alert fires."""
     severity: str = "warning"
@@ -41,7 +41,7 @@ class Alert:
 
 
 def gpu_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yields alerts for broken GPUs, nodes that lack resources of their pool, and idle GPUs."""
+    """Yields alerts for broken GPUs, nodes without the resources of their pool, and idle GPUs."""
     if not cluster.gpu_pools:
         return
     yield from _xids(cluster)

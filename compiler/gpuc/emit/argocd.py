@@ -1,4 +1,4 @@
-"""Argo CD Applications: one per chart and per synced folder, ordered by sync waves, and a root that applies them."""
+"""Argo CD Applications: one per chart and per synced folder, in sync waves, and the root Application."""
 
 from __future__ import annotations
 

@@ -167,6 +167,6 @@ def _dcgm_exporter(cluster: Cluster) -> Body:
         },
     }
     if any(pool.sharing and pool.sharing.mode == "shared" for pool in cluster.gpu_pools):
-        # Otherwise the metrics of a shared GPU name only one of its pods, or none.
+        # Otherwise the metrics of a shared GPU have the name of only one of its pods, or of no pod.
         body["env"] = [{"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}]
     return body

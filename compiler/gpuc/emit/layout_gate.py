@@ -15,7 +15,7 @@ NAME = "gpuc-layout-gate"
 
 
 def layout_gate(cluster: Cluster) -> Iterator[Manifest]:
-    """Yields a DaemonSet for each pool whose MIG layout the GPU Operator applies, and one service account for all.
+    """Yields a DaemonSet for each pool whose MIG layout the GPU Operator applies, and a common service account.
 
     Without the layout gate, a pod could use a GPU before the GPU Operator partitions it. The partitioning would fail.
     """

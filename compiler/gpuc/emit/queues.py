@@ -66,7 +66,7 @@ def _spec(cluster: Cluster, queue: Queue, cluster_queue: ClusterQueue) -> Body:
 
 
 def _flavor(pool_quota: PoolQuota, covered: tuple[str, ...], has_cohort: bool) -> Body:
-    """Returns the quotas of a flavor for all covered resources. The quota of a resource that the pool lacks is "0".
+    """Returns the quotas of a flavor for all covered resources. The quota is "0" for resources of other pools.
 
     A leaving pool has no quota. Kueue then admits no new workloads to the pool, and does not preempt its running
     workloads, because Kueue preempts only for workloads that fit into the quota of the cohort.

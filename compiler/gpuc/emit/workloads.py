@@ -29,7 +29,7 @@ SPOT_NOTICE_SECONDS = 120
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """A Job that users copy to run work on the nodes of one node pool."""
+    """A Job that users copy and change to run their workloads on the nodes of a pool."""
 
     name: str
     pool: Pool
@@ -119,7 +119,7 @@ def _gang_nodes(queue: Queue, pool: Pool) -> int:
 
 
 def _portions(pool: Pool) -> dict[str, Amounts]:
-    """Returns the resources of one pod, by the suffix of the template: a complete node, or one GPU share or slice."""
+    """Returns the resources of a pod by the suffix of the template: a complete node, a GPU share or a MIG slice."""
     sharing = pool.sharing
     if sharing is None or sharing.mode == "shared":
         return {"": next(iter(pool.portions.values()))}

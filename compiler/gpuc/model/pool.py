@@ -94,7 +94,7 @@ class Pool:
 
     @property
     def uses_instance_store(self) -> bool:
-        """Whether pods use local NVMe storage: every instance type has it, and the image family sets it up."""
+        """Whether pods use local NVMe storage: all instance types have NVMe disks, and the image formats them."""
         return self.image.ami_family != "Custom" and all(instance.local_nvme_gb for instance in self.instances)
 
     @property

@@ -14,16 +14,16 @@ from gpuc.spec.queues import Queue as QueueSpec
 
 @dataclass(frozen=True)
 class PoolQuota:
-    """The quota of a queue on one pool."""
+    """The quota of a queue for one pool, as amounts of resources."""
 
     pool: Pool
     path: Path
     nominal: Amounts
     """The nominal quota."""
     borrow: Amounts | None
-    """The borrowing limit. None is unlimited; without a cohort all amounts are 0."""
+    """The borrowing limit. None means no limit. Without a cohort, all amounts are 0."""
     lend: Amounts | None
-    """The lending limit. None is unlimited; without a cohort all amounts are 0."""
+    """The lending limit. None means no limit. Without a cohort, all amounts are 0."""
 
 
 @dataclass(frozen=True)
@@ -71,4 +71,4 @@ class Cohort:
     path: Path
     spec: CohortSpec
     queues: tuple[Queue, ...]
-    """The queues of the complete tree, because cohorts with the same root lend to each other."""
+    """All queues below the root of the cohort, because cohorts with the same root lend quota to each other."""

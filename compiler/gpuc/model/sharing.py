@@ -11,7 +11,7 @@ from gpuc.model.names import GPU, SHARED_GPU, mig_resource
 from gpuc.spec.sharing import Mig
 
 Layout = tuple[tuple[str, int], ...]
-"""MIG instances of one GPU by profile, sorted; empty for a whole GPU."""
+"""MIG instances of one GPU by profile, sorted by profile. Empty for a GPU that is not partitioned."""
 Mode = Literal["exclusive", "mig", "shared"]
 Kind = Literal["exclusive", "mig", "timeSlicing", "mps"]
 
@@ -26,7 +26,7 @@ class Sharing:
     strategy: Literal["none", "single", "mixed"] = "none"
     """MIG strategy of the device plugin."""
     layouts: tuple[Layout, ...] = ()
-    """The layout of each GPU of a node, by GPU number; an empty layout is a whole GPU. Only with MIG."""
+    """The layout of each GPU of a node, by GPU number; empty for a GPU that is not partitioned. Only with MIG."""
 
     @property
     def mode(self) -> Mode:
@@ -52,7 +52,7 @@ class Sharing:
             return {GPU: gpu_count}
         if self.kind != "mig":
             return {SHARED_GPU: gpu_count * self.replicas}
-        # Layouts by GPU number exist only for one node size. Otherwise the same layout applies to any number of GPUs.
+        # With different layouts, all nodes have the same number of GPUs. Otherwise all GPUs have the same layout.
         layouts = self.layouts if len(self.layouts) == gpu_count else self.layouts[:1] * gpu_count
         counts: dict[str, int] = {}
         for layout in layouts:

@@ -120,12 +120,12 @@ def _referenced(schema: Any, definitions: Schema) -> Schema:
     referenced: Schema = {}
     waiting = [schema]
     while waiting:
-        part = waiting.pop()
-        if isinstance(part, list):
-            waiting.extend(part)
-        elif isinstance(part, dict):
-            waiting.extend(part.values())
-            name = part["$ref"].rpartition("/")[2] if isinstance(part.get("$ref"), str) else ""
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting.extend(value)
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+            name = value["$ref"].rpartition("/")[2] if isinstance(value.get("$ref"), str) else ""
             if name and name not in referenced:
                 referenced[name] = definitions[name]
                 waiting.append(definitions[name])

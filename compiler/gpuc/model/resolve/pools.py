@@ -31,7 +31,7 @@ HARDWARE = declare_rule(
 )  # fmt: skip
 UNSUPPORTED = declare_rule(
     "KRP101", Severity.ERROR, "An instance type is not supported for node pools.",
-    "The specifications of the instance type are not published, or it has only a part of a GPU.",
+    "The specifications of the instance type are not published, or the instance type has only a fraction of a GPU.",
 )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def _instances(pool_spec: PoolSpec, path: Path, catalog: Catalog, findings: list
         elif catalog.instances[name].gpu and not catalog.instances[name].gpu_count:
             findings.append(
                 UNSUPPORTED.at(
-                    where, f"instance type {name} has only a part of a GPU, which Karpenter does not count as a GPU"
+                    where, f"instance type {name} has only a fraction of a GPU, which Karpenter does not count as a GPU"
                 )
             )
         else:
