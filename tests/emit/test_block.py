@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import example as case
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -26,6 +27,7 @@ DATA = st.recursive(
 
 
 @given(DATA)
+@case({"unprintable": "\x7f\ufffe\uffff"})
 def test_any_data_is_read_back_as_it_was(data: Any) -> None:
     text = block_yaml(data)
     assert yaml.load(text, Loader=yaml.SafeLoader) == data

@@ -9,6 +9,8 @@ from typing import Any
 
 # Strings that need no quotes in YAML. All other strings are written as JSON, which is valid YAML.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
+# YAML does not allow these characters in a file, also not in quotes. JSON does.
+_UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
@@ -45,4 +47,5 @@ def _list_item(item: Any) -> Iterator[str]:
 def _scalar(value: Any) -> str:
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
