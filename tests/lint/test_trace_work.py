@@ -81,7 +81,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
     ),
     "slice of another queue": (
         job(pod(container(mig2g=1), nodeSelector={"gpuc.dev/pool": "lab-h100"})),
-        "resources", "Kueue", "resource nvidia.com/mig-2g.20gb unavailable", "ClusterQueue search has it",
+        "resources", "Kueue", "resource nvidia.com/mig-2g.20gb unavailable", "only ClusterQueue search has quota",
     ),
     "slice of another pool": (
         job(pod(container(mig1g=1))),
@@ -89,7 +89,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
     ),
     "unknown pool": (
         job(pod(ONE, nodeSelector={"gpuc.dev/pool": "train-h10"})),
-        "flavor", "Kueue", "doesn't match node affinity", "gpuc.dev/pool can be one of train-h100",
+        "flavor", "Kueue", "doesn't match node affinity", "set gpuc.dev/pool to one of train-h100",
     ),
     "gang too large": (
         job(pod(FULL), pods=20), "quota", "Kueue", "(160) > maximum capacity (128)", "at most 16 such pods",
@@ -99,15 +99,15 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
         "flavor", "Kueue", "does not support TopologyAwareScheduling", "remove the topology annotation",
     ),
     "too much memory": (
-        job(pod(container(gpu=8, memory="4Ti"))), "instance type", "Karpenter", "4Ti memory requested, a", "at most",
+        job(pod(container(gpu=8, memory="4Ti"))), "instance type", "Karpenter", "requests 4Ti memory, and a", "at most",
     ),
     "init container too large": (
         job(pod(ONE, initContainers=[{**container(cpu="300"), "name": "prepare"}])),
-        "instance type", "Karpenter", "300 cpu requested, a node has", "at most 190285m cpu",
+        "instance type", "Karpenter", "requests 300 cpu, and a node has", "at most 190285m cpu",
     ),
     "sidecar beside it": (
         job(pod(container(gpu=8, cpu="180"), initContainers=[{**container(cpu="20"), "restartPolicy": "Always"}])),
-        "instance type", "Karpenter", "200 cpu requested, a node has", "at most",
+        "instance type", "Karpenter", "requests 200 cpu, and a node has", "at most",
     ),
     "zone without nodes": (
         job(pod(ONE, nodeSelector={**TRAIN, "topology.kubernetes.io/zone": "us-east-1b"})),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.isolation.constraints import HOST_NETWORK, ROLLOUT_ACTIONS, Constraints, pod_security
 from gpuc.isolation.proof import Allowance, Connection, Reachability
-from gpuc.isolation.short_list import short_list
+from gpuc.isolation.short_list import short_list, with_kind
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.kubernetes.ports import described
@@ -23,7 +23,7 @@ OPEN_PAIR = declare_rule(
     Severity.ERROR,
     "Pods of one tenant can connect to pods of another tenant.",
     "NetworkPolicies are additive. A connection needs permission at both ends: an egress rule for the client and an "
-    "ingress rule for the server. A pod that no policy selects permits everything. Pod labels do not protect a "
+    "ingress rule for the server. A pod that no policy selects permits all connections. Pod labels do not protect a "
     "tenant, because every tenant chooses the labels of its own pods.",
     source="k8s.io/api v0.35 networking/v1; kubernetes.io/docs/concepts/services-networking/network-policies",
 )
@@ -31,7 +31,8 @@ OPEN_SIDE = declare_rule(
     "ISO002",
     Severity.WARNING,
     "A namespace is open to other tenants; only the policies of the other tenants block connections.",
-    "A connection needs permission at both ends. If one end permits it, a single mistake at the other end is enough.",
+    "A connection needs permission at both ends. If one end permits other tenants, one mistake in a policy at the "
+    "other end connects two tenants.",
     source="kubernetes.io/docs/concepts/services-networking/network-policies",
 )
 HOST_NETWORK_OPEN = declare_rule(
@@ -44,14 +45,14 @@ HOST_NETWORK_OPEN = declare_rule(
 FOREIGN_NAMESPACE = declare_rule(
     "ISO004",
     Severity.ERROR,
-    "The NetworkPolicies of a namespace allow another tenant than the tenant label of the namespace.",
-    "Pods of its own tenant cannot connect, and pods of the other tenant can.",
+    "The NetworkPolicies of a namespace allow a tenant that is not the tenant in the label of the namespace.",
+    "Pods of the allowed tenant can connect to pods of the namespace. Pods of the tenant in the label cannot connect.",
     source="kubernetes.io/docs/concepts/services-networking/network-policies, namespaceSelector",
 )
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
-    """Findings about the isolation of tenants. The label gpuc.dev/tenant assigns a namespace to a tenant."""
+    """Yields findings about the isolation of tenants. The label gpuc.dev/tenant assigns a namespace to a tenant."""
     tenancy = labelled_tenancy(objects)
     if objects.is_complete:
         yield from _foreign_namespaces(objects)
@@ -66,7 +67,7 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
 
 
 def _open_namespaces(objects: ObjectSet, reachability: Reachability) -> Iterator[ObjectFinding]:
-    """Yields a finding for each rule that admits pods of other tenants, and for each namespace without isolation."""
+    """Yields a finding for each rule that permits pods of other tenants, and for each namespace without isolation."""
     used_by: dict[Allowance, list[Connection]] = defaultdict(list)
     for connection in reachability.connections:
         if not connection.is_declared:
@@ -75,93 +76,103 @@ def _open_namespaces(objects: ObjectSet, reachability: Reachability) -> Iterator
     for (direction, namespace), allowances_by_namespace in reachability.allowances.items():
         if reachability.tenancy.tenants[namespace] not in reachability.isolated[direction]:
             continue
-        others: dict[Allowance, list[str]] = defaultdict(list)
-        for other, allowances in allowances_by_namespace.items():
+        peers: dict[Allowance, list[str]] = defaultdict(list)
+        for peer, allowances in allowances_by_namespace.items():
             for allowance in allowances:
-                others[allowance].append(other)
-        for allowance, names in others.items():
+                peers[allowance].append(peer)
+        for allowance, names in peers.items():
             yield from _finding(objects, reachability.tenancy, allowance, names, used_by.get(allowance, []))
 
 
 def _finding(
-    objects: ObjectSet, tenancy: Tenancy, allowance: Allowance, others: list[str], connections: list[Connection]
+    objects: ObjectSet, tenancy: Tenancy, allowance: Allowance, peers: list[str], connections: list[Connection]
 ) -> Iterator[ObjectFinding]:
+    """Yields the finding for an allowance, if its namespace or its policy is known.
+
+    Args:
+        peers: the namespaces of other tenants that the allowance permits.
+        connections: the undeclared connections that use the allowance.
+    """
     manifest = allowance.policy.manifest if allowance.policy else objects.find("", "Namespace", allowance.namespace)
     if manifest is None or (allowance.is_declared and not connections):
         return
-    is_inward = allowance.direction == INGRESS
+    is_ingress = allowance.direction == INGRESS
+    reason = f"{allowance.missing_isolation}; " if allowance.missing_isolation else ""
+    own = f"namespace {allowance.namespace}"
     if connections:
-        names = short_list({connection.client if is_inward else connection.server for connection in connections})
-        ends = {_end(connection.egress if is_inward else connection.ingress) for connection in connections}
+        names = {connection.client if is_ingress else connection.server for connection in connections}
+        client, server = with_kind("namespace", names), own
+        if not is_ingress:
+            client, server = server, client
+        ends = {_end(connection.egress if is_ingress else connection.ingress) for connection in connections}
         ports = described(span for connection in connections for span in connection.ports)
-        way = f"pods of {names} can connect to its pods" if is_inward else f"its pods can connect to pods of {names}"
-        other_end = f"the other end permits it: {short_list(ends)}"
-        yield ObjectFinding(OPEN_PAIR, manifest, allowance.path, f"{_subject(allowance)} {way} on {ports}; {other_end}")
+        message = (
+            f"{reason}pods of {client} can connect to pods of {server} on {ports}; "
+            f"the other end permits the connection: {short_list(ends)}"
+        )
+        yield ObjectFinding(OPEN_PAIR, manifest, allowance.path, message)
         return
-    tenants = short_list({tenancy.tenants[name] for name in others})
-    direction = "from" if is_inward else "to"
+    tenants = {tenancy.tenants[name] for name in peers}
+    direction = "from" if is_ingress else "to"
     message = (
-        f"{_subject(allowance)} it permits connections {direction} pods of tenants {tenants} "
-        f"on {described(allowance.ports)}; only the policies of these tenants block them"
+        f"{reason}{own} permits connections {direction} pods of {with_kind('tenant', tenants)} "
+        f"on {described(allowance.ports)}; only the policies of the other end block these connections"
     )
     yield ObjectFinding(OPEN_SIDE, manifest, allowance.path, message)
 
 
-def _subject(allowance: Allowance) -> str:
-    if allowance.policy is not None:
-        return f"namespace {allowance.namespace}:"
-    if allowance.excluded:
-        return f"namespace {allowance.namespace}: no {allowance.direction} policy selects pods with other labels;"
-    return f"namespace {allowance.namespace} has no {allowance.direction} policy;"
-
-
 def _end(allowance: Allowance) -> str:
-    """The policy, file and path of an allowance."""
+    """Returns the policy of an allowance with its file and path; without a policy, the missing isolation."""
     if allowance.policy is None:
-        selection = (
-            f"no {allowance.direction} policy selects all"
-            if allowance.excluded
-            else f"no {allowance.direction} policy for"
-        )
-        return f"{selection} pods of {allowance.namespace}"
+        return allowance.missing_isolation
     manifest = allowance.policy.manifest
     return f"{manifest} ({manifest.file}: {place(allowance.path)})"
 
 
 def _host_networks(objects: ObjectSet, tenancy: Tenancy, isolated: frozenset[str]) -> Iterator[ObjectFinding]:
-    """Namespaces whose pods can use the host network. A constraint that only warns counts: it is being rolled out."""
+    """Yields a finding for every namespace of an isolated tenant whose pods can use the host network.
+
+    A constraint in rollout, which only warns, also prevents the finding.
+    """
     constraints = Constraints(objects)
     for manifest in objects.of("", "Namespace"):
         labels = tenancy.namespaces[manifest.name]
         if tenancy.tenants.get(manifest.name) not in isolated or pod_security(labels) != "privileged":
             continue
         if constraints.find(HOST_NETWORK, "", "Pod", manifest.name, labels, ROLLOUT_ACTIONS) is None:
-            message = "the namespace enforces no Pod Security level, and no constraint checks hostNetwork"
+            message = (
+                f"namespace {manifest.name} enforces neither Pod Security level baseline nor restricted, "
+                f"and no constraint checks hostNetwork"
+            )
             yield ObjectFinding(HOST_NETWORK_OPEN, manifest, ("metadata", "labels"), message)
 
 
 def _foreign_namespaces(objects: ObjectSet) -> Iterator[ObjectFinding]:
-    """Namespaces whose policies allow tenants, but not the tenant of the namespace."""
+    """Yields a finding for every namespace whose policies allow tenants, but not the tenant of the namespace."""
     allowed: dict[str, set[str]] = defaultdict(set)
     for policy in objects.of(GROUP, "NetworkPolicy"):
         allowed[policy.namespace] |= _allowed_tenants(policy)
     for manifest in objects.of("", "Namespace"):
-        tenants, own = allowed.get(manifest.name), manifest.labels.get(TENANT_LABEL)
-        if tenants and own not in tenants:
-            path: Path = ("metadata", "labels", TENANT_LABEL) if own is not None else ("metadata", "labels")
-            label = f"has the label {own}" if own is not None else "does not have this label"
+        tenants, label = allowed.get(manifest.name), manifest.labels.get(TENANT_LABEL)
+        if tenants and label not in tenants:
+            path: Path = ("metadata", "labels", TENANT_LABEL) if label is not None else ("metadata", "labels")
+            actual = f"the label of namespace {manifest.name} is {label}"
+            if label is None:
+                actual = f"namespace {manifest.name} does not have the label"
             message = (
-                f"its policies allow namespaces with {TENANT_LABEL} {short_list(tenants)}, but the namespace {label}"
+                f"the policies of namespace {manifest.name} allow namespaces with label {TENANT_LABEL} "
+                f"{short_list(tenants)}, but {actual}"
             )
             yield ObjectFinding(FOREIGN_NAMESPACE, manifest, path, message)
 
 
 def _allowed_tenants(policy: Manifest) -> set[str]:
-    """The tenants that a policy allows in both directions."""
+    """Returns the tenants that a policy allows in both directions."""
     return set(_tenants_in(policy, "ingress", "from")) & set(_tenants_in(policy, "egress", "to"))
 
 
 def _tenants_in(policy: Manifest, direction: str, peers: str) -> Iterator[str]:
+    """Yields the tenants that the namespace selectors of a policy name in one direction."""
     for _, rule in items(dig(policy.body, "spec", direction)):
         for _, peer in items(dig(rule, peers)):
             for _, key, values in wanted_labels(dig(peer, "namespaceSelector"), ()):

@@ -1,4 +1,4 @@
-"""The assumptions of the isolation proof: conditions besides NetworkPolicies that have to be true."""
+"""The assumptions of the isolation proof: conditions that NetworkPolicies need to isolate tenants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, RO
 from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
 from gpuc.isolation.proof import Reachability
-from gpuc.isolation.short_list import short_list
+from gpuc.isolation.short_list import short_list, with_kind
 from gpuc.kubernetes.addresses import Ranges, contains_pods
 from gpuc.kubernetes.network_policy import Peer
 from gpuc.objects.network_policies import GROUP, OTHER_KINDS
@@ -24,13 +24,13 @@ class Basis(Enum):
     """The evidence for an assumption."""
 
     CHECKED = "checked"
-    """The objects show that it is true."""
+    """The objects show that the assumption is true."""
     DECLARED = "declared"
-    """The spec declares it."""
+    """The spec declares that the assumption is true."""
     ASSUMED = "assumed"
-    """There is no evidence for or against it."""
+    """The objects and the spec show neither that the assumption is true nor that it is false."""
     BROKEN = "broken"
-    """The objects show that it is false, so the proof does not hold."""
+    """The objects show that the assumption is false, so the proof does not hold."""
 
 
 class Assumption(NamedTuple):
@@ -39,41 +39,45 @@ class Assumption(NamedTuple):
     claim: str
     basis: Basis
     reason: str
+    """The evidence in words, such as the names of the namespaces for which the claim is false."""
 
 
 def assumptions(objects: ObjectSet, reachability: Reachability, engine: str = "") -> list[Assumption]:
-    """All assumptions of a proof.
+    """Returns all assumptions of a proof.
 
     Args:
-        engine: the network policy engine that a spec declares; empty if there is no spec.
+        engine: the network policy engine that the spec declares; an empty string without a spec.
     """
     constraints = Constraints(objects)
-    found = [
+    always = [
         _engine(engine),
         _permissions(objects, reachability),
         _host_network(objects, reachability, constraints),
         _secondary_networks(objects, reachability, constraints),
     ]
-    parts: tuple[Callable[[ObjectSet, Reachability], Iterator[Assumption]], ...] = (
+    if_relevant: tuple[Callable[[ObjectSet, Reachability], Iterator[Assumption]], ...] = (
         _addresses, _forwarding, _unlabelled, _remote_memory, _other_kinds
     )  # fmt: skip
-    return found + [assumption for part in parts for assumption in part(objects, reachability)]
+    return always + [assumption for check in if_relevant for assumption in check(objects, reachability)]
 
 
 def _engine(engine: str) -> Assumption:
-    """Source: aws/amazon-vpc-cni-k8s README, NETWORK_POLICY_ENFORCING_MODE"""
+    """Returns the assumption that the cluster enforces NetworkPolicies.
+
+    Source: aws/amazon-vpc-cni-k8s README, NETWORK_POLICY_ENFORCING_MODE
+    """
     claim = "NetworkPolicies are enforced in both directions"
     if engine == "none":
         return Assumption(claim, Basis.BROKEN, "the spec declares networkPolicyEngine: none")
     if engine:
-        late = (
-            "; except in strict mode, a new pod is open until its policies are applied" if engine == "vpc-cni" else ""
-        )
-        return Assumption(claim, Basis.DECLARED, f"the spec declares networkPolicyEngine: {engine}{late}")
+        late = "; outside of strict mode, a new pod permits all connections until the engine applies its policies"
+        exception = late if engine == "vpc-cni" else ""
+        return Assumption(claim, Basis.DECLARED, f"the spec declares networkPolicyEngine: {engine}{exception}")
     return Assumption(claim, Basis.ASSUMED, "the objects do not show the network plugin of the cluster")
 
 
 def _permissions(objects: ObjectSet, reachability: Reachability) -> Assumption:
+    """Returns the assumption about the RBAC permissions of tenants."""
     claim = "no tenant can change NetworkPolicies, Namespaces or its own permissions"
     access = Access(objects, reachability.tenancy)
     relevant = (NETWORK, NAMESPACES, ROLES, WILDCARD, ADMISSION)
@@ -83,7 +87,7 @@ def _permissions(objects: ObjectSet, reachability: Reachability) -> Assumption:
         if excess.rule in relevant
     }
     if violations:
-        return Assumption(claim, Basis.BROKEN, f"these subjects can: {short_list(violations)}")
+        return Assumption(claim, Basis.BROKEN, f"these subjects have such a permission: {short_list(violations)}")
     if not access.bound_roles:
         return Assumption(claim, Basis.ASSUMED, "no binding gives a role to a tenant")
     subjects = {bound_role.subject for bound_role in access.bound_roles}
@@ -94,42 +98,45 @@ def _permissions(objects: ObjectSet, reachability: Reachability) -> Assumption:
 
 
 def _host_network(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Assumption:
+    """Returns the assumption about pods on the host network, to which NetworkPolicies do not apply."""
     claim = "no pod of a tenant uses the host network"
-    spaces = reachability.tenancy.namespaces
-    level = {name: pod_security(spaces[name]) for name in reachability.tenancy.tenants}
+    namespaces = reachability.tenancy.namespaces
+    level = {name: pod_security(namespaces[name]) for name in reachability.tenancy.tenants}
     privileged = [name for name in level if level[name] == "privileged"]
-    denied_by = {name: constraints.find(HOST_NETWORK, "", "Pod", name, spaces[name]) for name in privileged}
+    denied_by = {name: constraints.find(HOST_NETWORK, "", "Pod", name, namespaces[name]) for name in privileged}
     unprotected = [name for name, constraint in denied_by.items() if constraint is None]
     if unprotected:
         basis = Basis.BROKEN if objects.is_complete else Basis.ASSUMED
-        return Assumption(claim, basis, f"neither Pod Security nor a constraint denies it in {short_list(unprotected)}")
+        where = with_kind("namespace", unprotected)
+        return Assumption(claim, basis, f"neither Pod Security nor a constraint denies hostNetwork in {where}")
     restricted = len(level) - len(privileged)
-    by_level = f"Pod Security denies it in {restricted} namespaces" if restricted else ""
+    by_level = f"Pod Security denies hostNetwork in {restricted} namespaces" if restricted else ""
     names = short_list({str(constraint) for constraint in denied_by.values()})
-    by_constraint = f"{names} denies it in {len(privileged)} namespaces" if privileged else ""
+    by_constraint = f"{names} denies hostNetwork in {len(privileged)} namespaces" if privileged else ""
     return Assumption(claim, Basis.CHECKED, ", ".join(filter(None, (by_level, by_constraint))))
 
 
 def _secondary_networks(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Assumption:
+    """Returns the assumption about the secondary networks of Multus, to which NetworkPolicies do not apply."""
     claim = "no pod of a tenant uses a secondary network"
-    spaces = reachability.tenancy.namespaces
+    namespaces = reachability.tenancy.namespaces
     unprotected = [
         name
         for name in reachability.tenancy.tenants
-        if constraints.find(SECONDARY_NETWORKS, "", "Pod", name, spaces[name]) is None
+        if constraints.find(SECONDARY_NETWORKS, "", "Pod", name, namespaces[name]) is None
     ]
     if not unprotected:
-        return Assumption(claim, Basis.CHECKED, "constraints deny the annotation that attaches a network")
+        return Assumption(claim, Basis.CHECKED, f"constraints deny the annotation {SECONDARY_NETWORKS[0]}")
+    where = with_kind("namespace", unprotected)
     attachments = objects.of("k8s.cni.cncf.io", "NetworkAttachmentDefinition")
     if attachments:
-        return Assumption(claim, Basis.BROKEN, f"pods of {short_list(unprotected)} can use {attachments[0]}")
-    return Assumption(
-        claim, Basis.ASSUMED, f"no constraint denies it in {short_list(unprotected)}, but no network is defined"
-    )
+        return Assumption(claim, Basis.BROKEN, f"pods of {where} can use {attachments[0]}")
+    reason = f"no constraint denies {SECONDARY_NETWORKS[0]} in {where}"
+    return Assumption(claim, Basis.ASSUMED, f"{reason}, but no NetworkAttachmentDefinition exists")
 
 
 def _peers(reachability: Reachability) -> Iterator[tuple[str, Peer]]:
-    """The peers in policies of tenants, with their direction."""
+    """Yields the direction and the peer of every rule in the policies of tenants."""
     for policy in reachability.policies:
         if policy.namespace in reachability.tenancy.tenants:
             for direction, rules in policy.rules.items():
@@ -137,10 +144,11 @@ def _peers(reachability: Reachability) -> Iterator[tuple[str, Peer]]:
 
 
 def _addresses(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+    """Yields an assumption if rules allow address ranges, which can contain addresses of pods."""
     blocks = {peer.block for _, peer in _peers(reachability) if peer.block is not None}
     claim = "the address ranges in rules contain no pods, and no load balancers of tenants"
     if blocks and reachability.pods is None:
-        unknown = {_shown(block) for block in blocks if not contains_pods(block, None)}
+        unknown = {_address_range(block) for block in blocks if not contains_pods(block, None)}
         if unknown:
             yield Assumption(
                 claim, Basis.ASSUMED, f"the addresses of pods are unknown; rules allow {short_list(unknown)}"
@@ -152,14 +160,15 @@ def _addresses(objects: ObjectSet, reachability: Reachability) -> Iterator[Assum
             yield Assumption(claim, Basis.DECLARED, reason)
 
 
-def _shown(block: Ranges) -> str:
-    """The first and the last address of a block."""
+def _address_range(block: Ranges) -> str:
+    """Returns the first and the last address of an ipBlock: "10.0.0.0-10.255.255.255"."""
     kinds = {4: IPv4Address, 6: IPv6Address}
     return f"{kinds[block[0][0]](block[0][1])}-{kinds[block[-1][0]](block[-1][2])}" if block else "no address"
 
 
 def _forwarding(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
-    named = {
+    """Yields an assumption if tenants can connect to platform namespaces, whose pods can be proxies."""
+    platform_namespaces = {
         value
         for _, peer in _peers(reachability)
         for key, domain in peer.namespaces or ()
@@ -167,20 +176,25 @@ def _forwarding(objects: ObjectSet, reachability: Reachability) -> Iterator[Assu
         for value in domain.values
         if value not in reachability.tenancy.tenants
     }
-    if named:
+    if platform_namespaces:
         claim = "platform namespaces do not forward traffic between tenants"
-        yield Assumption(claim, Basis.ASSUMED, f"rules allow connections between tenants and {short_list(named)}")
+        reason = f"rules allow connections between tenants and {with_kind('namespace', platform_namespaces)}"
+        yield Assumption(claim, Basis.ASSUMED, reason)
 
 
 def _unlabelled(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+    """Yields an assumption if the labels of namespaces are unknown."""
     unlabelled = reachability.tenancy.unlabelled
     if unlabelled:
         claim = "namespaces without a Namespace object have no labels that a rule selects"
-        yield Assumption(claim, Basis.ASSUMED, f"the labels of {short_list(unlabelled)} are unknown")
+        yield Assumption(claim, Basis.ASSUMED, f"the labels of {with_kind('namespace', unlabelled)} are unknown")
 
 
 def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
-    """NetworkPolicies do not apply to EFA and RDMA, which bypass the kernel."""
+    """Yields an assumption if several tenants have quota of EFA or RDMA devices.
+
+    NetworkPolicies do not apply to the traffic of these devices, which bypasses the kernel.
+    """
     users = {
         tenant
         for quota in objects.of("", "ResourceQuota")
@@ -191,15 +205,20 @@ def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[A
     if len(users) > 1:
         claim = "tenants do not communicate over EFA or RDMA, which bypass NetworkPolicies"
         yield Assumption(
-            claim, Basis.ASSUMED, f"{short_list(users)} can use EFA or RDMA, which only security groups restrict"
+            claim,
+            Basis.ASSUMED,
+            f"{with_kind('tenant', users)} can use EFA or RDMA, which only security groups restrict",
         )
 
 
 def _other_kinds(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+    """Yields an assumption if the input has network policies of other kinds, such as CiliumNetworkPolicy."""
     kinds = Counter(
         manifest.kind for manifest in objects.manifests if manifest.kind in OTHER_KINDS.get(group(manifest), ())
     )
     if kinds:
         counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         claim = "policies of other kinds do not allow more connections"
-        yield Assumption(claim, Basis.ASSUMED, f"{counted}; only NetworkPolicies of {GROUP} are evaluated")
+        yield Assumption(
+            claim, Basis.ASSUMED, f"the input has {counted}; gpuc evaluates only NetworkPolicies of {GROUP}"
+        )

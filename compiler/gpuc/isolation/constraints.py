@@ -1,4 +1,4 @@
-"""Which Gatekeeper constraints deny objects in a namespace, and which Pod Security level the namespace enforces."""
+"""Gatekeeper constraints that deny objects in a namespace, and the Pod Security level that a namespace enforces."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ _CONSTRAINTS = "constraints.gatekeeper.sh"
 _ENFORCE = "pod-security.kubernetes.io/enforce"
 
 ROLLOUT_ACTIONS = ("deny", "warn", "dryrun")
-"""The enforcement actions of a policy during its rollout."""
+"""The enforcement actions of a constraint that denies objects, or that is in rollout and will deny them later."""
 
 HOST_NETWORK = ("hostNetwork",)
+"""Words in the code of a ConstraintTemplate that restricts the host network of pods."""
 SECONDARY_NETWORKS = ("k8s.v1.cni.cncf.io/networks",)
+"""Words in the code of a ConstraintTemplate that restricts the annotation for secondary networks."""
 NETWORK_POLICY = ("ingress", "egress", "namespaceSelector")
-"""Words that the code of a ConstraintTemplate contains if the template restricts the subject."""
+"""Words in the code of a ConstraintTemplate that restricts the peers of NetworkPolicies."""
 
 
 class Constraints:
@@ -34,10 +36,10 @@ class Constraints:
     @cached_property
     def all(self) -> list[tuple[Manifest, Selector]]:
         """All constraints with their namespace selectors."""
-        found = [manifest for manifest in self._objects.manifests if group(manifest) == _CONSTRAINTS]
         return [
             (constraint, selector(dig(constraint.body, "spec", "match", "namespaceSelector") or {}))
-            for constraint in found
+            for constraint in self._objects.manifests
+            if group(constraint) == _CONSTRAINTS
         ]
 
     def find(
@@ -49,14 +51,14 @@ class Constraints:
         labels: Mapping[str, str],
         actions: tuple[str, ...] = ("deny",),
     ) -> Manifest | None:
-        """A constraint that applies to a kind in a namespace; None if there is none.
+        """Returns a constraint that applies to all objects of a kind in a namespace; None if no constraint does.
 
         Args:
-            words: words that the template of the constraint has to contain.
+            words: words that the ConstraintTemplate has to contain, such as HOST_NETWORK.
             labels: the labels of the namespace.
-            actions: the enforcement actions that count.
+            actions: the enforcement actions that the constraint may have.
         """
-        if namespace in self._exempt:
+        if namespace in self._exempt_namespaces:
             return None
         for constraint, namespaces in self.all:
             spec = constraint.body.get("spec")
@@ -75,17 +77,17 @@ class Constraints:
         return all(word in self._templates[constraint.kind] for word in words)
 
     @cached_property
-    def _exempt(self) -> frozenset[str]:
-        """The namespaces that Gatekeeper's webhook ignores.
+    def _exempt_namespaces(self) -> frozenset[str]:
+        """The namespaces that the Config of Gatekeeper excludes from its webhook.
 
         Source: gatekeeper v3.23 apis/config/v1alpha1, MatchEntry
         """
         patterns = [
             pattern
             for config in self._objects.of("config.gatekeeper.sh", "Config")
-            for _, entry in items(dig(config.body, "spec", "match"))
-            if {"*", "webhook"} & {process for _, process in items(dig(entry, "processes")) if isinstance(process, str)}
-            for _, pattern in items(dig(entry, "excludedNamespaces"))
+            for _, match in items(dig(config.body, "spec", "match"))
+            if {"*", "webhook"} & {process for _, process in items(dig(match, "processes")) if isinstance(process, str)}
+            for _, pattern in items(dig(match, "excludedNamespaces"))
         ]
         return frozenset(
             name for name in self._objects.namespaces if any(_matches_pattern(name, pattern) for pattern in patterns)
@@ -93,7 +95,7 @@ class Constraints:
 
 
 def pod_security(labels: Mapping[str, str]) -> str:
-    """The Pod Security level that a namespace enforces; privileged if it enforces none.
+    """Returns the Pod Security level that a namespace enforces; privileged if its labels name no level.
 
     Source: k8s.io/pod-security-admission v0.35 api/helpers.go
     """
@@ -102,36 +104,37 @@ def pod_security(labels: Mapping[str, str]) -> str:
 
 
 def _matches_kind(match: Any, api_group: str, kind: str) -> bool:
-    entries = [entry for _, entry in items(dig(match, "kinds"))]
-    return not entries or any(
-        {"*", api_group} & set(_texts(dig(entry, "apiGroups"))) and {"*", kind} & set(_texts(dig(entry, "kinds")))
-        for entry in entries
+    """Returns whether the match of a constraint includes a kind; a match without kinds includes all kinds."""
+    rows = [row for _, row in items(dig(match, "kinds"))]
+    return not rows or any(
+        {"*", api_group} & set(_strings(dig(row, "apiGroups"))) and {"*", kind} & set(_strings(dig(row, "kinds")))
+        for row in rows
     )
 
 
 def _matches_namespace(match: Any, namespace: str, namespaces: Selector, labels: Mapping[str, str]) -> bool:
-    """Whether a constraint applies to all objects of the kind in the namespace.
+    """Returns whether the match of a constraint includes all objects in a namespace.
 
-    A constraint for certain labels or names does not count, because the owner of an object chooses these.
+    A constraint for certain labels or names does not count, because creators of objects choose labels and names.
     """
     if dig(match, "labelSelector") or dig(match, "name") or dig(match, "scope") == "Cluster":
         return False
     if dig(match, "source") == "Generated":
         return False
-    included = list(_texts(dig(match, "namespaces")))
+    included = list(_strings(dig(match, "namespaces")))
     if included and not any(_matches_pattern(namespace, pattern) for pattern in included):
         return False
-    if any(_matches_pattern(namespace, pattern) for pattern in _texts(dig(match, "excludedNamespaces"))):
+    if any(_matches_pattern(namespace, pattern) for pattern in _strings(dig(match, "excludedNamespaces"))):
         return False
     return matches(namespaces, labels)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _strings(value: Any) -> Iterator[str]:
     return (text for _, text in items(value) if isinstance(text, str))
 
 
 def _matches_pattern(name: str, pattern: Any) -> bool:
-    """Whether a name matches a pattern of Gatekeeper, whose only wildcard is a star at the start or the end.
+    """Returns whether a name matches a pattern of Gatekeeper. The only wildcard is a star at the start or the end.
 
     Source: gatekeeper v3.23 pkg/wildcard/wildcard.go
     """

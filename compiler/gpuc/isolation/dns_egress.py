@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.isolation.dns_servers import CACHE, DNS_NAMESPACE, LABELS, PORT, PROTOCOLS, Servers
-from gpuc.isolation.short_list import short_list
+from gpuc.isolation.dns_servers import CACHE, DNS_NAMESPACE, LABELS, PORT, PROTOCOLS, DnsServers
+from gpuc.isolation.short_list import with_kind
 from gpuc.isolation.tenancy import TENANT_LABEL
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, TrafficRule
 from gpuc.kubernetes.ports import ALL
@@ -28,11 +28,16 @@ NO_DNS = declare_rule(
     "DNS uses UDP, and TCP for long answers.",
     source="kubernetes.io/docs/concepts/services-networking/network-policies and dns-pod-service",
 )
-Place = tuple[Manifest, Path]
+Location = tuple[Manifest, Path]
+"""An object and a path in the object."""
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
-    """One finding for every namespace without DNS, at the incomplete rule or at the policy that isolates its pods."""
+    """Yields a finding for every namespace whose pods cannot use DNS.
+
+    The finding is at the incomplete rule for port 53, or at the policy that isolates the pods. Input with policies of
+    other kinds, such as CiliumNetworkPolicy, is not checked, because these policies can allow DNS.
+    """
     if any(
         manifest.kind in OTHER_KINDS.get(group(manifest), ()) for manifest in objects.manifests
     ) or _generates_policies(objects):
@@ -40,39 +45,45 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     policies_of: dict[str, list[Policy]] = defaultdict(list)
     for policy in read_policies(objects.of(GROUP, "NetworkPolicy")):
         policies_of[policy.namespace].append(policy)
-    check = _DnsCheck(objects, Servers(objects))
+    check = _DnsCheck(objects, DnsServers(objects))
     blocked: dict[int, tuple[Policy, list[str]]] = {}
     for namespace, pod_labels in _dns_clients(objects).items():
         egress = [policy for policy in policies_of.get(namespace, ()) if EGRESS in policy.rules]
         finding = next(
-            (found for labels in pod_labels if (found := check.egress_finding(namespace, labels, egress))), None
+            (failed for labels in pod_labels if (failed := check.egress_finding(namespace, labels, egress))), None
         )
         if finding is not None:
             yield finding
         elif (blocker := check.ingress_blocker(namespace, policies_of.get(DNS_NAMESPACE, []))) is not None:
             blocked.setdefault(id(blocker), (blocker, []))[1].append(namespace)
     for blocker, namespaces in blocked.values():
-        names = short_list(namespaces)
-        message = f"it isolates the cluster's DNS servers, and no policy allows pods of {names} on port {PORT}"
+        clients = with_kind("namespace", namespaces)
+        message = (
+            f"{blocker.manifest} isolates the DNS servers of the cluster, "
+            f"and no policy of {DNS_NAMESPACE} allows pods of {clients} on port {PORT}"
+        )
         yield ObjectFinding(NO_DNS, blocker.manifest, ("spec", "podSelector"), message)
 
 
 def _dns_clients(objects: ObjectSet) -> dict[str, list[Mapping[str, str]]]:
-    """The labels of pods that use the cluster's DNS, by namespace; empty labels stand for pods that users create."""
-    found: dict[str, list[Mapping[str, str]]] = {}
+    """Returns the labels of pods that use the cluster's DNS, by namespace.
+
+    For pods that users create, which the input does not contain, the labels are empty.
+    """
+    clients: dict[str, list[Mapping[str, str]]] = {}
     for queue in objects.of("kueue.x-k8s.io", "LocalQueue"):
-        found.setdefault(queue.namespace, [{}])
+        clients.setdefault(queue.namespace, [{}])
     for name, labels in objects.namespaces.items():
         if labels.get(TENANT_LABEL):
-            found.setdefault(name, [{}])
+            clients.setdefault(name, [{}])
     for template in pods(objects):
         if _uses_cluster_dns(template):
-            found.setdefault(template.manifest.namespace, []).append(template.labels)
-    return found
+            clients.setdefault(template.manifest.namespace, []).append(template.labels)
+    return clients
 
 
 def _uses_cluster_dns(template: Pods) -> bool:
-    """Whether pods use the cluster's DNS over the pod network.
+    """Returns whether pods use the cluster's DNS over the pod network.
 
     Source: k8s.io/api v0.35 core/v1, PodSpec.dnsPolicy: "Default" and "None" use other servers
     """
@@ -82,88 +93,111 @@ def _uses_cluster_dns(template: Pods) -> bool:
 
 
 def _generates_policies(objects: ObjectSet) -> bool:
-    """Whether a Kyverno policy generates NetworkPolicies, which are then not among the objects."""
+    """Returns whether a Kyverno policy generates NetworkPolicies. The input does not contain the generated policies."""
     return any("NetworkPolicy" in str(policy.body) for policy in objects.of("kyverno.io", "ClusterPolicy"))
 
 
 @dataclass(frozen=True)
 class _DnsCheck:
+    """The check of single namespaces."""
+
     objects: ObjectSet
-    servers: Servers
+    servers: DnsServers
 
     def egress_finding(
         self, namespace: str, labels: Mapping[str, str], policies: Sequence[Policy]
     ) -> ObjectFinding | None:
-        """The finding for a pod with these labels; None if the pod can use the DNS or is not isolated.
+        """Returns the finding for a pod with these labels; None if the pod can use DNS or is not isolated.
 
-        In a partial object set, pods can have unknown labels, so every policy of the namespace counts.
+        In a partial object set, a pod can have more labels, so the rules of all policies count.
+
+        Args:
+            policies: the policies of the namespace that restrict egress.
         """
         isolating = [policy for policy in policies if matches(policy.pods, labels)]
         counted = isolating if self.objects.is_complete else policies
         if not isolating or not self._needs_dns(namespace, counted):
             return None
         rules = [(policy, rule) for policy in counted for rule in policy.rules[EGRESS]]
-        by_pods = [rule for policy, rule in rules if self.servers.in_rule(rule, policy.namespace)]
-        by_cache = [rule for _, rule in rules if self.servers.cache_in_rule(rule)]
-        missing = [
+        to_servers = [rule for policy, rule in rules if self.servers.rule_allows_servers(rule, policy.namespace)]
+        to_cache = [rule for _, rule in rules if self.servers.rule_allows_cache(rule)]
+        blocked = [
             protocol
             for protocol in PROTOCOLS
-            if not any(self.servers.on_port(rule, protocol) for rule in by_pods + by_cache)
+            if not any(self.servers.rule_allows_port(rule, protocol) for rule in to_servers + to_cache)
         ]
         wrong_peer = self._wrong_peer(rules)
-        if not missing and (wrong_peer is None or any(self.servers.on_port(rule, "UDP") for rule in by_pods)):
+        if not blocked and (
+            wrong_peer is None or any(self.servers.rule_allows_port(rule, "UDP") for rule in to_servers)
+        ):
             return None
-        isolation = _isolating(isolating)
+        isolation = _isolation(isolating)
         manifest, path = wrong_peer or self._incomplete_rule(rules) or isolation
-        ports = " and ".join(f"{protocol} {PORT}" for protocol in missing or PROTOCOLS)
-        cache = "" if missing else f"; they can use only the node's cache at {CACHE}, if there is one"
-        servers = f"the DNS pods (k8s-app: kube-dns in {DNS_NAMESPACE})"
-        message = f"{isolation[0]} isolates pods of {namespace}, and no policy allows {servers} on {ports}{cache}"
+        ports = " and ".join(f"{protocol} {PORT}" for protocol in blocked or PROTOCOLS)
+        cache = "" if blocked else f"; the pods can use only NodeLocal DNSCache at {CACHE}, if the cluster has it"
+        servers = f"the DNS pods (label k8s-app: kube-dns in namespace {DNS_NAMESPACE})"
+        message = (
+            f"{isolation[0]} isolates pods of namespace {namespace}, and no policy allows connections to {servers} "
+            f"on {ports}{cache}"
+        )
         return ObjectFinding(NO_DNS, manifest, path, message)
 
     def _needs_dns(self, namespace: str, policies: Sequence[Policy]) -> bool:
-        """Whether pods open connections: a sandbox, or a server without egress, does not need DNS."""
-        has_workloads = self.objects.is_complete or namespace in self._queued
+        """Returns whether pods need DNS. Pods without any allowed egress, such as a sandbox, do not need DNS.
+
+        In complete input, and in a namespace with a LocalQueue, all pods need DNS.
+        """
+        has_workloads = self.objects.is_complete or namespace in self._namespaces_with_queue
         return has_workloads or any(policy.rules[EGRESS] for policy in policies)
 
     @cached_property
-    def _queued(self) -> frozenset[str]:
+    def _namespaces_with_queue(self) -> frozenset[str]:
         return frozenset(queue.namespace for queue in self.objects.of("kueue.x-k8s.io", "LocalQueue"))
 
-    def _wrong_peer(self, rules: Sequence[tuple[Policy, TrafficRule]]) -> Place | None:
-        """A peer of a rule for port 53 that selects pods, but no DNS pods; None if there is none."""
+    def _wrong_peer(self, rules: Sequence[tuple[Policy, TrafficRule]]) -> Location | None:
+        """Returns a peer of a rule for port 53 that selects pods, but no DNS pods; None if no rule has such a peer."""
         for policy, rule in rules:
             for peer in rule.peers if _is_for_dns(rule) else ():
-                if peer.block is None and not self.servers.in_peer(peer, policy.namespace):
+                if peer.block is None and not self.servers.peer_includes_servers(peer, policy.namespace):
                     return policy.manifest, peer.path
         return None
 
-    def _incomplete_rule(self, rules: Sequence[tuple[Policy, TrafficRule]]) -> Place | None:
-        """A rule for port 53 without one of the protocols, or without an address of a DNS server; None if none."""
+    def _incomplete_rule(self, rules: Sequence[tuple[Policy, TrafficRule]]) -> Location | None:
+        """Returns the ports or the peer of a rule for port 53 that excludes a protocol or all DNS servers.
+
+        Returns None if no rule is for port 53.
+        """
         for policy, rule in rules:
             if _is_for_dns(rule):
-                includes_dns = self.servers.in_rule(rule, policy.namespace) or self.servers.cache_in_rule(rule)
+                includes_dns = self.servers.rule_allows_servers(
+                    rule, policy.namespace
+                ) or self.servers.rule_allows_cache(rule)
                 return policy.manifest, (*rule.path, "ports") if includes_dns else rule.peers[0].path
         return None
 
     def ingress_blocker(self, namespace: str, policies: Sequence[Policy]) -> Policy | None:
-        """The policy of the DNS pods that blocks pods of a namespace; None if the DNS pods accept them."""
+        """Returns the policy that blocks connections from a namespace to the DNS pods; None if the policies allow them.
+
+        Args:
+            policies: the policies of kube-system.
+        """
         isolating = [policy for policy in policies if INGRESS in policy.rules and matches(policy.pods, LABELS)]
         is_allowed = namespace == DNS_NAMESPACE or any(
-            not rule.peers or any(self.servers.accepts_clients(peer, namespace) for peer in rule.peers)
+            not rule.peers or any(self.servers.peer_includes_clients(peer, namespace) for peer in rule.peers)
             for policy in isolating
             for rule in policy.rules[INGRESS]
-            if self.servers.on_port(rule, "UDP")
+            if self.servers.rule_allows_port(rule, "UDP")
         )
         return isolating[0] if isolating and not is_allowed else None
 
 
-def _isolating(policies: Sequence[Policy]) -> Place:
-    """The isolating policy with the fewest rules, and the path that makes it isolate egress."""
+def _isolation(policies: Sequence[Policy]) -> Location:
+    """Returns the policy with the fewest egress rules, and the path of the field that isolates egress."""
     manifest = min(policies, key=lambda policy: len(policy.rules[EGRESS])).manifest
     key = next((key for key in ("policyTypes", EGRESS) if dig(manifest.body, "spec", key)), "podSelector")
     return manifest, ("spec", key)
 
 
 def _is_for_dns(rule: TrafficRule) -> bool:
+    """Returns whether a rule names port 53, or a port with "dns" in its name."""
     return rule.ports != ALL and any(span.low == span.high == PORT or "dns" in span.name for span in rule.ports)

@@ -1,4 +1,4 @@
-"""The cluster's DNS servers, and which peers of NetworkPolicies include them."""
+"""The DNS servers of a cluster, and the peers of NetworkPolicies that include the DNS servers."""
 
 from __future__ import annotations
 
@@ -24,41 +24,45 @@ CACHE = "169.254.20.10"
 PORT = 53
 PROTOCOLS = ("UDP", "TCP")
 _OTHER_CLUSTERS = requirement("k8s-app", "In", ("kube-dns", "coredns", "node-local-dns"))
-"""A label of DNS pods on other clusters; their other labels are unknown."""
+"""The label of DNS pods on clusters other than EKS; the other labels of these pods are unknown."""
 _OTHER_PORT = 5353
-"""The port of OpenShift's DNS servers."""
-_NAMED = {("UDP", "dns"): frozenset((PORT,)), ("TCP", "dns-tcp"): frozenset((PORT,))}
-"""The named ports of the servers; source: kubernetes v1.35 cluster/addons/dns/coredns/coredns.yaml.base"""
+"""The port of the DNS servers on OpenShift."""
+_NAMED_PORTS = {("UDP", "dns"): frozenset((PORT,)), ("TCP", "dns-tcp"): frozenset((PORT,))}
+"""The named ports of the DNS pods; source: kubernetes v1.35 cluster/addons/dns/coredns/coredns.yaml.base"""
 
 
 @dataclass(frozen=True)
-class Servers:
+class DnsServers:
     """The DNS servers of a cluster.
 
-    In a partial object set, everything that could be a DNS server counts as one.
+    In a partial object set, all pods and addresses that can be DNS servers count as DNS servers.
     """
 
     objects: ObjectSet
 
-    def on_port(self, rule: TrafficRule, protocol: str) -> bool:
-        """Whether a rule allows the port of the servers."""
+    def rule_allows_port(self, rule: TrafficRule, protocol: str) -> bool:
+        """Returns whether a rule allows a protocol on the port of the DNS servers."""
         is_other = not self.objects.is_complete and opens(rule.ports, protocol, _OTHER_PORT, {})
-        return is_other or opens(rule.ports, protocol, PORT, _NAMED)
+        return is_other or opens(rule.ports, protocol, PORT, _NAMED_PORTS)
 
-    def in_rule(self, rule: TrafficRule, home: str) -> bool:
-        """Whether a rule in a policy of a namespace allows the servers."""
-        return not rule.peers or any(self.in_peer(peer, home) for peer in rule.peers)
+    def rule_allows_servers(self, rule: TrafficRule, policy_namespace: str) -> bool:
+        """Returns whether the peers of a rule include the DNS servers."""
+        return not rule.peers or any(self.peer_includes_servers(peer, policy_namespace) for peer in rule.peers)
 
-    def cache_in_rule(self, rule: TrafficRule) -> bool:
-        """Whether a rule allows the DNS cache of the node."""
+    def rule_allows_cache(self, rule: TrafficRule) -> bool:
+        """Returns whether the peers of a rule include the address of NodeLocal DNSCache."""
         return any(peer.block is not None and contains(peer.block, CACHE) for peer in rule.peers)
 
-    def in_peer(self, peer: Peer, home: str) -> bool:
-        """Whether a peer includes the servers; the addresses of pods are unknown."""
+    def peer_includes_servers(self, peer: Peer, policy_namespace: str) -> bool:
+        """Returns whether a peer includes the DNS servers. The addresses of the DNS pods are unknown.
+
+        Args:
+            policy_namespace: the namespace of the policy, whose pods a peer without a namespace selector selects.
+        """
         if peer.block is not None:
             return contains_pods(peer.block, None) or (not self.objects.is_complete and may_contain_pods(peer.block))
         if peer.namespaces is None:
-            return home == DNS_NAMESPACE
+            return policy_namespace == DNS_NAMESPACE
         if not self.objects.is_complete and _selects_dns_namespace(peer):
             return True
         if not self._can_match_dns_namespace(peer.namespaces):
@@ -67,36 +71,39 @@ class Servers:
             matches(peer.pods, LABELS) if self.objects.is_complete else satisfiable((*peer.pods, _OTHER_CLUSTERS), ())
         )
 
-    def accepts_clients(self, peer: Peer, namespace: str) -> bool:
-        """Whether a peer in a policy of kube-system includes pods of another namespace."""
+    def peer_includes_clients(self, peer: Peer, namespace: str) -> bool:
+        """Returns whether a peer in a policy of kube-system includes pods of another namespace."""
         if peer.block is not None:
             return may_contain_pods(peer.block)
         labels = self.labels.get(namespace)
         return peer.namespaces is not None and (labels is None or matches(peer.namespaces, labels))
 
     def _can_match_dns_namespace(self, selector: Selector) -> bool:
-        """Whether a selector can match kube-system. Unknown labels can match, unless other namespaces use them."""
+        """Returns whether a selector can match the labels of kube-system.
+
+        If the labels of kube-system are unknown, a label that no other namespace has can match.
+        """
         known = self.labels.get(DNS_NAMESPACE, {NAMESPACE_NAME: DNS_NAMESPACE})
         return all(
             domain.allows(known[key])
             if key in known
-            else key not in self._keys or domain.absent or domain.allows(DNS_NAMESPACE)
+            else key not in self._label_keys or domain.absent or domain.allows(DNS_NAMESPACE)
             for key, domain in selector
         )  # fmt: skip
 
     @cached_property
     def labels(self) -> Mapping[str, Mapping[str, str]]:
-        """The labels of all namespaces, including labels that Argo CD Applications set."""
+        """The labels by namespace, including labels that Argo CD Applications set."""
         return Namespaces(self.objects).labels
 
     @cached_property
-    def _keys(self) -> frozenset[str]:
+    def _label_keys(self) -> frozenset[str]:
         """The label keys of the namespaces in the object set; kube-system is assumed not to have them."""
         return frozenset(key for labels in self.objects.namespaces.values() for key in labels)
 
 
 def _selects_dns_namespace(peer: Peer) -> bool:
-    """Whether a peer selects a DNS namespace by its name, such as openshift-dns."""
+    """Returns whether a peer selects a namespace for DNS by its name, such as openshift-dns."""
     return any(
         key == NAMESPACE_NAME and not domain.is_complement and any("dns" in value for value in domain.values)
         for key, domain in peer.namespaces or ()

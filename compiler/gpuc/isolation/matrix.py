@@ -1,4 +1,4 @@
-"""The result of the proof for every ordered pair of tenants: can pods of the first connect to pods of the second?"""
+"""The result of the proof for every ordered pair of tenants: whether pods of the first can connect to the second."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class State(Enum):
     """The result for a pair of tenants."""
 
     BLOCKED = "blocked"
-    """No pod of the first tenant can connect to a pod of the second."""
+    """No pod of the first tenant can connect to a pod of the second tenant."""
     DECLARED = "declared"
-    """Only declared connections are possible."""
+    """Only connections that policies declare as exceptions are possible."""
     OPEN = "open"
-    """A connection that is not declared is possible."""
+    """A connection that no policy declares as an exception is possible."""
 
 
 class Verdict(NamedTuple):
@@ -32,11 +32,11 @@ class Verdict(NamedTuple):
     """The tenant whose pods accept connections."""
     state: State
     connections: tuple[Connection, ...]
-    """All possible connections; the undeclared ones come first."""
+    """All possible connections; undeclared connections come first."""
 
     @property
     def ports(self) -> Ports:
-        """The open ports; for an open pair, only those of undeclared connections."""
+        """The ports of the connections; for an open pair, only the ports of undeclared connections."""
         counted = [
             connection for connection in self.connections if self.state is State.DECLARED or not connection.is_declared
         ]
@@ -44,21 +44,21 @@ class Verdict(NamedTuple):
 
 
 def verdicts(reachability: Reachability, unisolated: Collection[str] = ()) -> list[Verdict]:
-    """The results for all ordered pairs of tenants, sorted.
+    """Returns the results for all ordered pairs of tenants, sorted by the names of the tenants.
 
     Args:
-        unisolated: tenants without isolation; every connection between two of them counts as declared.
+        unisolated: tenants that the spec does not isolate. A connection between two such tenants counts as declared.
     """
     between: dict[tuple[str, str], list[Connection]] = defaultdict(list)
     owners = reachability.tenancy.tenants
     for connection in reachability.connections:
         between[owners[connection.client], owners[connection.server]].append(connection)
-    found = []
+    results = []
     for client, server in permutations(reachability.tenancy.names, 2):
         connections = sorted(between.get((client, server), ()), key=lambda connection: connection.is_declared)
         state = State.BLOCKED
         if connections:
             is_declared = connections[0].is_declared or (client in unisolated and server in unisolated)
             state = State.DECLARED if is_declared else State.OPEN
-        found.append(Verdict(client, server, state, tuple(connections)))
-    return found
+        results.append(Verdict(client, server, state, tuple(connections)))
+    return results

@@ -1,8 +1,9 @@
-"""Prove which namespaces can connect to each other, for all possible pod labels.
+"""The proof of isolation: finds all namespaces that can connect to each other, for all possible pod labels.
 
 A tenant chooses the labels of its pods. Two namespaces can therefore connect if any labels exist for a client pod and
-a server pod so that both ends permit the connection. An end permits it with a rule, or if no policy isolates the pod.
-The selectors of one rule restrict the labels of both pods, so the labels have to match the rules of both ends.
+a server pod so that both ends permit the connection. An end permits the connection
+if a rule allows it, or if no policy isolates the pod. A rule can select the labels of both pods, so the labels of both
+pods have to match the rules of both ends.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Allowance:
     """A rule, or missing isolation, that permits connections of a namespace in one direction."""
 
     direction: str
+    """INGRESS or EGRESS."""
     namespace: str
     """The namespace whose policies permit the connections."""
     policy: Policy | None = None
@@ -38,16 +40,25 @@ class Allowance:
     """The selector that a pod of the namespace has to match."""
     excluded: tuple[Selector, ...] = ()
     """Selectors that a pod of the namespace must not match."""
-    others: Selector = ()
+    peer_pods: Selector = ()
     """The selector that the pod at the other end has to match."""
     ports: Ports = ALL
     is_declared: bool = False
-    """Whether the policy gives a reason for the exception and names the other namespace."""
+    """Whether the policy declares the rule as an exception: with a reason, and for one namespace by its name."""
 
     @property
     def is_possible(self) -> bool:
         """Whether pods with matching labels can exist."""
-        return satisfiable(self.pods, self.excluded) and satisfiable(self.others, ())
+        return satisfiable(self.pods, self.excluded) and satisfiable(self.peer_pods, ())
+
+    @property
+    def missing_isolation(self) -> str:
+        """The reason why no policy isolates the pods: "namespace red has no ingress policy"; empty with a policy."""
+        if self.policy is not None:
+            return ""
+        if self.excluded:
+            return f"the {self.direction} policies of namespace {self.namespace} do not select all of its pods"
+        return f"namespace {self.namespace} has no {self.direction} policy"
 
 
 class Connection(NamedTuple):
@@ -58,8 +69,11 @@ class Connection(NamedTuple):
     server: str
     """The namespace of the server pods."""
     egress: Allowance
+    """Permits the connection for the client."""
     ingress: Allowance
+    """Permits the connection for the server."""
     ports: Ports
+    """The ports that both ends permit."""
 
     @property
     def is_declared(self) -> bool:
@@ -68,8 +82,8 @@ class Connection(NamedTuple):
         return bool(by_policy) and all(allowance.is_declared for allowance in by_policy)
 
 
-WHY = "gpuc.dev/why"
-"""The annotation of a policy with the reason for its exceptions."""
+REASON_ANNOTATION = "gpuc.dev/why"
+"""The annotation in which a policy gives the reason for its exceptions."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +95,7 @@ class Reachability:
     pods: Ranges | None = None
     """The address ranges of pods; None if they are unknown."""
     are_all_policies: bool = True
-    """Whether these are all policies of the cluster. If not, unknown policies may isolate further pods."""
+    """Whether `policies` contains all policies of the cluster. If not, unknown policies may isolate more pods."""
 
     @cached_property
     def connections(self) -> tuple[Connection, ...]:
@@ -90,7 +104,7 @@ class Reachability:
 
     @cached_property
     def isolated(self) -> Mapping[str, frozenset[str]]:
-        """The tenants with at least one isolated pod, by direction."""
+        """The tenants that have a policy for a direction, by direction."""
         found: dict[str, set[str]] = {INGRESS: set(), EGRESS: set()}
         for policy in self.policies:
             tenant = self.tenancy.tenants.get(policy.namespace)
@@ -106,14 +120,17 @@ class Reachability:
             for direction in policy.rules:
                 by_namespace[direction, policy.namespace].append(policy)
         return {
-            (direction, namespace): self._for_namespace(direction, namespace, by_namespace[direction, namespace])
+            (direction, namespace): self._allowances_of_namespace(
+                direction, namespace, by_namespace[direction, namespace]
+            )
             for direction in (INGRESS, EGRESS)
             for namespace in self.tenancy.tenants
         }
 
-    def _for_namespace(
+    def _allowances_of_namespace(
         self, direction: str, namespace: str, policies: list[Policy]
     ) -> dict[str, tuple[Allowance, ...]]:
+        """Returns the allowances of a namespace in one direction, by the namespace of the other tenant."""
         found: dict[str, list[Allowance]] = defaultdict(list)
         unisolated = Allowance(direction, namespace, excluded=tuple(dict.fromkeys(policy.pods for policy in policies)))
         if self.are_all_policies and unisolated.is_possible:
@@ -121,13 +138,15 @@ class Reachability:
                 found[other].append(unisolated)
         for policy in policies:
             for rule in policy.rules[direction]:
-                for allowance, others in self._for_rule(direction, policy, rule):
+                for allowance, others in self._allowances_of_rule(direction, policy, rule):
                     for other in others:
                         found[other].append(allowance)
         return {other: tuple(allowances) for other, allowances in found.items()}
 
-    def _for_rule(self, direction: str, policy: Policy, rule: TrafficRule) -> Iterator[tuple[Allowance, Sequence[str]]]:
-        """The allowances of a rule, with the namespaces of other tenants that they permit."""
+    def _allowances_of_rule(
+        self, direction: str, policy: Policy, rule: TrafficRule
+    ) -> Iterator[tuple[Allowance, Sequence[str]]]:
+        """Yields an allowance for every peer of a rule, with the namespaces of other tenants that the peer includes."""
         home, owners = policy.namespace, self.tenancy.tenants
         if not rule.peers:
             allowance = Allowance(direction, home, policy, rule.path, policy.pods, ports=rule.ports)
@@ -141,9 +160,9 @@ class Reachability:
                 yield allowance, others
 
     def _peer_namespaces(self, peer: Peer) -> Sequence[str]:
-        """The namespaces of tenants whose pods can be the peer.
+        """Returns the namespaces of tenants whose pods a peer includes.
 
-        A peer without a namespace selector is in the namespace of the policy, so no other tenant matches.
+        A peer without a namespace selector includes only pods in the namespace of the policy, so no other tenant.
         """
         if peer.block is not None:
             return tuple(self.tenancy.tenants) if contains_pods(peer.block, self.pods) else ()
@@ -153,36 +172,39 @@ class Reachability:
 
     @cached_property
     def _tenant_namespaces(self) -> LabelIndex:
-        """The namespaces of all tenants."""
+        """The namespaces of all tenants, indexed by their labels."""
         return LabelIndex({name: self.tenancy.namespaces[name] for name in self.tenancy.tenants})
 
     def _other_tenants(self, namespace: str) -> list[str]:
-        """The namespaces of all other tenants; empty if the namespace has no tenant."""
+        """Returns the namespaces of all other tenants; an empty list if the namespace has no tenant."""
         owners = self.tenancy.tenants
         tenant = owners.get(namespace)
         return [name for name, owner in owners.items() if owner != tenant] if tenant else []
 
     def _connections(self) -> Iterator[Connection]:
         for server in self.tenancy.tenants:
-            for client, inward in self.allowances[INGRESS, server].items():
-                for outward in self.allowances[EGRESS, client].get(server, ()):
-                    for allowance in inward:
-                        ports = meet(outward.ports, allowance.ports)
-                        if ports and _are_compatible(outward, allowance):
-                            yield Connection(client, server, outward, allowance, ports)
+            for client, ingress_allowances in self.allowances[INGRESS, server].items():
+                for egress in self.allowances[EGRESS, client].get(server, ()):
+                    for ingress in ingress_allowances:
+                        ports = meet(egress.ports, ingress.ports)
+                        if ports and _are_compatible(egress, ingress):
+                            yield Connection(client, server, egress, ingress, ports)
 
 
-def _are_compatible(outward: Allowance, inward: Allowance) -> bool:
-    """Whether a client pod and a server pod can exist that match both allowances."""
-    return satisfiable(outward.pods + inward.others, outward.excluded) and satisfiable(
-        inward.pods + outward.others, inward.excluded
+def _are_compatible(egress: Allowance, ingress: Allowance) -> bool:
+    """Returns whether a client pod and a server pod can exist that match both allowances."""
+    return satisfiable(egress.pods + ingress.peer_pods, egress.excluded) and satisfiable(
+        ingress.pods + egress.peer_pods, ingress.excluded
     )
 
 
 def _is_declared(policy: Policy, peer: Peer) -> bool:
-    """Whether a peer is a declared exception: its policy gives a reason, and the peer names a single namespace."""
-    named = any(
+    """Returns whether a peer is a declared exception.
+
+    The policy of a declared exception gives a reason, and the peer selects one namespace by its name.
+    """
+    names_one_namespace = any(
         key == NAMESPACE_NAME and not (domain.absent or domain.is_complement) and len(domain.values) == 1
         for key, domain in peer.namespaces or ()
     )
-    return named and bool(policy.manifest.annotations.get(WHY))
+    return names_one_namespace and bool(policy.manifest.annotations.get(REASON_ANNOTATION))

@@ -17,14 +17,16 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import place
 
 _MAX_WIDTH = 100
-"""The maximum width of the matrix; a wider matrix gets numbers for tenants and signs for states."""
+"""The maximum width of the matrix; a wider matrix has numbers for the columns and signs for the states."""
 _MAX_CONNECTIONS = 3
-"""The number of connections that are listed for one pair."""
+"""The number of connections that the report lists for one pair."""
 _MAX_PAIRS = 10
-"""The number of pairs that are listed with their connections."""
+"""The number of pairs that the report lists with their connections."""
+_CORNER = "from, to"
+"""The text in the upper left corner of the matrix."""
 _SIGNS = {State.BLOCKED: ".", State.DECLARED: "d", State.OPEN: "X"}
 Locate = Callable[[Manifest, Path], Mark | None]
-"""Returns the place of an object's value in a source file; None if the place is unknown."""
+"""A function that returns the file, line and column of a path in an object; None if they are unknown."""
 _COLOURS = {State.BLOCKED: "32", State.DECLARED: "33", State.OPEN: "1;31"}
 _BASIS_COLOURS = {Basis.CHECKED: "32", Basis.DECLARED: "36", Basis.ASSUMED: "33", Basis.BROKEN: "1;31"}
 
@@ -51,7 +53,7 @@ class Proof:
 
 
 def text(proof: Proof, *, colour: bool = False) -> str:
-    """The report as text."""
+    """Returns the report as text."""
     paint = Paint(colour)
     lines = [
         *_head(proof),
@@ -64,6 +66,7 @@ def text(proof: Proof, *, colour: bool = False) -> str:
 
 
 def _head(proof: Proof) -> Iterator[str]:
+    """Yields the lines with the name of the cluster and the numbers of tenants and pairs."""
     count = {state: sum(verdict.state is state for verdict in proof.verdicts) for state in State}
     tenancy = proof.reachability.tenancy
     source = f"by label {visible(tenancy.key)}" if tenancy.key else "every namespace is a tenant"
@@ -78,20 +81,20 @@ def _head(proof: Proof) -> Iterator[str]:
 
 
 def _matrix(proof: Proof, paint: Paint) -> Iterator[str]:
-    """The matrix: connections from the tenant of a row to the tenant of a column. A wide matrix uses signs."""
+    """Yields the matrix of connections from the tenant of a row to the tenant of a column. A wide matrix uses signs."""
     names = [visible(name) for name in proof.reachability.tenancy.names]
     states = {(verdict.client, verdict.server): verdict.state for verdict in proof.verdicts}
     if len(names) < 2:
         return
-    first = max(len(name) for name in (*names, "from, to"))
+    first = max(len(name) for name in (*names, _CORNER))
     widths = [max(len(name), len("declared")) for name in names]
     if first + sum(widths) + 2 * len(widths) <= _MAX_WIDTH:
-        heads, words, lead = names, {state: state.value for state in State}, "from, to"
+        heads, words = names, {state: state.value for state in State}
     else:
-        heads, words, lead = [str(number) for number in range(1, len(names) + 1)], _SIGNS, "from, to"
+        heads, words = [str(number) for number in range(1, len(names) + 1)], _SIGNS
         widths = [len(heads[-1])] * len(names)
         names = [f"{number:>{len(heads[-1])}} {name}" for number, name in enumerate(names, 1)]
-        first = max(len(name) for name in (*names, lead))
+        first = max(len(name) for name in (*names, _CORNER))
         if first + sum(widths) + len(widths) > _MAX_WIDTH:
             yield f"The matrix of {len(names)} tenants is too wide for the terminal; --format json lists every pair."
             yield ""
@@ -99,10 +102,10 @@ def _matrix(proof: Proof, paint: Paint) -> Iterator[str]:
         yield f". {State.BLOCKED.value}, d {State.DECLARED.value}, X {State.OPEN.value}"
     gap = "  " if words is not _SIGNS else " "
     yield gap.join(
-        [lead.ljust(first), *(head.ljust(width) for head, width in zip(heads, widths, strict=True))]
+        [_CORNER.ljust(first), *(head.ljust(width) for head, width in zip(heads, widths, strict=True))]
     ).rstrip()
-    for client, shown in zip(proof.reachability.tenancy.names, names, strict=True):
-        cells = [shown.ljust(first)]
+    for client, row_head in zip(proof.reachability.tenancy.names, names, strict=True):
+        cells = [row_head.ljust(first)]
         for server, width in zip(proof.reachability.tenancy.names, widths, strict=True):
             state = states.get((client, server))
             cell = (words[state] if state else "-").ljust(width)
@@ -112,43 +115,44 @@ def _matrix(proof: Proof, paint: Paint) -> Iterator[str]:
 
 
 def _pairs(proof: Proof, paint: Paint) -> Iterator[str]:
-    """The pairs that are not blocked, with their connections; open pairs come before declared ones."""
+    """Yields the pairs that are not blocked, with their connections; open pairs come before declared pairs."""
     yield from _unisolated_namespaces(proof)
-    several = [verdict for verdict in proof.verdicts if verdict.state is not State.BLOCKED]
-    several.sort(key=lambda verdict: verdict.state is not State.OPEN)
-    for verdict in several[:_MAX_PAIRS]:
+    connected = [verdict for verdict in proof.verdicts if verdict.state is not State.BLOCKED]
+    connected.sort(key=lambda verdict: verdict.state is not State.OPEN)
+    for verdict in connected[:_MAX_PAIRS]:
         state = paint(_COLOURS[verdict.state], verdict.state.value.upper())
         yield f"{state} {visible(verdict.client)} -> {visible(verdict.server)}: {visible(described(verdict.ports))}"
         for connection in verdict.connections[:_MAX_CONNECTIONS]:
             yield visible(
-                f"  pods of {connection.client} -> pods of {connection.server}: {described(connection.ports)}"
+                f"  pods of namespace {connection.client} -> pods of namespace {connection.server}: "
+                f"{described(connection.ports)}"
             )
             yield visible(f"    egress   {_allowance(connection.egress, proof.locate)}")
             yield visible(f"    ingress  {_allowance(connection.ingress, proof.locate)}")
         if len(verdict.connections) > _MAX_CONNECTIONS:
             yield f"  and {len(verdict.connections) - _MAX_CONNECTIONS} more connections"
         yield ""
-    if len(several) > _MAX_PAIRS:
-        yield f"and {len(several) - _MAX_PAIRS} more pairs; --format json lists all connections"
+    if len(connected) > _MAX_PAIRS:
+        yield f"and {len(connected) - _MAX_PAIRS} more pairs; --format json lists all connections"
         yield ""
 
 
 def _unisolated_namespaces(proof: Proof) -> Iterator[str]:
-    """The namespaces of open pairs that have no ingress policy, or no egress policy."""
-    found: dict[str, set[str]] = {}
+    """Yields the namespaces of open pairs that have no ingress policy, or no egress policy."""
+    unisolated: dict[str, set[str]] = {}
     for verdict in proof.verdicts:
         for connection in verdict.connections if verdict.state is State.OPEN else ():
             for allowance in (connection.egress, connection.ingress):
                 if allowance.policy is None and not allowance.excluded:
-                    found.setdefault(allowance.direction, set()).add(allowance.namespace)
-    for direction, spaces in sorted(found.items()):
-        if len(spaces) > 1:
-            yield visible(f"{len(spaces)} namespaces have no {direction} policy: {_several(spaces)}")
-    if any(len(spaces) > 1 for spaces in found.values()):
+                    unisolated.setdefault(allowance.direction, set()).add(allowance.namespace)
+    for direction, namespaces in sorted(unisolated.items()):
+        if len(namespaces) > 1:
+            yield visible(f"{len(namespaces)} namespaces have no {direction} policy: {_first_names(namespaces)}")
+    if any(len(namespaces) > 1 for namespaces in unisolated.values()):
         yield ""
 
 
-def _several(names: set[str]) -> str:
+def _first_names(names: set[str]) -> str:
     listed = sorted(names)
     return ", ".join(listed[:_MAX_PAIRS]) + (
         f" and {len(listed) - _MAX_PAIRS} more" if len(listed) > _MAX_PAIRS else ""
@@ -156,10 +160,9 @@ def _several(names: set[str]) -> str:
 
 
 def _allowance(allowance: Allowance, locate: Locate) -> str:
+    """Returns the policy, path and line of an allowance; without a policy, the missing isolation."""
     if allowance.policy is None:
-        if allowance.excluded:
-            return f"no {allowance.direction} policy selects all pods of namespace {allowance.namespace}"
-        return f"namespace {allowance.namespace} has no {allowance.direction} policy"
+        return allowance.missing_isolation
     manifest = allowance.policy.manifest
     return f"{manifest}, {place(allowance.path)}, {locate(manifest, allowance.path) or manifest.file}"
 
@@ -173,7 +176,7 @@ def _assumptions(proof: Proof, paint: Paint) -> Iterator[str]:
 
 
 def _conclusion(proof: Proof, paint: Paint) -> str:
-    """The last line: whether the proof holds, and if not, why."""
+    """Returns the last line: whether the proof holds, and the reasons if it does not hold."""
     broken = sum(assumption.basis is Basis.BROKEN for assumption in proof.assumptions)
     open_pairs = sum(verdict.state is State.OPEN for verdict in proof.verdicts)
     assumed = sum(assumption.basis is Basis.ASSUMED for assumption in proof.assumptions)
@@ -186,7 +189,7 @@ def _conclusion(proof: Proof, paint: Paint) -> str:
 
 
 def document(proofs: Sequence[Proof]) -> str:
-    """The report as JSON."""
+    """Returns the report as JSON."""
     return json.dumps({"version": 1, "proofs": [_data(proof) for proof in proofs]}, indent=2) + "\n"
 
 
@@ -194,7 +197,7 @@ def _data(proof: Proof) -> dict[str, Any]:
     return {
         "name": proof.name,
         "holds": proof.holds,
-        "tenants": {name: list(spaces) for name, spaces in proof.reachability.tenancy.homes.items()},
+        "tenants": {name: list(spaces) for name, spaces in proof.reachability.tenancy.namespaces_by_tenant.items()},
         "pairs": [
             {
                 "from": verdict.client,
@@ -224,7 +227,7 @@ def _connection_data(connection: Connection, locate: Locate) -> dict[str, Any]:
 
 
 def _allowance_data(allowance: Allowance, locate: Locate) -> dict[str, Any] | None:
-    """The rule of an allowance; None if no policy isolates the pods."""
+    """Returns the policy, line and path of an allowance; None if no policy isolates the pods."""
     if allowance.policy is None:
         return None
     manifest = allowance.policy.manifest

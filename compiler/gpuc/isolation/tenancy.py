@@ -1,4 +1,4 @@
-"""The tenants of the namespaces."""
+"""The tenants of a cluster and their namespaces."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class Tenancy:
     namespaces: Mapping[str, Mapping[str, str]]
     """The labels of all known namespaces, by name."""
     tenants: Mapping[str, str]
-    """The tenants by namespace; namespaces without a tenant are missing."""
+    """The tenants by namespace. A namespace without a tenant, such as kube-system, is not a key."""
     key: str = ""
-    """The label that contains the tenant; empty if every namespace counts as a tenant."""
+    """The label of namespaces whose value is the tenant; empty if every namespace counts as a tenant."""
     unlabelled: tuple[str, ...] = field(default=())
-    """Namespaces without a Namespace object, so that their labels are unknown."""
+    """Namespaces without a Namespace object in the input. Their labels are unknown."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The tenants, sorted."""
+        """The names of the tenants, sorted."""
         return tuple(sorted(set(self.tenants.values())))
 
     @cached_property
-    def homes(self) -> Mapping[str, tuple[str, ...]]:
-        """The namespaces by tenant, sorted."""
+    def namespaces_by_tenant(self) -> Mapping[str, tuple[str, ...]]:
+        """The namespaces of every tenant, sorted."""
         found: dict[str, list[str]] = {}
         for namespace, tenant in sorted(self.tenants.items()):
             found.setdefault(tenant, []).append(namespace)
@@ -48,20 +48,20 @@ class Tenancy:
 
 
 def labelled_tenancy(objects: ObjectSet, key: str = TENANT_LABEL) -> Tenancy:
-    """The tenants from a label of the namespaces."""
+    """Returns the tenants of the namespaces by a label of the Namespace objects."""
     namespaces = objects.namespaces
     tenants = {name: labels[key] for name, labels in namespaces.items() if labels.get(key)}
     return Tenancy(namespaces, tenants, key)
 
 
 def separate_tenancy(objects: ObjectSet) -> Tenancy:
-    """Every namespace as a tenant of its own, except platform namespaces."""
-    described = objects.namespaces
-    named = {policy.namespace for policy in objects.of(GROUP, "NetworkPolicy") if policy.namespace}
-    bare = tuple(sorted(named - set(described)))
-    namespaces = described | {name: {"kubernetes.io/metadata.name": name} for name in bare}
+    """Returns a separate tenant for every namespace, except for platform namespaces."""
+    labelled = objects.namespaces
+    with_policies = {policy.namespace for policy in objects.of(GROUP, "NetworkPolicy") if policy.namespace}
+    unlabelled = tuple(sorted(with_policies - set(labelled)))
+    namespaces = labelled | {name: {"kubernetes.io/metadata.name": name} for name in unlabelled}
     tenants = {name: name for name in namespaces if not _is_platform(name)}
-    return Tenancy(namespaces, tenants, unlabelled=bare)
+    return Tenancy(namespaces, tenants, unlabelled=unlabelled)
 
 
 def _is_platform(name: str) -> bool:

@@ -1,6 +1,6 @@
-"""Trace a workload from its queue to its nodes: evaluate Kueue, the scheduler and Karpenter on Kubernetes objects.
+"""Traces a workload from its queue to its nodes: evaluates Kueue, the scheduler and Karpenter on Kubernetes objects.
 
-`tracer` runs all steps. Each step is in a module of its own: policies, local_queue, flavors, limits, nodes and so on.
+The module `tracer` runs all steps. Other modules contain single steps, such as policies, local_queue and limits.
 """
 
 from __future__ import annotations

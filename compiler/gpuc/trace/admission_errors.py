@@ -16,7 +16,7 @@ from gpuc.trace.workload import PodSet, Workload
 
 
 def api_server_steps(workload: Workload, limits: list[Any]) -> Iterator[Step]:
-    """A failed step for the first container that the API server rejects; no step if it accepts all containers.
+    """Yields a failed step for the first container that the API server rejects; no step if it accepts all containers.
 
     Args:
         limits: the container limits of the namespace's LimitRanges, whose defaults apply before the validation.
@@ -30,30 +30,32 @@ def api_server_steps(workload: Workload, limits: list[Any]) -> Iterator[Step]:
 
 
 def _containers(pods: PodSet) -> Iterator[tuple[str, Any]]:
+    """Yields the kind and the spec of all containers of a pod."""
     for key, kind in (("initContainers", "init container"), ("containers", "container")):
         yield from ((kind, container) for _, container in items(dig(pods.pod, key)))
 
 
 def _errors(container: Any, limits: list[Any]) -> Iterator[str]:
-    requests, bounds = (dict(pairs(dig(container, "resources", part))) for part in ("requests", "limits"))
-    for name, value in (*bounds.items(), *requests.items()):
+    """Yields the reasons why the API server rejects a container, with the defaults of LimitRanges."""
+    requests, maxima = (dict(pairs(dig(container, "resources", key))) for key in ("requests", "limits"))
+    for name, value in (*maxima.items(), *requests.items()):
         yield from _invalid_quantity(str(name), value)
     for limit in limits:
-        bounds = {**dict(pairs(dig(limit, "default"))), **bounds}
+        maxima = {**dict(pairs(dig(limit, "default"))), **maxima}
     for name, value in requests.items():
-        count, bound = amount(str(name), value), amount(str(name), bounds.get(name))
+        count, maximum = amount(str(name), value), amount(str(name), maxima.get(name))
         if count is None:
             continue
-        if bound is None and _cannot_overcommit(str(name)):
-            yield f"{name} needs a limit, because Kubernetes does not overcommit it"
-        elif bound is not None and _cannot_overcommit(str(name)) and count != bound:
-            yield f"the request of {value} {name} must be equal to the limit of {quantity_text(str(name), bound)}"
-        elif bound is not None and count > bound:
-            yield f"the request of {value} {name} must be at most the limit of {quantity_text(str(name), bound)}"
+        if maximum is None and _cannot_overcommit(str(name)):
+            yield f"{name} needs a limit, because Kubernetes does not overcommit this resource"
+        elif maximum is not None and _cannot_overcommit(str(name)) and count != maximum:
+            yield f"the request of {value} {name} must be equal to the limit of {quantity_text(str(name), maximum)}"
+        elif maximum is not None and count > maximum:
+            yield f"the request of {value} {name} must be at most the limit of {quantity_text(str(name), maximum)}"
 
 
 def _invalid_quantity(name: str, value: Any) -> Iterator[str]:
-    """An error for a text that is not a quantity, or for a fraction of a device."""
+    """Yields an error for a value that is not a quantity, or that is a fraction of a device."""
     try:
         exact = parse_quantity(str(value))
     except ValueError as error:
@@ -64,7 +66,7 @@ def _invalid_quantity(name: str, value: Any) -> Iterator[str]:
 
 
 def is_device(name: str) -> bool:
-    """Whether device plugins advertise a resource.
+    """Returns whether a resource is a device, which device plugins advertise.
 
     Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/v1/helper/helpers.go, IsExtendedResourceName
     """

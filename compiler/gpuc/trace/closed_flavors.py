@@ -1,4 +1,4 @@
-"""Closed flavors: ResourceFlavors whose node pools must not start nodes, because the capacity was removed on purpose.
+"""Closed flavors: ResourceFlavors whose node pools are limited to 0 nodes, because the capacity is being removed.
 
 Source: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits), pkg/controllers/provisioning/provisioner.go
 """
@@ -13,24 +13,24 @@ NODEPOOL = "karpenter.sh/nodepool"
 
 
 def closed_flavors(objects: ObjectSet) -> frozenset[str]:
-    """Names of the ResourceFlavors all of whose NodePools have `limits.nodes: "0"`.
+    """Returns the names of ResourceFlavors whose NodePools all have `limits.nodes: "0"`.
 
-    Queues have no quota of a closed flavor: running pods continue, and Kueue admits no others. A flavor with quota in
-    a queue is not closed; there the limit of the pool is a mistake.
+    ClusterQueues have no quota of a closed flavor, so running pods continue, and Kueue admits no new pods. If a
+    ClusterQueue has quota of the flavor, the flavor is not closed, and the limit of the NodePool is a mistake.
     """
     nodes = Nodes(objects)
     closed = [pool for pool in nodes.pools if quantity(dig(pool.manifest.body, "spec", "limits", "nodes")) == 0]
-    found = set()
+    names = set()
     for flavor in objects.of("kueue.x-k8s.io", "ResourceFlavor") if closed else ():
         labels = dig(flavor.body, "spec", "nodeLabels")
         pools = nodes.matching(labels) if labels else []
         if pools and all(pool in closed for pool in pools):
-            found.add(flavor.name)
-    return frozenset(found - flavors_with_quota(objects) if found else found)
+            names.add(flavor.name)
+    return frozenset(names - flavors_with_quota(objects) if names else names)
 
 
 def flavors_with_quota(objects: ObjectSet) -> set[str]:
-    """Names of the flavors of which a ClusterQueue has quota."""
+    """Returns the names of the flavors of which a ClusterQueue has quota."""
     flavors = (
         flavor
         for queue in objects.of("kueue.x-k8s.io", "ClusterQueue")

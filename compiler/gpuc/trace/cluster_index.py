@@ -1,4 +1,4 @@
-"""An index of the objects that decide about scheduling: queues, flavors, node pools and namespaces."""
+"""An index of the objects that admission and scheduling use: queues, flavors, node pools and namespaces."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ KUEUE = "kueue.x-k8s.io"
 
 
 class ClusterIndex:
-    """An object set with cached lookups. Use one index for all workloads of a cluster."""
+    """An object set with cached lookups. All traces in a cluster share one index."""
 
     def __init__(self, objects: ObjectSet, domain_nodes: Mapping[str, int] | None = None) -> None:
         self.objects = objects
         self.domain_nodes = dict(domain_nodes or {})
-        """The number of nodes in one domain, by the node label of a topology level; objects do not contain it.
+        """The number of nodes in one topology domain, by the node label of the level.
 
-        A level that is missing is assumed to have all nodes in one domain."""
+        The objects do not contain these numbers. For a level without a number, all nodes count as one domain."""
         self.all_topology: dict[str, bool] = {}
         """Cache: whether all flavors of a ClusterQueue have a topology, by the name of the queue."""
         self.pool_matches: dict[Any, Any] = {}
@@ -46,8 +46,10 @@ class ClusterIndex:
     def pools(self) -> list[NodePool]:
         """All Karpenter NodePools."""
         overlays = Overlays(self.objects)
-        rest = self.objects, overlays, self.daemonsets, self.charts
-        return [NodePool(manifest, *rest) for manifest in self.objects.of(KARPENTER, "NodePool")]
+        return [
+            NodePool(manifest, self.objects, overlays, self.daemonsets, self.charts)
+            for manifest in self.objects.of(KARPENTER, "NodePool")
+        ]
 
     @cached_property
     def pool_index(self) -> PoolIndex[NodePool]:
@@ -60,7 +62,7 @@ class ClusterIndex:
         return [pods for manifest in self.objects.of("apps", "DaemonSet") for pods in pods_of(manifest)]
 
     def selector(self, manifest: Manifest, *path: str) -> Selector:
-        """The LabelSelector at a path of an object."""
+        """Returns the LabelSelector at a path of an object."""
         key = id(manifest), path
         if key not in self._selectors:
             self._selectors[key] = selector(dig(manifest.body, *path))
@@ -68,45 +70,45 @@ class ClusterIndex:
 
     @cached_property
     def closed_flavors(self) -> frozenset[str]:
-        """The flavors whose node pools must not start nodes."""
+        """The names of flavors whose node pools are limited to 0 nodes."""
         return closed_flavors(self.objects)
 
     def flavor(self, name: str) -> Manifest | None:
-        """The ResourceFlavor with a name."""
+        """Returns the ResourceFlavor with a name; None if it does not exist."""
         return self.objects.find(KUEUE, "ResourceFlavor", name)
 
     def topology(self, flavor: Manifest) -> Manifest | None:
-        """The Topology that a flavor references; None if it does not exist."""
+        """Returns the Topology that a flavor references; None if the Topology does not exist."""
         name = dig(flavor.body, "spec", "topologyName")
         return self.objects.find(KUEUE, "Topology", name) if isinstance(name, str) else None
 
     def in_namespace(self, kind: str, namespace: str) -> list[Manifest]:
-        """The LimitRanges or ResourceQuotas of a namespace."""
+        """Returns the objects of a namespace; the kind is LimitRange or ResourceQuota."""
         return self._in_namespace.get((kind, namespace), [])
 
     @cached_property
     def local_queues(self) -> dict[str, list[Manifest]]:
-        """LocalQueues by the name of their ClusterQueue."""
-        found: dict[str, list[Manifest]] = {}
+        """The LocalQueues by the name of their ClusterQueue."""
+        by_queue: dict[str, list[Manifest]] = {}
         for local_queue in self.objects.of(KUEUE, "LocalQueue"):
-            found.setdefault(str(dig(local_queue.body, "spec", "clusterQueue")), []).append(local_queue)
-        return found
+            by_queue.setdefault(str(dig(local_queue.body, "spec", "clusterQueue")), []).append(local_queue)
+        return by_queue
 
     @cached_property
     def _in_namespace(self) -> dict[tuple[str, str], list[Manifest]]:
-        found: dict[tuple[str, str], list[Manifest]] = {}
+        by_namespace: dict[tuple[str, str], list[Manifest]] = {}
         for kind in ("LimitRange", "ResourceQuota"):
             for manifest in self.objects.of("", kind):
-                found.setdefault((kind, manifest.namespace), []).append(manifest)
-        return found
+                by_namespace.setdefault((kind, manifest.namespace), []).append(manifest)
+        return by_namespace
 
     @cached_property
     def charts(self) -> frozenset[str]:
-        """The Helm charts that Argo CD Applications install."""
+        """The names of the Helm charts that Argo CD Applications install."""
         specs = [dig(application.body, "spec") for application in self.objects.of("argoproj.io", "Application")]
-        sources = [source for spec in specs for source in (dig(spec, "source"), *_all(dig(spec, "sources")))]
+        sources = [source for spec in specs for source in (dig(spec, "source"), *_list(dig(spec, "sources")))]
         return frozenset(name for source in sources if isinstance(name := dig(source, "chart"), str))
 
 
-def _all(value: Any) -> list[Any]:
+def _list(value: Any) -> list[Any]:
     return [item for _, item in items(value)]

@@ -1,4 +1,4 @@
-"""The flavors that Kueue chooses for a workload, from the objects alone; no other workload uses quota."""
+"""The flavors that Kueue chooses for a workload in an empty cluster, in which no other workload uses quota."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ from gpuc.trace.workload import PodSet
 
 
 def topology_level(annotations: Any) -> str | None:
-    """The node label of the topology level that pods request; "" for any level, None without a topology annotation."""
+    """Returns the node label of the topology level that the annotations of pods request.
+
+    Returns an empty string for a request of any level, and None without a topology annotation.
+    """
     for key in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY):
-        found = dig(annotations, key)
-        if isinstance(found, str):
-            return found
+        level = dig(annotations, key)
+        if isinstance(level, str):
+            return level
     return "" if str(dig(annotations, UNCONSTRAINED_TOPOLOGY)).lower() == "true" else None
 
 
-def choose(
-    cluster: ClusterIndex, queue: Node, pods: PodSet, requests: Amounts, used: dict[Key, int], only: str = ""
-) -> Choice:
-    """The flavors of one pod set in a ClusterQueue.
+def choose(cluster: ClusterIndex, queue: Node, pods: PodSet, requests: Amounts, used: dict[Key, int]) -> Choice:
+    """Returns the flavors that Kueue chooses for one pod set in a ClusterQueue.
 
     Args:
         requests: the requests of one pod.
-        used: the usage of earlier pod sets of the workload, by flavor and resource; the choice is added to it.
-        only: the only flavor to consider; empty for all flavors.
+        used: the usage of earlier pod sets of the workload, by flavor and resource. The function adds the usage of this
+            pod set.
     """
     spec = dig(queue.manifest.body if queue.manifest else None, "spec")
-    groups = [_group(group, only) for _, group in items(dig(spec, "resourceGroups"))]
+    groups = [_group(group) for _, group in items(dig(spec, "resourceGroups"))]
     total = {name: count * pods.count for name, count in requests.items()}
     if any(PODS in group.resources for group in groups):
         total[PODS] = pods.count
@@ -51,8 +52,10 @@ def choose(
     )
 
 
-def place(cluster: ClusterIndex, queue: Node, pods: PodSet, attempt: Attempt) -> tuple[Manifest | None, Path]:
-    """The object and path that refuse a flavor; for a chosen flavor, its quota in the ClusterQueue."""
+def refusal_location(
+    cluster: ClusterIndex, queue: Node, pods: PodSet, attempt: Attempt
+) -> tuple[Manifest | None, Path]:
+    """Returns the object and path that cause a refusal; for a chosen flavor, its path in the ClusterQueue."""
     path = _path(queue, attempt.flavor)
     flavor = cluster.flavor(attempt.flavor)
     match attempt.refused_by:
@@ -71,7 +74,7 @@ def place(cluster: ClusterIndex, queue: Node, pods: PodSet, attempt: Attempt) ->
 
 
 def _path(queue: Node, flavor: str) -> Path:
-    """The path of a flavor in a queue; the path of the resource groups if the queue does not have the flavor."""
+    """Returns the path of a flavor in a queue; without the flavor, the path of the resource groups."""
     groups: Path = ("spec", "resourceGroups")
     for g, group in items(dig(queue.manifest.body if queue.manifest else None, *groups)):
         for f, row in items(dig(group, "flavors")):
@@ -80,13 +83,14 @@ def _path(queue: Node, flavor: str) -> Path:
     return groups
 
 
-def _group(group: Any, only: str) -> Group:
-    names = (str(dig(flavor, "name")) for _, flavor in items(dig(group, "flavors")))
+def _group(group: Any) -> Group:
+    names = tuple(str(dig(flavor, "name")) for _, flavor in items(dig(group, "flavors")))
     covered = frozenset(str(name) for _, name in items(dig(group, "coveredResources")))
-    return Group(covered, tuple(name for name in names if only in ("", name)))
+    return Group(covered, names)
 
 
 def _flavor(cluster: ClusterIndex, name: str, pods: PodSet) -> kueue.Flavor | None:
+    """Returns a flavor and how it fits the pods; None if the ResourceFlavor does not exist."""
     flavor = cluster.flavor(name)
     if flavor is None:
         return None
@@ -102,13 +106,19 @@ def _flavor(cluster: ClusterIndex, name: str, pods: PodSet) -> kueue.Flavor | No
 
 
 def _matches_selector(flavor: Manifest, pods: PodSet) -> bool:
-    """Whether the node selector of the pods matches the flavor's labels; keys that the flavor lacks are ignored."""
-    own = labels(dig(flavor.body, "spec", "nodeLabels"))
-    terms = [tuple(wanted for wanted in term if wanted.key in own) for term in node_terms(pods.pod)]
-    return any(matches(term, own) for term in terms)
+    """Returns whether the node selector of the pods matches the node labels of a flavor.
+
+    As in Kueue, requirements for labels that the flavor does not have are ignored.
+    """
+    node_labels = labels(dig(flavor.body, "spec", "nodeLabels"))
+    terms = [
+        tuple(requirement for requirement in term if requirement.key in node_labels) for term in node_terms(pods.pod)
+    ]
+    return any(matches(term, node_labels) for term in terms)
 
 
 def _untolerated(flavor: Manifest | None, pods: PodSet) -> Taint | None:
+    """Returns the first taint of a flavor that neither the pods nor the flavor tolerate; None if all are tolerated."""
     spec = dig(flavor.body if flavor else None, "spec")
     tolerated = (*tolerations(dig(pods.pod, "tolerations")), *tolerations(dig(spec, "tolerations")))
     return untolerated(taints(dig(spec, "nodeTaints")), tolerated)
@@ -119,9 +129,10 @@ def _has_topology(flavor: Manifest | None) -> bool:
 
 
 def _is_all_topology(cluster: ClusterIndex, queue: Node) -> bool:
-    known = cluster.all_topology.get(queue.name)
-    if known is None:
+    """Returns whether all flavors of a queue have a topology."""
+    result = cluster.all_topology.get(queue.name)
+    if result is None:
         names = {flavor for flavor, _ in queue.quotas}
-        known = bool(names) and all(_has_topology(cluster.flavor(name)) for name in names)
-        cluster.all_topology[queue.name] = known
-    return known
+        result = bool(names) and all(_has_topology(cluster.flavor(name)) for name in names)
+        cluster.all_topology[queue.name] = result
+    return result

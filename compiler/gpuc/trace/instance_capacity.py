@@ -1,4 +1,7 @@
-"""The capacity of an instance type for pods: EC2's figures minus the reservations of the system, kubelet and agents."""
+"""The capacity of an instance type for pods: the resources of the instance minus reservations.
+
+The reservations are for the operating system, the kubelet, and the agents that run as DaemonSets.
+"""
 
 from __future__ import annotations
 
@@ -19,35 +22,39 @@ GPU = "nvidia.com/gpu"
 EFA = "vpc.amazonaws.com/efa"
 _PROVIDER = "karpenter.k8s.aws/"
 MIB, GIB = 2**20, 2**30
-_DEVICE = {"Bottlerocket": "/dev/xvdb", "AL2": "/dev/xvda", "AL2023": "/dev/xvda"}
-"""The device of the volume that holds the pods, by AMI family."""
+_DATA_DEVICES = {"Bottlerocket": "/dev/xvdb", "AL2": "/dev/xvda", "AL2023": "/dev/xvda"}
+"""The device name of the volume with the data of pods, by AMI family."""
 
 
 @cache
 def instance_labels(name: str) -> Mapping[str, str]:
-    """The labels of all nodes of an instance type; for a type outside of the catalog, those that its name contains.
+    """Returns the labels of all nodes of an instance type.
+
+    For an instance type that is not in the catalog, these are only the labels that follow from its name.
 
     Source: aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go
     """
     family, _, size = name.partition(".")
-    found = {INSTANCE_TYPE: name, f"{_PROVIDER}instance-family": family, f"{_PROVIDER}instance-size": size}
+    labels = {INSTANCE_TYPE: name, f"{_PROVIDER}instance-family": family, f"{_PROVIDER}instance-size": size}
     instance = load().instances.get(name)
     if instance is None:
-        return found
-    found["kubernetes.io/arch"] = instance.arch
-    found[f"{_PROVIDER}instance-cpu"] = str(instance.vcpu)
-    found[f"{_PROVIDER}instance-memory"] = str(instance.memory_mib)
+        return labels
+    labels["kubernetes.io/arch"] = instance.arch
+    labels[f"{_PROVIDER}instance-cpu"] = str(instance.vcpu)
+    labels[f"{_PROVIDER}instance-memory"] = str(instance.memory_mib)
     if instance.gpu and instance.gpu_count:
-        found[f"{_PROVIDER}instance-gpu-name"] = load().gpus[instance.gpu].karpenter_name
-        found[f"{_PROVIDER}instance-gpu-count"] = str(instance.gpu_count)
-    return found
+        labels[f"{_PROVIDER}instance-gpu-name"] = load().gpus[instance.gpu].karpenter_name
+        labels[f"{_PROVIDER}instance-gpu-count"] = str(instance.gpu_count)
+    return labels
 
 
 def allocatable(instance: InstanceType, node_class: Any) -> Amounts:
-    """The allocatable cpu, memory, ephemeral storage and pods that Karpenter predicts for a node, before DaemonSets.
+    """Returns the allocatable cpu, memory, ephemeral storage and pods that Karpenter predicts for a node.
+
+    The requests of DaemonSets are not subtracted.
 
     Args:
-        node_class: the spec of the EC2NodeClass, unvalidated; None if it is missing.
+        node_class: the spec of the EC2NodeClass, unvalidated; None if the EC2NodeClass does not exist.
 
     Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go
     """
@@ -68,16 +75,26 @@ def allocatable(instance: InstanceType, node_class: Any) -> Amounts:
     system = amounts(dig(kubelet, "systemReserved"))
     hard = dig(kubelet, "evictionHard")
     evicted = {
-        MEMORY: _signal(dig(hard, "memory.available"), memory, facts.eviction_memory_mib * MIB),
-        STORAGE: _signal(dig(hard, "nodefs.available"), disk, -(-disk * facts.eviction_storage_percent // 100)),
+        MEMORY: _eviction_threshold(dig(hard, "memory.available"), memory, facts.eviction_memory_mib * MIB),
+        STORAGE: _eviction_threshold(
+            dig(hard, "nodefs.available"), disk, -(-disk * facts.eviction_storage_percent // 100)
+        ),
     }
-    found = {CPU: instance.vcpu * 1000, MEMORY: memory, STORAGE: disk}
-    left = {name: size - sum(part.get(name, 0) for part in (reserved, system, evicted)) for name, size in found.items()}
-    return {**left, PODS: pods}
+    capacity = {CPU: instance.vcpu * 1000, MEMORY: memory, STORAGE: disk}
+    remaining = {
+        name: size - sum(reservation.get(name, 0) for reservation in (reserved, system, evicted))
+        for name, size in capacity.items()
+    }
+    return {**remaining, PODS: pods}
 
 
 def agent_requests(instance: InstanceType, has_efa: bool, charts: frozenset[str]) -> Amounts:
-    """The requests of the agents on every node of the type: agents of EKS and of the installed charts."""
+    """Returns the requests of the agents of EKS and of the installed charts on one node.
+
+    Args:
+        has_efa: whether the node has EFA devices.
+        charts: the names of the installed Helm charts.
+    """
     kinds = {"all", *(["gpu"] if instance.gpu_count else []), *(["efa"] if has_efa else [])}
     rows = [row for row in load().daemonsets if row.nodes in kinds and _is_installed(row, charts)]
     return {
@@ -88,13 +105,15 @@ def agent_requests(instance: InstanceType, has_efa: bool, charts: frozenset[str]
 
 
 def _is_installed(row: Daemonset, charts: frozenset[str]) -> bool:
+    """Returns whether EKS or an installed chart contains the DaemonSet."""
     if row.component == "eks":
         return True
-    sets = load().releases.values()
-    return any(row.component in release and release[row.component].chart in charts for release in sets)
+    releases = load().releases.values()
+    return any(row.component in release and release[row.component].chart in charts for release in releases)
 
 
 def _disk_bytes(instance: InstanceType, node_class: Any) -> int:
+    """Returns the size of the volume with the data of pods: local NVMe storage, or the volume of the node class."""
     if dig(node_class, "instanceStorePolicy") == "RAID0" and instance.local_nvme_gb:
         return instance.local_nvme_gb * 10**9
     default = load().kubelet.root_volume_gib * GIB
@@ -102,7 +121,7 @@ def _disk_bytes(instance: InstanceType, node_class: Any) -> int:
     if not disks:
         return default
     family = dig(node_class, "amiFamily")
-    device = _DEVICE.get(family if isinstance(family, str) else _alias_family(node_class), "/dev/xvda")
+    device = _DATA_DEVICES.get(family if isinstance(family, str) else _alias_family(node_class), "/dev/xvda")
     root = [disk for disk in disks if dig(disk, "rootVolume") is True]
     named = disks[-1:] if family == "Custom" else [disk for disk in disks if dig(disk, "deviceName") == device]
     for disk in (*root[:1], *named[:1]):
@@ -113,19 +132,19 @@ def _disk_bytes(instance: InstanceType, node_class: Any) -> int:
 
 
 def _alias_family(node_class: Any) -> str:
-    """The AMI family of the alias in amiSelectorTerms."""
+    """Returns the AMI family of the alias in amiSelectorTerms; an empty string without a known alias."""
     aliases = [str(dig(term, "alias") or "") for _, term in items(dig(node_class, "amiSelectorTerms"))]
     images = load().images
-    found = [images[name].ami_family for alias in aliases if (name := alias.partition("@")[0].lower()) in images]
-    return found[0] if found else ""
+    families = [images[name].ami_family for alias in aliases if (name := alias.partition("@")[0].lower()) in images]
+    return families[0] if families else ""
 
 
-def _signal(value: Any, size: int, default: int) -> int:
-    """The amount that an eviction threshold reserves: a percentage of the size, or a quantity."""
+def _eviction_threshold(value: Any, size: int, default: int) -> int:
+    """Returns the bytes that an eviction threshold reserves: a percentage of the size, or a quantity."""
     if isinstance(value, str) and value.endswith("%") and value[:-1].replace(".", "", 1).isdigit():
         return -int(-size * float(value[:-1]) // 100)
-    found = amount(MEMORY, value)
-    return default if found is None else found
+    count = amount(MEMORY, value)
+    return default if count is None else count
 
 
 def _positive(value: Any, default: int) -> int:

@@ -1,4 +1,4 @@
-"""Whether Kueue manages a workload, by the kinds and namespaces in its configuration."""
+"""Decides whether Kueue manages a workload, by the kinds and namespaces in the configuration of Kueue."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gpuc.trace.cluster_index import KUEUE, ClusterIndex
 from gpuc.trace.workload import QUEUE_LABEL, Workload
 
 _API = "config.kueue.x-k8s.io"
-_IN_VALUES = ("kueue", "managerConfig", "controllerManagerConfigYaml")
+_VALUES_PATH = ("kueue", "managerConfig", "controllerManagerConfigYaml")
 DEFAULT_QUEUE = "default"
-"""The LocalQueue of a workload without a queue name, if its namespace has a LocalQueue with this name.
+"""The LocalQueue that Kueue uses for a workload without a queue name, if the namespace has this LocalQueue.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/defaults.go
 """
@@ -24,29 +24,34 @@ _BATCH_JOB = "batch/job"
 
 
 def how_to_manage(reason: str, workload: Workload) -> str:
-    """What to change so that Kueue manages the workload."""
+    """Returns the change with which Kueue manages the workload.
+
+    Args:
+        reason: the result of why_unmanaged.
+    """
     if QUEUE_LABEL in reason:
         return f"set the label {QUEUE_LABEL} to the name of a LocalQueue"
-    return f"use a kind that Kueue manages, or add {framework(workload)} to its frameworks"
+    return f"use a kind that Kueue manages, or add {framework(workload)} to integrations.frameworks of Kueue"
 
 
 def queue_of(cluster: ClusterIndex, workload: Workload) -> str:
-    """The name of the LocalQueue of a workload; empty if it has none."""
+    """Returns the name of the LocalQueue of a workload; an empty string if the workload has no LocalQueue."""
     has_default = cluster.objects.find(KUEUE, "LocalQueue", DEFAULT_QUEUE, workload.namespace) is not None
     return workload.queue or (DEFAULT_QUEUE if has_default else "")
 
 
 def why_unmanaged(cluster: ClusterIndex, workload: Workload) -> str:
-    """Why Kueue does not manage a workload, so that its pods go to the scheduler; empty if Kueue manages it.
+    """Returns the reason why Kueue does not manage a workload; an empty string if Kueue manages the workload.
 
-    Without Kueue's configuration, Kueue is assumed to manage all kinds, and only workloads with a queue name.
+    The pods of a workload that Kueue does not manage go directly to the scheduler. If the input has no configuration
+    of Kueue, Kueue is assumed to manage all workloads with a queue name, of any kind.
 
     Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go; pkg/controller/jobframework/reconciler.go
     """
     configuration = _configuration(cluster)
     known = [str(name) for _, name in items(dig(configuration, "integrations", "frameworks"))] or [_BATCH_JOB]
     if configuration is not None and not _is_external(configuration, workload) and framework(workload) not in known:
-        return f"Kueue does not manage kind {workload.kind}; its integrations.frameworks are {', '.join(known)}"
+        return f"Kueue does not manage kind {workload.kind}; Kueue's integrations.frameworks are {', '.join(known)}"
     if queue_of(cluster, workload):
         return ""
     if configuration is None:
@@ -56,12 +61,13 @@ def why_unmanaged(cluster: ClusterIndex, workload: Workload) -> str:
     labels = cluster.objects.namespaces.get(workload.namespace)
     raw = dig(configuration, "managedJobsNamespaceSelector")
     if labels is not None and raw is not None and not matches(selector(raw), labels):
-        return f"the workload has no label {QUEUE_LABEL}, and managedJobsNamespaceSelector excludes its namespace"
+        excluded = f"managedJobsNamespaceSelector excludes namespace {workload.namespace}"
+        return f"the workload has no label {QUEUE_LABEL}, and {excluded}"
     return ""
 
 
 def framework(workload: Workload) -> str:
-    """The name of a kind in integrations.frameworks."""
+    """Returns the name of the workload's kind in integrations.frameworks."""
     kind = workload.kind.lower()
     match workload.api_group:
         case "":
@@ -74,23 +80,24 @@ def framework(workload: Workload) -> str:
 
 
 def _is_external(configuration: Any, workload: Workload) -> bool:
-    """Whether externalFrameworks lists the kind, as Kind.version.group."""
-    several = [str(name) for _, name in items(dig(configuration, "integrations", "externalFrameworks"))]
-    return any(name.startswith(f"{workload.kind}.") and name.endswith(f".{workload.api_group}") for name in several)
+    """Returns whether externalFrameworks lists the kind, as Kind.version.group."""
+    names = [str(name) for _, name in items(dig(configuration, "integrations", "externalFrameworks"))]
+    return any(name.startswith(f"{workload.kind}.") and name.endswith(f".{workload.api_group}") for name in names)
 
 
 @lru_cache(maxsize=1)
 def _configuration(cluster: ClusterIndex) -> Any:
-    """Kueue's configuration; None if it is missing or is not YAML."""
-    for text in _texts(cluster):
-        found = document(cluster.objects, text)
-        if str(dig(found, "apiVersion")).startswith(_API) and dig(found, "kind") == "Configuration":
-            return found
+    """Returns the configuration of Kueue; None if the input does not have it or it is not YAML."""
+    for text in _configuration_texts(cluster):
+        parsed = document(cluster.objects, text)
+        if str(dig(parsed, "apiVersion")).startswith(_API) and dig(parsed, "kind") == "Configuration":
+            return parsed
     return None
 
 
-def _texts(cluster: ClusterIndex) -> Iterator[str]:
-    text = dig(cluster.objects.values, *_IN_VALUES)
+def _configuration_texts(cluster: ClusterIndex) -> Iterator[str]:
+    """Yields the texts that can be the configuration: from the Helm values, then from ConfigMaps."""
+    text = dig(cluster.objects.values, *_VALUES_PATH)
     if isinstance(text, str):
         yield text
     for config_map in cluster.objects.of("", "ConfigMap"):

@@ -1,4 +1,4 @@
-"""gpuc's admission policies, evaluated from the parameters of their constraints; CEL expressions are not evaluated."""
+"""Evaluates the admission policies of gpuc by the parameters of their constraints, without their CEL expressions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PRIORITY_LABEL, QUEUE_LABEL, PodSet, Workload
 
 PARAMETERS: Path = ("spec", "parameters")
-_NAMESPACES = ("spec", "match", "namespaceSelector")
+"""The path of the parameters in a constraint."""
+_NAMESPACE_SELECTOR = ("spec", "match", "namespaceSelector")
 _API = "constraints.gatekeeper.sh"
 _POOL = "gpuc.dev/pool"
-_DEVICES = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa")
-_QUEUED = ("Job", "JobSet", "TrainJob", "MPIJob", "PyTorchJob", "RayCluster", "RayJob")
+_DEVICE_PREFIXES = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa")
+_KINDS_WITH_QUEUE = ("Job", "JobSet", "TrainJob", "MPIJob", "PyTorchJob", "RayCluster", "RayJob")
+"""The kinds that need a queue label."""
 
 
 class PolicyViolation(NamedTuple):
@@ -28,24 +30,27 @@ class PolicyViolation(NamedTuple):
     manifest: Manifest
     message: str
     is_denied: bool
-    """Whether the API server denies the workload; otherwise it only warns."""
+    """Whether the API server denies the workload; otherwise the API server accepts the workload with a warning."""
 
 
 def policy_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
-    """A failed step for the first policy that denies the workload; otherwise one step with all warnings."""
-    found = list(violations(cluster, workload))
-    denied = next((violation for violation in found if violation.is_denied), None)
+    """Yields a failed step for the first constraint that denies the workload; otherwise a passed step with warnings.
+
+    Yields no step if no constraint applies to the namespace.
+    """
+    violated = list(violations(cluster, workload))
+    denied = next((violation for violation in violated if violation.is_denied), None)
     if denied is not None:
         yield Step(Stage.POLICY, "failed", denied.message, denied.manifest, PARAMETERS)
     elif constraints := _constraints(cluster, workload.namespace):
-        warnings = "; ".join(f"{violation.manifest.name} warns: {violation.message}" for violation in found)
+        warnings = "; ".join(f"{violation.manifest} warns: {violation.message}" for violation in violated)
         names = ", ".join(constraint.name for constraint in constraints)
-        decisive = found[0].manifest if found else constraints[0]
-        yield Step(Stage.POLICY, "passed", warnings or f"allowed by {names}", decisive)
+        decisive = violated[0].manifest if violated else constraints[0]
+        yield Step(Stage.POLICY, "passed", warnings or f"allowed by constraints {names}", decisive)
 
 
 def violations(cluster: ClusterIndex, workload: Workload) -> Iterator[PolicyViolation]:
-    """Every constraint that the workload violates, with the first violation."""
+    """Yields every constraint that the workload violates, with the message of the first violation."""
     for manifest in _constraints(cluster, workload.namespace):
         message = next(_POLICIES[manifest.kind](dig(manifest.body, *PARAMETERS), workload), "")
         if message:
@@ -53,47 +58,51 @@ def violations(cluster: ClusterIndex, workload: Workload) -> Iterator[PolicyViol
 
 
 def _constraints(cluster: ClusterIndex, namespace: str) -> list[Manifest]:
-    """The constraints that apply to the pods of a namespace, in the order of the policies."""
+    """Returns the constraints that apply to the pods of a namespace, in the order of _POLICIES."""
     if namespace not in cluster.policies:
         labels = cluster.objects.namespaces.get(namespace)
-        several = (
-            [constraint for kind in _POLICIES for constraint in cluster.objects.of(_API, kind)]
-            if labels is not None
-            else []
-        )
         cluster.policies[namespace] = [
-            constraint for constraint in several if _applies(cluster, constraint, labels or {})
+            constraint
+            for kind in _POLICIES
+            for constraint in cluster.objects.of(_API, kind)
+            if labels is not None and _applies(cluster, constraint, labels)
         ]
     return cluster.policies[namespace]
 
 
 def _applies(cluster: ClusterIndex, manifest: Manifest, labels: Mapping[str, str]) -> bool:
+    """Returns whether a constraint denies pods, or warns about pods, in a namespace with these labels."""
     if dig(manifest.body, "spec", "enforcementAction") == "dryrun":
         return False
-    return dig(manifest.body, *_NAMESPACES) is None or matches(cluster.selector(manifest, *_NAMESPACES), labels)
+    return dig(manifest.body, *_NAMESPACE_SELECTOR) is None or matches(
+        cluster.selector(manifest, *_NAMESPACE_SELECTOR), labels
+    )
 
 
 def _queue_required(parameters: Any, workload: Workload) -> Iterator[str]:
+    """Yields a message for a missing or wrong queue label, and for the priority class of another tenant."""
     known = [str(queue) for _, queue in items(dig(parameters, "queues"))]
-    if workload.kind in _QUEUED and workload.queue not in known:
+    if workload.kind in _KINDS_WITH_QUEUE and workload.queue not in known:
         actual = workload.queue or "missing"
         yield f"the label {QUEUE_LABEL} is {actual}; the queues of the tenant are {', '.join(known)}"
     classes = [str(priority) for _, priority in items(dig(parameters, "priorities"))]
-    if workload.kind in _QUEUED and workload.priority and workload.priority not in classes:
+    if workload.kind in _KINDS_WITH_QUEUE and workload.priority and workload.priority not in classes:
         allowed = ", ".join(classes) or "none"
         yield f"the label {PRIORITY_LABEL} is {workload.priority}; the priority classes of the tenant are {allowed}"
 
 
 def _gpu_resources(parameters: Any, workload: Workload) -> Iterator[str]:
+    """Yields a message for each requested device of which the queues of the tenant have no quota."""
     known = [str(resource) for _, resource in items(dig(parameters, "resources"))]
     for pods in workload.pod_sets:
         for name in _resources(pods):
-            if name.startswith(_DEVICES) and name not in known:
+            if name.startswith(_DEVICE_PREFIXES) and name not in known:
                 allowed = ", ".join(known)
                 yield f"a container requests {name}; the queues of the tenant have quota only of {allowed}"
 
 
 def _gpu_limits(parameters: Any, workload: Workload) -> Iterator[str]:
+    """Yields a message for each limit of devices that exceeds the devices of one node."""
     for pods in workload.pod_sets:
         pool = dig(pods.pod, "nodeSelector", _POOL) or ""
         for _, limit in items(dig(parameters, "limits")):
@@ -103,6 +112,7 @@ def _gpu_limits(parameters: Any, workload: Workload) -> Iterator[str]:
 
 
 def _toleration_fence(parameters: Any, workload: Workload) -> Iterator[str]:
+    """Yields a message for each toleration of a taint that is not a taint of the tenant's pools."""
     known = [(dig(taint, "key"), dig(taint, "value")) for _, taint in items(dig(parameters, "taints"))]
     for pods in workload.pod_sets:
         for _, toleration in items(dig(pods.pod, "tolerations")):
@@ -114,16 +124,17 @@ def _toleration_fence(parameters: Any, workload: Workload) -> Iterator[str]:
 
 
 def _pool_selector(parameters: Any, workload: Workload) -> Iterator[str]:
+    """Yields a message if pods select a pool of another tenant, or have to select one of several pools."""
     known = [str(pool) for _, pool in items(dig(parameters, "pools"))]
     for pods in workload.pod_sets:
         pool = dig(pods.pod, "nodeSelector", _POOL) or ""
         if pool and pool not in known:
             yield f"nodeSelector {_POOL} is {pool}; the pools of the tenant are {', '.join(known)}"
         for _, choice in items(dig(parameters, "choices")):
-            several = [str(pool) for _, pool in items(dig(choice, "pools"))]
+            with_resource = [str(pool) for _, pool in items(dig(choice, "pools"))]
             name = str(dig(choice, "resource"))
-            if pool not in several and name in _resources(pods):
-                yield f"several pools have {name} ({', '.join(several)}); select one with nodeSelector {_POOL}"
+            if pool not in with_resource and name in _resources(pods):
+                yield f"several pools have {name} ({', '.join(with_resource)}); select one with nodeSelector {_POOL}"
 
 
 _POLICIES: dict[str, Callable[[Any, Workload], Iterator[str]]] = {
@@ -133,7 +144,7 @@ _POLICIES: dict[str, Callable[[Any, Workload], Iterator[str]]] = {
     "GpucTolerationFence": _toleration_fence,
     "GpucPoolSelector": _pool_selector,
 }
-"""The violations of a policy by a workload, by the kind of its constraints."""
+"""Functions that yield the messages of a policy's violations, by the kind of the policy's constraints."""
 
 
 def _containers(pods: PodSet) -> Iterator[Any]:
@@ -142,16 +153,17 @@ def _containers(pods: PodSet) -> Iterator[Any]:
 
 
 def _resources(pods: PodSet) -> list[str]:
-    maps = [dig(container, "resources", part) for container in _containers(pods) for part in ("limits", "requests")]
+    """Returns the names of all resources that containers request or limit."""
+    maps = [dig(container, "resources", key) for container in _containers(pods) for key in ("limits", "requests")]
     return list(dict.fromkeys(str(name) for quantities in maps for name, _ in pairs(quantities)))
 
 
 def _concurrent_limits(pods: PodSet, resource: str) -> int:
-    """The sum of the limits of all containers that run at the same time."""
-    together = [container for _, container in items(dig(pods.pod, "containers"))]
-    together += [
+    """Returns the sum of the limits of all containers that run at the same time."""
+    concurrent = [container for _, container in items(dig(pods.pod, "containers"))]
+    concurrent += [
         container
         for _, container in items(dig(pods.pod, "initContainers"))
         if dig(container, "restartPolicy") == "Always"
     ]
-    return sum(amount(resource, dig(container, "resources", "limits", resource)) or 0 for container in together)
+    return sum(amount(resource, dig(container, "resources", "limits", resource)) or 0 for container in concurrent)

@@ -1,4 +1,4 @@
-"""Node pools with their node classes and overlays: the nodes that they start, and the room for pods on these nodes."""
+"""Node pools with their node classes and overlays: the nodes of a pool, and the resources for pods on these nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class NodePool(Pool):
-    """A NodePool with its node class, overlays and DaemonSets."""
+    """A NodePool with its node class, and with the NodeOverlays and DaemonSets that apply to its nodes."""
 
     def __init__(
         self,
@@ -35,8 +35,8 @@ class NodePool(Pool):
         charts: frozenset[str],
     ) -> None:
         super().__init__(manifest)
-        found = objects.find(*self.node_class) if self.node_class else None
-        self._class_spec = dig(found.body, "spec") if found else None
+        node_class = objects.find(*self.node_class) if self.node_class else None
+        self._class_spec = dig(node_class.body, "spec") if node_class else None
         self._overlays = overlays
         self._daemonsets = daemonsets
         self._charts = charts
@@ -44,7 +44,7 @@ class NodePool(Pool):
 
     @cached_property
     def limits(self) -> Amounts:
-        """The limits of the pool: resources of all of its nodes together, and the number of nodes."""
+        """The limits of the pool: the total resources of all nodes, and the number of nodes."""
         return amounts(dig(self.manifest.body, "spec", "limits"))
 
     @cached_property
@@ -61,66 +61,65 @@ class NodePool(Pool):
         return bool(names) and all(name in load().instances for name in names)
 
     def types_for(self, term: Iterable[Requirement]) -> list[InstanceType]:
-        """The instance types of the pool that meet the requirements of a pod."""
-        wanted = list(term)
-        return [instance for instance in self.types if _is_type(instance, wanted)]
+        """Returns the instance types of the pool that meet the requirements of a pod."""
+        requirements = list(term)
+        return [instance for instance in self.types if _meets(instance, requirements)]
 
     def room(self, instance: InstanceType) -> Amounts:
-        """The room for pods on one node: the allocatable resources minus the requests of DaemonSets."""
+        """Returns the resources for pods on one node: the allocatable resources minus the requests of DaemonSets."""
         if instance.type not in self._rooms:
             self._rooms[instance.type] = self._room(instance)
         return self._rooms[instance.type]
 
     def max_nodes(self, instance: InstanceType) -> int | None:
-        """The maximum number of nodes of an instance type; None if there is no limit."""
-        size = {**self._capacity(instance), "nodes": 1}
-        most = [limit // size[name] for name, limit in self.limits.items() if size.get(name)]
+        """Returns the maximum number of nodes of an instance type; None without a limit."""
+        node = {**self._capacity(instance), "nodes": 1}
         if self.replicas is not None:
-            most = [self.replicas]
-        return min(most) if most else None
+            return self.replicas
+        return min((limit // node[name] for name, limit in self.limits.items() if node.get(name)), default=None)
 
     def _capacity(self, instance: InstanceType) -> Amounts:
-        """The capacity of a node: EC2's figures, replaced by those of NodeOverlays."""
+        """Returns the capacity of a node: the resources of the instance type, overridden by NodeOverlays."""
         interfaces = dig(self._class_spec, "networkInterfaces")
-        listed = sum(dig(interface, "interfaceType") == "efa-only" for _, interface in items(interfaces))
-        found = {CPU: instance.vcpu * 1000, "memory": instance.memory_mib * 2**20}
-        pieces = {GPU: instance.gpu_count, EFA: listed if isinstance(interfaces, list) else instance.efa}
-        return found | {name: count for name, count in pieces.items() if count} | self._overlaid(instance)
+        efa_interfaces = sum(dig(interface, "interfaceType") == "efa-only" for _, interface in items(interfaces))
+        resources = {CPU: instance.vcpu * 1000, "memory": instance.memory_mib * 2**20}
+        devices = {GPU: instance.gpu_count, EFA: efa_interfaces if isinstance(interfaces, list) else instance.efa}
+        return resources | {name: count for name, count in devices.items() if count} | self._overlay_capacity(instance)
 
-    def _overlaid(self, instance: InstanceType) -> Amounts:
-        """The capacity that overlays give to the nodes of an instance type; the overlay with precedence counts."""
+    def _overlay_capacity(self, instance: InstanceType) -> Amounts:
+        """Returns the capacity that NodeOverlays give to a node; of two overlays, the one with precedence counts."""
         applied = self._overlays.of(self, instance.type, instance_labels(instance.type))
-        found = capacity(overlay.value for overlay in applied)
-        return amounts({resource: overlay.capacity[resource] for resource, overlay in found.items()})
+        by_resource = capacity(overlay.value for overlay in applied)
+        return amounts({resource: overlay.capacity[resource] for resource, overlay in by_resource.items()})
 
     def _room(self, instance: InstanceType) -> Amounts:
+        """Computes the result of room without the cache. Huge pages are a part of the memory of a node."""
         spec = self._class_spec
-        found = allocatable(instance, spec) | {
+        resources = allocatable(instance, spec) | {
             name: count for name, count in self._capacity(instance).items() if name not in (CPU, "memory")
         }
-        huge = sum(count for name, count in found.items() if name.startswith("hugepages-"))
-        found["memory"] -= huge
-        has_efa = bool(found.get(EFA)) and isinstance(dig(spec, "networkInterfaces"), list)
-        taken = agent_requests(instance, has_efa, self._charts)
-        for pods in self._daemons:
+        resources["memory"] -= sum(count for name, count in resources.items() if name.startswith("hugepages-"))
+        has_efa = bool(resources.get(EFA)) and isinstance(dig(spec, "networkInterfaces"), list)
+        used = agent_requests(instance, has_efa, self._charts)
+        for pods in self._daemonset_pods:
             requests = pod_requests(pods.spec)
-            taken = {name: taken.get(name, 0) + requests.get(name, 0) for name in {**taken, **requests}}
-            taken[PODS] += 1
-        return {name: count - taken.get(name, 0) for name, count in found.items()}
+            used = {name: used.get(name, 0) + requests.get(name, 0) for name in {**used, **requests}}
+            used[PODS] += 1
+        return {name: count - used.get(name, 0) for name, count in resources.items()}
 
     @cached_property
-    def _daemons(self) -> list[Pods]:
+    def _daemonset_pods(self) -> list[Pods]:
         """The DaemonSet pods that run on nodes of the pool."""
         return [
             pods for pods in self._daemonsets if self.accepts(pods) and not untolerated(self.taints, pods.tolerations)
         ]
 
     def accepts(self, pods: Pods) -> bool:
-        """Whether a node of the pool can match the node selector of the pods."""
+        """Returns whether a node of the pool can match the node selector of the pods."""
         return any(self.mismatch(term) is None for term in pods.terms)
 
 
-def _is_type(instance: InstanceType, wanted: Iterable[Requirement]) -> bool:
-    """Whether an instance type meets the requirements; requirements for other labels are ignored."""
+def _meets(instance: InstanceType, requirements: Iterable[Requirement]) -> bool:
+    """Returns whether an instance type meets the requirements for labels that the instance type determines."""
     labels = instance_labels(instance.type)
-    return all(domain.allows(labels[normal(key)]) for key, domain in wanted if normal(key) in labels)
+    return all(domain.allows(labels[normal(key)]) for key, domain in requirements if normal(key) in labels)

@@ -1,4 +1,4 @@
-"""The report of a trace: every step with its reason and the object that decides, then the result."""
+"""The report of a trace: every step with its message and the object that decides, then the result."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from gpuc.trace import Stage, Step, TraceResult, Workload
 from gpuc.trace.steps import Placement
 
 VERSION = 1
-_COLOUR = {"passed": "32", "failed": "1;31", "bypassed": "33", "unknown": "33"}
-_COLUMNS = 32
-"""The column in which messages begin."""
+"""The version of the JSON format."""
+_COLOURS = {"passed": "32", "failed": "1;31", "bypassed": "33", "unknown": "33"}
+_MESSAGE_COLUMN = 32
+"""The column of messages in the report."""
 _REASONS = {
     Stage.API: "The API server rejects the workload.",
     Stage.POLICY: "An admission policy rejects the workload.",
@@ -29,14 +30,15 @@ _REASONS = {
     Stage.RESOURCES: "The ClusterQueue has no quota for a requested resource.",
     Stage.FLAVOR: "No flavor of the ClusterQueue fits the pods.",
     Stage.QUOTA: "The quota of the ClusterQueue is too small.",
-    Stage.TOPOLOGY: "The nodes of the topology cannot hold the pods.",
+    Stage.TOPOLOGY: "The nodes of the topology do not have enough resources for the pods.",
     Stage.NAMESPACE: "A ResourceQuota or LimitRange of the namespace rejects the pods.",
     Stage.NODE_POOL: "No node pool accepts the pods.",
     Stage.STARTUP: "No agent removes a startup taint of the nodes.",
 }
-"""Why a workload does not start, by the stage that fails."""
+"""Reasons why a workload does not start, by the stage that fails."""
 
 Locate = Callable[[Manifest, Path], Mark | None]
+"""A function that returns the file, line and column of a path in an object; None if they are unknown."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,18 @@ class Traced:
     workload: Workload
     result: TraceResult
     requests: dict[str, Amounts]
-    """The requests of one pod by pod set, with the defaults of the namespace."""
+    """The requests of one pod by pod set, with the defaults of LimitRanges."""
     note: str = ""
-    """The place of the workload in its file."""
+    """The file, line and column of the workload; empty for a workload from command-line options."""
 
 
-def render(form: str, traced: Sequence[Traced], locate: Locate, *, colour: bool = False) -> str:
-    """The report as text, or as one indented JSON object."""
-    if form == "json":
+def render(report_format: str, traced: Sequence[Traced], locate: Locate, *, colour: bool = False) -> str:
+    """Returns the report.
+
+    Args:
+        report_format: "text", or "json" for one indented JSON object.
+    """
+    if report_format == "json":
         document = {"version": VERSION, "gpuc": __version__, "traces": [_data(trace, locate) for trace in traced]}
         return json.dumps(document, indent=2) + "\n"
     paint = Paint(colour)
@@ -66,20 +72,20 @@ def _lines(trace: Traced, locate: Locate, paint: Paint) -> Iterator[str]:
     yield visible(f"{workload.kind} {workload.name}: {where}{f', {trace.note}' if trace.note else ''}")
     for pods in workload.pod_sets:
         yield visible(f"  {pods.name}: {pods.count} x {described(trace.requests[pods.name])}")
-    several = len(workload.pod_sets) > 1
+    has_several_sets = len(workload.pod_sets) > 1
     for step in trace.result.steps:
         name = step.stage.value
-        message = f"{step.pods}: {step.message}" if several and step.pods else step.message
-        yield f"  {paint(_COLOUR[step.verdict], f'{step.verdict:<10}')}  {name:<16}  {visible(message)}"
-        if shown := _place(step, locate) or (trace.note if step.failed else ""):
-            yield f"{'':<{_COLUMNS}}{visible(shown)}"
+        message = f"{step.pods}: {step.message}" if has_several_sets and step.pods else step.message
+        yield f"  {paint(_COLOURS[step.verdict], f'{step.verdict:<10}')}  {name:<16}  {visible(message)}"
+        if position := _object(step, locate) or (trace.note if step.failed else ""):
+            yield f"{'':<{_MESSAGE_COLUMN}}{visible(position)}"
         if step.fix:
-            yield f"{'':<{_COLUMNS}}{paint('1', visible(f'fix: {step.fix}'))}"
+            yield f"{'':<{_MESSAGE_COLUMN}}{paint('1', visible(f'fix: {step.fix}'))}"
     yield paint("1", visible(_conclusion(trace.result)))
 
 
-def _place(step: Step, locate: Locate) -> str:
-    """The object that decides, with its place; empty for a step about a missing object."""
+def _object(step: Step, locate: Locate) -> str:
+    """Returns the object that decides, with its path, file and line; empty for a step about a missing object."""
     if step.manifest is None:
         return ""
     mark = locate(step.manifest, step.path)
@@ -88,7 +94,7 @@ def _place(step: Step, locate: Locate) -> str:
 
 
 def _conclusion(result: TraceResult) -> str:
-    """The last line of a report: what happens to the workload, and why."""
+    """Returns the last line of a report: the outcome for the workload, and the reason."""
     failure = result.failure
     if failure is None:
         placements = "; ".join(_placement(name, placement) for name, placement in result.placements.items())
@@ -100,7 +106,9 @@ def _conclusion(result: TraceResult) -> str:
     if result.verdict == "refused":
         return f"Result: refused. {_REASONS[failure.stage]}{unmanaged}"
     outcome = "pending forever" if result.bypass else "admitted by Kueue, then pending forever"
-    nodes = "The existing nodes cannot hold the pods." if result.is_static else "Karpenter has no nodes that fit."
+    nodes = "Karpenter can start no node with enough resources for the pods."
+    if result.is_static:
+        nodes = "The existing nodes do not have enough resources for the pods."
     return f"Result: {outcome}. {_REASONS.get(failure.stage, nodes)}{unmanaged}"
 
 

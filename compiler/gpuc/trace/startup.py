@@ -1,4 +1,4 @@
-"""Startup taints: an agent has to remove them before the first pod starts."""
+"""Startup taints: taints that an agent has to remove from a node before pods start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _TAINTS: Path = ("spec", "template", "spec", "startupTaints")
 
 
 def removing_agent(cluster: ClusterIndex, pool: NodePool, taint: Taint) -> str:
-    """The agent that removes a startup taint: a known one, or a DaemonSet that tolerates the taint; empty if none."""
+    """Returns the agent that removes a startup taint: a known agent, or a DaemonSet that tolerates the taint.
+
+    Returns an empty string if the input has no such agent.
+    """
     if known := agent_of(taint.key):
         return known
     for pods in cluster.daemonsets:
@@ -26,7 +29,11 @@ def removing_agent(cluster: ClusterIndex, pool: NodePool, taint: Taint) -> str:
 
 
 def startup_step(cluster: ClusterIndex, pool: NodePool, pods: str) -> Iterator[Step]:
-    """Check that agents remove the startup taints of a pool; no step for a pool without startup taints."""
+    """Checks that agents remove the startup taints of a pool; yields no step for a pool without startup taints.
+
+    Args:
+        pods: the name of the pod set.
+    """
     removals = []
     for taint in (taint for taint in pool.startup_taints if taint.keeps_off):
         agent = removing_agent(cluster, pool, taint)

@@ -12,7 +12,7 @@ from gpuc.manifest.manifest import Manifest
 
 
 class Stage(Enum):
-    """The checks that a pod has to pass, in the order in which the cluster makes them."""
+    """The checks that a pod has to pass, in the order of the cluster."""
 
     API = "API server"
     POLICY = "policies"
@@ -35,17 +35,19 @@ class Step(NamedTuple):
     stage: Stage
     verdict: Literal["passed", "failed", "bypassed", "unknown"]
     message: str
-    """The reason, for people; a refusal by Kueue has the text that Kueue writes."""
+    """The reason for the verdict. A refusal by Kueue has the message of Kueue."""
     manifest: Manifest | None = None
     """The object that decides; None if the object is missing."""
     path: Path = ()
+    """The path in the object that decides; empty for the complete object."""
     pods: str = ""
     """The name of the pod set; empty if the step is about the complete workload."""
     fix: str = ""
-    """What to change, if the objects show it."""
+    """A change with which the step passes; empty if the objects do not show one."""
 
     @property
     def failed(self) -> bool:
+        """Whether the workload does not pass the stage."""
         return self.verdict == "failed"
 
 
@@ -55,10 +57,11 @@ class Placement:
 
     flavors: tuple[str, ...] = ()
     borrowed: Amounts = field(default_factory=dict)
+    """The usage beyond the nominal quota of the ClusterQueue."""
     pools: tuple[str, ...] = ()
     instance_types: tuple[str, ...] = ()
     nodes: int | None = None
-    """The number of nodes; None if it is unknown or depends on the instance type."""
+    """The number of nodes; None if the number is unknown or depends on the instance type."""
 
 
 @dataclass
@@ -67,11 +70,11 @@ class TraceResult:
 
     steps: list[Step] = field(default_factory=list)
     placements: dict[str, Placement] = field(default_factory=dict)
-    """Placements by pod set."""
+    """The placements by the name of the pod set."""
     is_static: bool = False
-    """Whether all candidate nodes exist before the pods: then the scheduler places the pods, otherwise Karpenter."""
+    """Whether all node pools that accept the pods are static, so that Karpenter starts no nodes for the pods."""
     bypass: str = ""
-    """Why Kueue does not manage the workload; empty if Kueue manages it."""
+    """The reason why Kueue does not manage the workload; empty if Kueue manages the workload."""
 
     @property
     def failure(self) -> Step | None:
@@ -80,7 +83,7 @@ class TraceResult:
 
     @property
     def verdict(self) -> Literal["admitted", "refused", "pending"]:
-        """The outcome: the pods get nodes, the workload is refused, or its pods are pending forever."""
+        """The outcome: the pods get nodes (admitted), the workload is refused, or its pods are pending forever."""
         failure = self.failure
         if failure is None:
             return "admitted"
@@ -88,11 +91,11 @@ class TraceResult:
 
     @property
     def by(self) -> str:
-        """The component that refuses the workload or cannot place its pods; empty if the pods get nodes."""
+        """The component that refuses the workload or finds no node for the pods; empty if the pods get nodes."""
         failure = self.failure
         if failure is None:
             return ""
         if self.verdict == "pending":
             return "scheduler" if self.is_static else "Karpenter"
-        others = {Stage.API: "API server", Stage.POLICY: "policy", Stage.NAMESPACE: "quota"}
-        return others.get(failure.stage, "Kueue")
+        components = {Stage.API: "API server", Stage.POLICY: "policy", Stage.NAMESPACE: "quota"}
+        return components.get(failure.stage, "Kueue")

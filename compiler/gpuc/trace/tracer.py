@@ -1,6 +1,7 @@
-"""Trace a workload through admission, Kueue, the scheduler and Karpenter, from the objects alone.
+"""Traces a workload through admission, Kueue, the scheduler and Karpenter, without a cluster.
 
-The cluster is assumed to be empty: no other workload uses quota or nodes. A workload that fails here fails always.
+The trace assumes an empty cluster, in which no other workload uses quota or nodes. So a workload that fails in a trace
+also fails in the cluster.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gpuc.objects.object_set import dig, items
 from gpuc.trace import advice
 from gpuc.trace.admission_errors import api_server_steps, is_device
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.flavors import choose, place, topology_level
+from gpuc.trace.flavors import choose, refusal_location, topology_level
 from gpuc.trace.kueue_scope import how_to_manage, why_unmanaged
 from gpuc.trace.limits import container_limits, namespace_steps
 from gpuc.trace.local_queue import cluster_queue_step, local_queue, local_queue_step, priority_steps
@@ -38,11 +39,11 @@ from gpuc.trace.steps import Placement, Stage, Step, TraceResult
 from gpuc.trace.workload import PodSet, Workload, pod_requests
 
 _MAX_COPIES = 10_000
-"""The number of replicas up to which quota is checked one replica at a time."""
+"""The maximum number of replicas for which the trace checks the quota."""
 
 
 def trace_workload(cluster: ClusterIndex, workload: Workload, *, policies: bool = True) -> TraceResult:
-    """Returns the steps of a workload from its creation to its nodes. The last step can be a failure.
+    """Returns the steps of a workload from its creation to its nodes. A failed step is the last step.
 
     Args:
         policies: whether to check gpuc's admission policies, and the quota of all replicas of an object.
@@ -56,22 +57,23 @@ def trace_workload(cluster: ClusterIndex, workload: Workload, *, policies: bool 
 
 
 def _steps(cluster: ClusterIndex, workload: Workload, policies: bool, result: TraceResult) -> Iterator[Step]:
+    """Yields all steps in the order of the cluster. The caller stops at the first failed step."""
     limits = container_limits(cluster, workload.namespace)
     yield from api_server_steps(workload, limits)
     if policies:
         yield from policy_steps(cluster, workload)
     result.bypass = why_unmanaged(cluster, workload)
-    chosen: dict[str, list[Manifest]] = {}
+    flavors_of: dict[str, list[Manifest]] = {}
     if result.bypass:
-        message = f"{result.bypass}; its pods go to the scheduler without the labels and tolerations of a flavor"
+        message = f"{result.bypass}; the pods go to the scheduler without the node labels and tolerations of a flavor"
         yield Step(Stage.LOCAL_QUEUE, "bypassed", message, fix=how_to_manage(result.bypass, workload))
     else:
-        yield from _kueue_steps(cluster, workload, limits, chosen, result)
+        yield from _kueue_steps(cluster, workload, limits, flavors_of, result)
     created = [(pods, pod_requests(pods.pod, limits)) for pods in workload.pod_sets]
-    together = total({name: count * pods.count for name, count in requests.items()} for pods, requests in created)
-    yield from namespace_steps(cluster, workload, limits, together)
+    total_requests = total({name: count * pods.count for name, count in requests.items()} for pods, requests in created)
+    yield from namespace_steps(cluster, workload, limits, total_requests)
     for pods, requests in created:
-        flavors = chosen.get(pods.name, [])
+        flavors = flavors_of.get(pods.name, [])
         demand = pod_demand(_with_device_tolerations(pods.pod, requests), pods.count, requests, flavors)
         yield from node_steps(cluster, pods, demand, result)
     if policies and workload.copies > 1 and not result.bypass:
@@ -79,12 +81,16 @@ def _steps(cluster: ClusterIndex, workload: Workload, policies: bool, result: Tr
 
 
 def _kueue_steps(
-    cluster: ClusterIndex, workload: Workload, limits: list[Any], chosen: dict[str, list[Manifest]], result: TraceResult
+    cluster: ClusterIndex,
+    workload: Workload,
+    limits: list[Any],
+    flavors_of: dict[str, list[Manifest]],
+    result: TraceResult,
 ) -> Iterator[Step]:
-    """The steps in which Kueue admits the workload.
+    """Yields the steps of the admission by Kueue, and adds the placements of the pod sets to the result.
 
     Args:
-        chosen: receives the flavors by pod set.
+        flavors_of: the function adds the ResourceFlavors of every pod set.
     """
     local = local_queue(cluster, workload)
     yield local_queue_step(cluster, workload, local)
@@ -93,31 +99,31 @@ def _kueue_steps(
     queue = _cluster_queue(cluster, local)
     if queue is None:
         name = dig(local.body, "spec", "clusterQueue")
-        fix = advice.for_name(str(name), cluster.quotas)
+        fix = advice.for_name(f"spec.clusterQueue of {local}", str(name), cluster.quotas)
         message = f"ClusterQueue {name} does not exist"
         yield Step(Stage.CLUSTER_QUEUE, "failed", message, local, ("spec", "clusterQueue"), fix=fix)
         return
     yield cluster_queue_step(cluster, workload, queue)
     used: dict[Key, int] = {}
-    counted = [(pods, pod_requests(pods.pod, limits, template=workload.kind != "Pod")) for pods in workload.pod_sets]
-    for pods, requests in counted:
+    pod_sets = [(pods, pod_requests(pods.pod, limits, template=workload.kind != "Pod")) for pods in workload.pod_sets]
+    for pods, requests in pod_sets:
         choice = choose(cluster, queue, pods, requests, used)
         yield from admission_steps(cluster, queue, pods, requests, choice)
         result.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
-        chosen[pods.name] = [flavor for name in choice.names if (flavor := cluster.flavor(name)) is not None]
-    for pods, requests in counted:
-        yield from topology_steps(cluster, pods, requests, chosen[pods.name], queue)
+        flavors_of[pods.name] = [flavor for name in choice.names if (flavor := cluster.flavor(name)) is not None]
+    for pods, requests in pod_sets:
+        yield from topology_steps(cluster, pods, requests, flavors_of[pods.name], queue)
 
 
 def _with_device_tolerations(pod: Any, requests: Amounts) -> Any:
-    """The pod with the tolerations that EKS adds: for a device, a toleration of the taint with the device's name.
+    """Returns the pod with the tolerations that EKS adds: for a requested device, of the taint with the device's name.
 
     Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission/extendedresourcetoleration/admission.go;
     https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
     """
     added = [{"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in requests if is_device(name)]
-    own = [toleration for _, toleration in items(dig(pod, "tolerations"))]
-    return {**pod, "tolerations": [*own, *added]} if isinstance(pod, dict) else pod
+    declared = [toleration for _, toleration in items(dig(pod, "tolerations"))]
+    return {**pod, "tolerations": [*declared, *added]} if isinstance(pod, dict) else pod
 
 
 def _cluster_queue(cluster: ClusterIndex, local: Manifest) -> Node | None:
@@ -125,63 +131,72 @@ def _cluster_queue(cluster: ClusterIndex, local: Manifest) -> Node | None:
 
 
 def _copies(cluster: ClusterIndex, workload: Workload, limits: list[Any]) -> Iterator[Step]:
-    """Check that all replicas of an object get quota; every replica is a workload of its own."""
+    """Yields a failed step if the quota is too small for all replicas of an object; every replica is one workload."""
     local = local_queue(cluster, workload)
     queue = _cluster_queue(cluster, local) if local is not None else None
     if queue is None:
         return
     used: dict[Key, int] = {}
-    counted = [(pods, pod_requests(pods.pod, limits)) for pods in workload.pod_sets]
+    pod_sets = [(pods, pod_requests(pods.pod, limits)) for pods in workload.pod_sets]
     for count in range(min(workload.copies, _MAX_COPIES)):
-        if not all(choose(cluster, queue, pods, requests, used).flavors for pods, requests in counted):
+        if not all(choose(cluster, queue, pods, requests, used).flavors for pods, requests in pod_sets):
             message = f"only {count} of {workload.copies} replicas get quota at the same time"
             path: Path = ("spec", "resourceGroups")
-            yield Step(Stage.QUOTA, "failed", message, queue.manifest, path, fix=f"at most {count} replicas")
+            yield Step(Stage.QUOTA, "failed", message, queue.manifest, path, fix=f"run at most {count} replicas")
             return
 
 
 def admission_steps(
     cluster: ClusterIndex, queue: Node, pods: PodSet, requests: Amounts, choice: Choice
 ) -> Iterator[Step]:
-    """Check that the queue covers the resources, that a flavor fits the pods, and that its quota is large enough."""
+    """Checks that the queue covers the resources, that a flavor fits the pods, and that the quota is large enough.
+
+    Args:
+        requests: the requests of one pod.
+        choice: the flavors that Kueue chooses for the pods.
+    """
     manifest = queue.manifest
     groups: Path = ("spec", "resourceGroups")
-    failed = [attempt for attempt in choice.attempts if attempt.refused_by]
-    reasons = "; ".join(reason for attempt in failed for reason in attempt.reasons)
-    uncovered = [attempt.reasons[0] for attempt in failed if attempt.refused_by == "resource"]
+    refused = [attempt for attempt in choice.attempts if attempt.refused_by]
+    reasons = "; ".join(reason for attempt in refused for reason in attempt.reasons)
+    uncovered = [attempt.reasons[0] for attempt in refused if attempt.refused_by == "resource"]
     if uncovered:
         fix = advice.for_resources(cluster, queue, (reason.split()[1] for reason in uncovered))
         yield Step(Stage.RESOURCES, "failed", "; ".join(uncovered), manifest, groups, pods.name, fix)
-    message = "the ClusterQueue covers every requested resource"
+    message = f"{manifest} covers every requested resource"
     yield Step(Stage.RESOURCES, "passed", message, manifest, groups, pods.name)
-    exceeded = [attempt for attempt in failed if attempt.refused_by == "quota"]
-    if not choice.flavors and not exceeded and (failed or any(requests.values())):
-        where = place(cluster, queue, pods, failed[0]) if failed else (manifest, groups)
-        fix = advice.for_flavor(cluster, queue, pods, failed)
-        yield Step(Stage.FLAVOR, "failed", reasons or "the ClusterQueue has no flavor", *where, pods.name, fix)
+    exceeded = [attempt for attempt in refused if attempt.refused_by == "quota"]
+    if not choice.flavors and not exceeded and (refused or any(requests.values())):
+        location = refusal_location(cluster, queue, pods, refused[0]) if refused else (manifest, groups)
+        fix = advice.for_flavor(cluster, queue, pods, refused)
+        yield Step(Stage.FLAVOR, "failed", reasons or f"{manifest} has no flavor", *location, pods.name, fix)
         return
     if exceeded and not choice.flavors:
         names = ", ".join(attempt.flavor for attempt in exceeded)
-        where = place(cluster, queue, pods, exceeded[0])
-        yield Step(Stage.FLAVOR, "passed", f"flavor {names} fits the pods", manifest, where[1][:-1], pods.name)
-        fix = advice.for_quota(queue, pods, requests, failed)
-        yield Step(Stage.QUOTA, "failed", reasons, *where, pods.name, fix)
+        location = refusal_location(cluster, queue, pods, exceeded[0])
+        yield Step(Stage.FLAVOR, "passed", f"flavor {names} fits the pods", manifest, location[1][:-1], pods.name)
+        fix = advice.for_quota(queue, requests, refused)
+        yield Step(Stage.QUOTA, "failed", reasons, *location, pods.name, fix)
         return
-    taken = next((found for found in choice.attempts if found.flavor in choice.names and not found.refused_by), None)
-    flavor, path = (
-        (cluster.flavor(taken.flavor), place(cluster, queue, pods, taken)[1]) if taken else (manifest, groups)
+    chosen = next(
+        (attempt for attempt in choice.attempts if attempt.flavor in choice.names and not attempt.refused_by), None
     )
+    flavor, path = manifest, groups
+    if chosen is not None:
+        flavor, path = cluster.flavor(chosen.flavor), refusal_location(cluster, queue, pods, chosen)[1]
     names = ", ".join(choice.names)
     message = f"Kueue chooses flavor {names}" if names else "the pods request no resources"
     yield Step(Stage.FLAVOR, "passed", message, flavor, ("spec",), pods.name)
-    borrowed = f"borrows {described(choice.borrowed)}" if choice.borrowed else "the queue's own quota is large enough"
-    yield Step(Stage.QUOTA, "passed", borrowed, manifest, path, pods.name)
+    message = f"the nominal quota of {manifest} is large enough"
+    if choice.borrowed:
+        message = f"{manifest} borrows {described(choice.borrowed)} from its cohort"
+    yield Step(Stage.QUOTA, "passed", message, manifest, path, pods.name)
 
 
 def topology_steps(
     cluster: ClusterIndex, pods: PodSet, requests: Amounts, flavors: list[Manifest], queue: Node
 ) -> Iterator[Step]:
-    """Check that existing nodes have room for the pods, if a flavor has a topology.
+    """Checks that existing nodes have enough resources for the pods, if a flavor has a topology.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go
     """
@@ -194,7 +209,7 @@ def topology_steps(
     found, _ = matching_pools(cluster, demand)
     static = [match for match in found if match.pool.replicas is not None]
     if not cluster.pools or checks or any(not match.pool.is_known for match in static):
-        message = "the objects do not show which nodes exist"
+        message = "the input does not show the existing nodes"
         yield Step(Stage.TOPOLOGY, "unknown", message, flavor, path, pods.name)
         return
     name, level = dig(flavor.body, "spec", "topologyName"), topology_level(pods.annotations) or ""
@@ -214,16 +229,24 @@ def topology_steps(
 
 
 def _unknown_resources(cluster: ClusterIndex, found: list[MatchingPool], requests: Amounts) -> str:
-    """The requested resources of existing nodes that a partial object set does not show; empty if there are none."""
+    """Returns a message with the requested resources for which a partial object set does not show the nodes' capacity.
+
+    Returns an empty string if the capacity of the nodes is known.
+    """
     if cluster.objects.is_complete or not found or any(match.pool.replicas is None for match in found):
         return ""
     known = {name for match in found for instance in match.types for name in match.pool.room(instance)}
     names = ", ".join(name for name in requests if name not in known)
-    return f"the objects do not show how much {names} the existing nodes have" if names else ""
+    return f"the input does not show the capacity of the existing nodes for {names}" if names else ""
 
 
 def topology_room(cluster: ClusterIndex, static: list[MatchingPool], pods: PodDemand, level: str) -> int:
-    """The number of pods that existing nodes hold; with a level, the nodes of one domain of that level."""
+    """Returns the maximum number of pods that fit on existing nodes at the same time.
+
+    Args:
+        static: the static node pools that accept the pods.
+        level: the node label of a topology level, if all pods have to be in one domain; otherwise an empty string.
+    """
     if not level:
         return sum(max_pods(match, pods) for match in static)
     nodes = 1 if level == HOST else cluster.domain_nodes.get(level)
@@ -231,13 +254,17 @@ def topology_room(cluster: ClusterIndex, static: list[MatchingPool], pods: PodDe
 
 
 def _required_level(pods: PodSet) -> str:
+    """Returns the topology level of which all pods need the same domain; an empty string without such a level."""
     return topology_level(pods.annotations) or "" if dig(pods.annotations, REQUIRED_TOPOLOGY) is not None else ""
 
 
 def node_steps(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, result: TraceResult) -> Iterator[Step]:
-    """Check that a node pool accepts the pods, that its nodes can hold them, and that startup taints are removed."""
+    """Checks that a node pool accepts the pods, that its nodes have enough resources, and that agents remove taints.
+
+    Adds the nodes to the placement of the pod set.
+    """
     if not cluster.pools:
-        yield Step(Stage.NODE_POOL, "unknown", "there is no NodePool", pods=pods.name)
+        yield Step(Stage.NODE_POOL, "unknown", "the input has no NodePool", pods=pods.name)
         return
     found, reasons = matching_pools(cluster, demand)
     result.is_static = bool(found) and all(match.pool.replicas is not None for match in found)
@@ -260,20 +287,27 @@ def node_steps(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, result: T
             yield Step(Stage.NODE, "unknown", message, unlisted.manifest, (), pods.name)
             return
         if any(per_node.values()):
-            message = f"node pool {names} can hold {most} of {demand.count} pods"
-            yield Step(Stage.NODE, "failed", message, pool, ("spec", "limits"), pods.name, f"at most {most} such pods")
+            message = f"node pool {names} has resources for {most} of {demand.count} pods"
+            yield Step(
+                Stage.NODE, "failed", message, pool, ("spec", "limits"), pods.name, f"run at most {most} such pods"
+            )
         else:
             reason = insufficient_resources(found[0], demand)
             yield Step(Stage.NODE, "failed", reason.message, reason.manifest, reason.path, pods.name, reason.fix)
-    yield _placed(found, per_node, demand, pods, result)
+    yield _placement_step(found, per_node, demand, pods, result)
     for match in found:
         if per_node[match.pool.name]:
             yield from startup_step(cluster, match.pool, pods.name)
 
 
-def _placed(
+def _placement_step(
     found: list[MatchingPool], per_node: dict[str, dict[str, int]], demand: PodDemand, pods: PodSet, result: TraceResult
 ) -> Step:
+    """Returns the step with the nodes of a pod set, and adds the nodes to the placement of the pod set.
+
+    Args:
+        per_node: the number of pods on one node, by node pool and instance type.
+    """
     pools = tuple(name for name, counts in per_node.items() if counts)
     types = tuple(dict.fromkeys(name for counts in per_node.values() for name in counts))
     node_counts = {-(-demand.count // count) for counts in per_node.values() for count in counts.values()}

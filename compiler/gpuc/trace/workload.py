@@ -1,4 +1,4 @@
-"""Workloads: sets of equal pods that Kueue admits together, and their requests."""
+"""Workloads: sets of equal pods that Kueue admits together, and the requests of the pods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpuc.objects.pods import Pods, pods_of
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
-"""The annotation with the number of pods that is enough to start a Job."""
+"""The annotation with the minimum number of pods with which a Job starts."""
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
@@ -27,6 +27,7 @@ class PodSet:
     """The spec of the pods, unvalidated."""
     count: int = 1
     name: str = "main"
+    """The name that Kueue gives to the pod set."""
     annotations: dict[str, Any] = field(default_factory=dict)
     """The annotations of the pod template."""
 
@@ -44,25 +45,26 @@ class Workload(NamedTuple):
     priority: str = ""
     """The name of the WorkloadPriorityClass; empty if the object has none."""
     copies: int = 1
-    """The number of equal workloads: every pod of a Deployment is a workload of its own."""
+    """The number of equal workloads. For a Deployment, Kueue admits every pod as a separate workload."""
 
 
 def pod_requests(pod: Any, defaults: Iterable[Any] = (), *, template: bool = False) -> Amounts:
-    """The requests of a pod, as the scheduler and Kueue count them.
+    """Returns the requests of a pod, as the scheduler and Kueue count them.
 
     Args:
-        defaults: the container limits of the namespace's LimitRanges, unvalidated.
-        template: whether to count as Kueue does for the template of a job. Kueue uses the defaults of LimitRanges
-            before the limits of the container; for a pod, the API server uses the limits first.
+        pod: the spec of the pod, unvalidated.
+        defaults: the limits of type Container in the LimitRanges of the namespace, unvalidated.
+        template: whether the pod is the template of a job. A missing request is then the default of a LimitRange, or
+            else the limit of the container. For other pods, the limit of the container comes first.
 
     Source: k8s.io/component-helpers v0.35 resource/helpers.go, PodRequests; kubernetes-sigs/kueue v0.19.2
     pkg/workload/resources.go, AdjustResources; k8s.io/kubernetes v1.35.4 pkg/apis/core/v1/defaults.go, SetDefaults_Pod
     """
-    settings = list(defaults), template
+    options = list(defaults), template
     running: Amounts = {}
     peak: Amounts = {}
     for _, container in items(dig(pod, "initContainers")):
-        requests = _container_requests(container, *settings)
+        requests = _container_requests(container, *options)
         if dig(container, "restartPolicy") == "Always":
             running = _sum(running, requests)
             requests = running
@@ -70,7 +72,7 @@ def pod_requests(pod: Any, defaults: Iterable[Any] = (), *, template: bool = Fal
             requests = _sum(running, requests)
         peak = _max(peak, requests)
     for _, container in items(dig(pod, "containers")):
-        running = _sum(running, _container_requests(container, *settings))
+        running = _sum(running, _container_requests(container, *options))
     containers = _max(running, peak) | {
         **amounts(dig(pod, "resources", "limits")),
         **amounts(dig(pod, "resources", "requests")),
@@ -79,7 +81,7 @@ def pod_requests(pod: Any, defaults: Iterable[Any] = (), *, template: bool = Fal
 
 
 def workload_of(manifest: Manifest) -> Workload | None:
-    """The workload of an object; None if the object has no pods that Kueue can manage."""
+    """Returns the workload of an object; None if the object has no pods that Kueue can manage."""
     sets = tuple(_pod_sets(manifest))
     if not sets:
         return None
@@ -97,32 +99,37 @@ def workload_of(manifest: Manifest) -> Workload | None:
 
 
 def _labels(manifest: Manifest) -> dict[str, Any]:
-    """The labels in which Kueue looks for the queue name: those of the Jobs of a CronJob, of the pods of a ReplicaSet.
+    """Returns the labels from which Kueue reads the queue name.
+
+    For a CronJob, these are the labels of its Jobs; for a ReplicaSet, the labels of its pods.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/deployment/deployment_webhook.go
     """
     spec = dig(manifest.body, "spec")
-    below = dict(pairs(dig(spec, "template", "metadata", "labels")))
+    template_labels = dict(pairs(dig(spec, "template", "metadata", "labels")))
     match group(manifest), manifest.kind:
         case "batch", "CronJob":
             return dict(pairs(dig(spec, "jobTemplate", "metadata", "labels")))
         case "apps", "ReplicaSet":
-            return below
+            return template_labels
         case "apps", _:
-            return below | manifest.labels
+            return template_labels | manifest.labels
     return manifest.labels
 
 
 def _copies(manifest: Manifest) -> int:
-    """The number of workloads of an object. All pods of a StatefulSet, or of one group of a LeaderWorkerSet, are one.
+    """Returns the number of equal workloads that Kueue creates for an object.
 
-    Source: the same version, pkg/controller/jobs/statefulset/statefulset_pod_reconciler.go
+    A Deployment, ReplicaSet or LeaderWorkerSet has one workload for each replica; another object has one workload.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/statefulset/statefulset_pod_reconciler.go
     """
     kinds = ("apps", "Deployment"), ("apps", "ReplicaSet"), ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
     return _count(dig(manifest.body, "spec", "replicas"), 1) if (group(manifest), manifest.kind) in kinds else 1
 
 
 def _pod_sets(manifest: Manifest) -> Iterator[PodSet]:
+    """Yields the pod sets of an object. For a RayJob, Kueue adds a pod set for the pod that submits the job."""
     for pods in pods_of(manifest):
         name, count = _name_and_count(pods)
         if count > 0:
@@ -130,83 +137,88 @@ def _pod_sets(manifest: Manifest) -> Iterator[PodSet]:
             yield PodSet(pods.spec, count, name, annotations)
     spec = manifest.body.get("spec")
     if (group(manifest), manifest.kind) == ("ray.io", "RayJob") and dig(spec, "submissionMode") in (None, "K8sJobMode"):
-        own = dig(spec, "submitterPodTemplate", "spec")
-        yield PodSet(own if own is not None else _SUBMITTER, 1, "submitter")
+        declared = dig(spec, "submitterPodTemplate", "spec")
+        yield PodSet(declared if declared is not None else _SUBMITTER, 1, "submitter")
 
 
 def _name_and_count(pods: Pods) -> tuple[str, int]:
-    """Kueue's name for the pods of a template and their number; 0 for kinds that Kueue does not manage.
+    """Returns the pod set name and the number of pods of a template; the number is 0 if Kueue does not manage the kind.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs, PodSets of each kind
     """
     manifest, path = pods.manifest, pods.path
-    holder = dig(manifest.body, *path[:-1])
+    parent = dig(manifest.body, *path[:-1])
     match group(manifest), manifest.kind:
         case ("", "Pod") | ("apps", "Deployment" | "ReplicaSet"):
             return "main", 1
         case "batch", "Job":
             minimum = manifest.annotations.get(MIN_PARALLELISM)
-            parallel = _parallel_pods(holder)
+            parallel = _parallel_pods(parent)
             if isinstance(minimum, str) and _NUMBER.fullmatch(minimum):
                 return "main", min(int(minimum), parallel)
             return "main", parallel
         case "batch", "CronJob":
-            return "main", _parallel_pods(holder)
+            return "main", _parallel_pods(parent)
         case "apps", "StatefulSet":
-            return "main", _count(dig(holder, "replicas"), 1)
+            return "main", _count(dig(parent, "replicas"), 1)
         case other:
-            return _name_and_count_of_frameworks(*other, pods, holder)
+            return _name_and_count_of_frameworks(*other, pods, parent)
 
 
-def _name_and_count_of_frameworks(api: str, kind: str, pods: Pods, holder: Any) -> tuple[str, int]:
-    """The name and number of pods for kinds of JobSet, LeaderWorkerSet, KubeRay and Kubeflow."""
+def _name_and_count_of_frameworks(api: str, kind: str, pods: Pods, parent: Any) -> tuple[str, int]:
+    """Returns the pod set name and the number of pods for the kinds of JobSet, LeaderWorkerSet, KubeRay and Kubeflow.
+
+    Args:
+        parent: the object around the template, which contains the number of replicas.
+    """
     manifest, path = pods.manifest, pods.path
     match api, kind:
         case "jobset.x-k8s.io", "JobSet":
             job = dig(manifest.body, *path[:3])
-            return str(dig(job, "name")), _count(dig(job, "replicas"), 1) * _parallel_pods(holder)
+            return str(dig(job, "name")), _count(dig(job, "replicas"), 1) * _parallel_pods(parent)
         case "leaderworkerset.x-k8s.io", "LeaderWorkerSet":
-            has_leader = isinstance(dig(holder, "leaderTemplate"), dict)
+            has_leader = isinstance(dig(parent, "leaderTemplate"), dict)
             if path[-1] == "leaderTemplate":
                 return "leader", 1
-            return "worker" if has_leader else "main", _count(dig(holder, "size"), 1) - has_leader
+            return "worker" if has_leader else "main", _count(dig(parent, "size"), 1) - has_leader
         case "ray.io", "RayCluster" | "RayJob":
             if path[-2] == "headGroupSpec":
                 return "head", 1
-            hosts = _count(dig(holder, "numOfHosts"), 1)
-            return str(dig(holder, "groupName")), _count(dig(holder, "replicas"), 1) * hosts
+            hosts = _count(dig(parent, "numOfHosts"), 1)
+            return str(dig(parent, "groupName")), _count(dig(parent, "replicas"), 1) * hosts
         case "kubeflow.org", _:
-            return str(path[-2]).lower(), _count(dig(holder, "replicas"), 1)
+            return str(path[-2]).lower(), _count(dig(parent, "replicas"), 1)
     return "", 0
 
 
 _SUBMITTER = {"containers": [{"resources": {"requests": {"cpu": "500m", "memory": "200Mi"}}}]}
-"""The default pod that submits a RayJob.
+"""The spec of the default pod that submits a RayJob.
 
 Source: ray-project/kuberay v1.6 ray-operator/controllers/ray/common/job.go, GetDefaultSubmitterTemplate
 """
 
 
 def _parallel_pods(job: Any) -> int:
-    """The number of pods of a Job that run at the same time."""
+    """Returns the number of pods of a Job that run at the same time."""
     parallel = _count(dig(job, "parallelism"), 1)
     return min(parallel, _count(dig(job, "completions"), parallel))
 
 
 def _count(value: Any, default: int) -> int:
+    """Returns the value if it is a number of at least 0, otherwise the default."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
 
 
 def _container_requests(container: Any, defaults: Iterable[Any], template: bool) -> Amounts:
-    """The requests of a container; missing ones come from its limits and the defaults of LimitRanges."""
-    found = amounts(dig(container, "resources", "requests"))
+    """Returns the requests of a container, with missing requests from its limits and the defaults of LimitRanges."""
+    requests = amounts(dig(container, "resources", "requests"))
     limits = amounts(dig(container, "resources", "limits"))
     if not template:
-        found = {**limits, **found}
+        requests = {**limits, **requests}
     for limit in defaults:
-        found = {**amounts(dig(limit, "defaultRequest")), **found}
+        requests = {**amounts(dig(limit, "defaultRequest")), **requests}
         limits = {**amounts(dig(limit, "default")), **limits}
-    return {**limits, **found}
+    return {**limits, **requests}
 
 
 def _sum(left: Amounts, right: Amounts) -> Amounts:

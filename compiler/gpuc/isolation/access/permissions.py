@@ -25,16 +25,16 @@ NETWORK = declare_rule(
     "RBA002",
     Severity.ERROR,
     "A tenant can change the NetworkPolicies of its namespace.",
-    "The tenant can open its namespace: it deletes the default-deny policy, or changes its pod selector. A constraint "
-    "on the peers of policies prevents neither.",
+    "The tenant can open its namespace: the tenant deletes the default-deny policy, or changes the pod selector of the "
+    "policy. A constraint on the peers of policies prevents neither change.",
     source=_SOURCE,
 )
 QUEUES = declare_rule(
     "RBA003",
     Severity.ERROR,
     "A tenant can change Kueue objects or priority classes.",
-    "With a LocalQueue, the tenant uses the quota of another tenant. With the status of a Workload, it admits its own "
-    "workloads. With a priority class, it preempts all other workloads.",
+    "A tenant that can create LocalQueues can use the quota of other tenants. A tenant that can change the status of "
+    "Workloads can admit its own workloads. A tenant that can change priority classes can preempt all other workloads.",
     source="kueue.sigs.k8s.io/docs/tasks/manage/rbac; sigs.k8s.io/kueue v0.19.2 config/components/rbac",
 )
 NAMESPACES = declare_rule(
@@ -48,14 +48,16 @@ ROLES = declare_rule(
     "RBA005",
     Severity.ERROR,
     "A tenant can grant permissions or impersonate other users.",
-    "Roles, bindings, bind, escalate, impersonation and certificates give permissions that the spec does not declare.",
+    "With changed roles or bindings, with the verbs bind, escalate and impersonate, or with approved certificates, the "
+    "tenant gets permissions that the spec does not declare.",
     source=_SOURCE,
 )
-MACHINERY = declare_rule(
+NODES = declare_rule(
     "RBA006",
     Severity.ERROR,
     "A tenant can change nodes, node pools or the placement of pods.",
-    "With access to nodes, a tenant can run pods beside those of other tenants. With node pools, it can start nodes.",
+    "A tenant that can change nodes can run its pods on nodes of other tenants. A tenant that can change node pools "
+    "can start nodes.",
     source=_SOURCE,
 )
 ADMISSION = declare_rule(
@@ -65,11 +67,11 @@ ADMISSION = declare_rule(
     "Webhooks and policies read and change every object, including the Secrets of other tenants.",
     source=_SOURCE,
 )
-ELSEWHERE = declare_rule(
+OTHER_NAMESPACES = declare_rule(
     "RBA008",
     Severity.ERROR,
     "A tenant can run pods or read Secrets outside of its own namespaces.",
-    "Access to pods or Secrets of a namespace gives all permissions of the service accounts of that namespace.",
+    "Access to pods or Secrets gives the tenant all permissions of the service accounts in the namespace.",
     source=_SOURCE,
 )
 WILDCARD = declare_rule(
@@ -82,14 +84,14 @@ WILDCARD = declare_rule(
 
 
 class Scope(Enum):
-    """The namespaces in which a permission is forbidden."""
+    """The namespaces in which a tenant must not have a permission."""
 
     ANYWHERE = "anywhere"
-    """Everywhere, including the namespaces of the tenant."""
+    """In all namespaces, including the namespaces of the tenant."""
     CLUSTER = "cluster"
-    """Cluster-wide: for cluster-scoped objects, on which a RoleBinding has no effect."""
-    ELSEWHERE = "elsewhere"
-    """Outside of the namespaces of the tenant."""
+    """Only through a ClusterRoleBinding, because a RoleBinding has no effect on cluster-scoped objects."""
+    OTHER_NAMESPACES = "other namespaces"
+    """In namespaces that do not belong to the tenant, and through a ClusterRoleBinding."""
 
 
 class ForbiddenPermission(NamedTuple):
@@ -120,12 +122,12 @@ _ROWS: tuple[tuple[Rule, Scope, str, str, frozenset[str]], ...] = (
     (ROLES, Scope.CLUSTER, "", "users groups", _IMPERSONATE),
     (ROLES, Scope.CLUSTER, "authentication.k8s.io", "uids userextras", _IMPERSONATE),
     (ROLES, Scope.CLUSTER, "certificates.k8s.io", "certificatesigningrequests/approval", CHANGE),
-    (MACHINERY, Scope.CLUSTER, "", "nodes nodes/status persistentvolumes", CHANGE),
-    (MACHINERY, Scope.CLUSTER, "", "nodes/proxy", _ALL),
-    (MACHINERY, Scope.ANYWHERE, "", "pods/binding bindings", frozenset(("create",))),
-    (MACHINERY, Scope.CLUSTER, "karpenter.sh", "nodepools nodeclaims nodeoverlays", CHANGE),
-    (MACHINERY, Scope.CLUSTER, "karpenter.k8s.aws", "ec2nodeclasses", CHANGE),
-    (MACHINERY, Scope.CLUSTER, "nvidia.com", "clusterpolicies nvidiadrivers", CHANGE),
+    (NODES, Scope.CLUSTER, "", "nodes nodes/status persistentvolumes", CHANGE),
+    (NODES, Scope.CLUSTER, "", "nodes/proxy", _ALL),
+    (NODES, Scope.ANYWHERE, "", "pods/binding bindings", frozenset(("create",))),
+    (NODES, Scope.CLUSTER, "karpenter.sh", "nodepools nodeclaims nodeoverlays", CHANGE),
+    (NODES, Scope.CLUSTER, "karpenter.k8s.aws", "ec2nodeclasses", CHANGE),
+    (NODES, Scope.CLUSTER, "nvidia.com", "clusterpolicies nvidiadrivers", CHANGE),
     (ADMISSION, Scope.CLUSTER, "admissionregistration.k8s.io", "validatingwebhookconfigurations"
      " mutatingwebhookconfigurations validatingadmissionpolicies validatingadmissionpolicybindings"
      " mutatingadmissionpolicies mutatingadmissionpolicybindings", CHANGE),
@@ -133,15 +135,16 @@ _ROWS: tuple[tuple[Rule, Scope, str, str, frozenset[str]], ...] = (
     (ADMISSION, Scope.CLUSTER, "constraints.gatekeeper.sh", "*", CHANGE),
     (ADMISSION, Scope.CLUSTER, "apiextensions.k8s.io", "customresourcedefinitions", CHANGE),
     (ADMISSION, Scope.CLUSTER, "apiregistration.k8s.io", "apiservices", CHANGE),
-    (ELSEWHERE, Scope.ELSEWHERE, "", "secrets", _ALL),
-    (ELSEWHERE, Scope.ELSEWHERE, "", "pods replicationcontrollers", frozenset(("create", "update", "patch"))),
-    (ELSEWHERE, Scope.ELSEWHERE, "", "pods/exec pods/attach pods/portforward pods/proxy services/proxy"
-     " pods/ephemeralcontainers", _ALL),
-    (ELSEWHERE, Scope.ELSEWHERE, "", "serviceaccounts/token", frozenset(("create",))),
-    (ELSEWHERE, Scope.ELSEWHERE, "", "serviceaccounts", _IMPERSONATE),
-    (ELSEWHERE, Scope.ELSEWHERE, "apps", "deployments statefulsets daemonsets replicasets",
+    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "", "secrets", _ALL),
+    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "", "pods replicationcontrollers",
      frozenset(("create", "update", "patch"))),
-    (ELSEWHERE, Scope.ELSEWHERE, "batch", "jobs cronjobs", frozenset(("create", "update", "patch"))),
+    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "", "pods/exec pods/attach pods/portforward pods/proxy services/proxy"
+     " pods/ephemeralcontainers", _ALL),
+    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "", "serviceaccounts/token", frozenset(("create",))),
+    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "", "serviceaccounts", _IMPERSONATE),
+    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "apps", "deployments statefulsets daemonsets replicasets",
+     frozenset(("create", "update", "patch"))),
+    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "batch", "jobs cronjobs", frozenset(("create", "update", "patch"))),
 )  # fmt: skip
 FORBIDDEN: dict[tuple[str, str], list[ForbiddenPermission]] = {}
 """Forbidden permissions by API group and resource."""
@@ -151,7 +154,7 @@ for _rule, _scope, _group, _resources, _verbs in _ROWS:
 
 
 class GrantedPermission(NamedTuple):
-    """A forbidden permission that a rule grants."""
+    """A forbidden permission that a rule of a role grants."""
 
     forbidden: ForbiddenPermission
     group: str
@@ -161,7 +164,7 @@ class GrantedPermission(NamedTuple):
 
 
 def granted_permissions(grant: Grant) -> Iterator[GrantedPermission]:
-    """The forbidden permissions that a rule grants."""
+    """Yields the forbidden permissions that a rule of a role grants."""
     for group, resource in _matching_keys(grant):
         for forbidden in FORBIDDEN[group, resource]:
             verbs = forbidden.verbs if "*" in grant.verbs else forbidden.verbs & grant.verbs
@@ -172,25 +175,24 @@ def granted_permissions(grant: Grant) -> Iterator[GrantedPermission]:
                 yield GrantedPermission(forbidden, group, resource, verbs)
 
 
-def is_wild(grant: Grant) -> bool:
-    """Whether a rule has a wildcard for API groups or resources."""
+def has_wildcard(grant: Grant) -> bool:
+    """Returns whether a rule has a wildcard for API groups or resources."""
     return "*" in grant.groups or "*" in grant.resources
 
 
 def _matching_keys(grant: Grant) -> Iterator[tuple[str, str]]:
-    """The keys of FORBIDDEN that a rule matches; "*/scale" matches the subresource of all resources."""
-    if not is_wild(grant) and not any(resource.startswith("*/") for resource in grant.resources):
+    """Yields the keys of FORBIDDEN that a rule matches; "*/scale" matches the subresource "scale" of all resources."""
+    if not has_wildcard(grant) and not any(resource.startswith("*/") for resource in grant.resources):
         for group in grant.groups:
-            is_complete_group = (group, "*") in FORBIDDEN
-            for resource in dict.fromkeys(
-                "*" if is_complete_group else resource_name for resource_name in grant.resources
-            ):
+            # The key of a group whose resources are all forbidden is "*".
+            resources = ("*",) if (group, "*") in FORBIDDEN and grant.resources else grant.resources
+            for resource in dict.fromkeys(resources):
                 if (group, resource) in FORBIDDEN:
                     yield group, resource
         return
     for group, resource in FORBIDDEN:
         if ("*" in grant.groups or group in grant.groups) and any(
-            wanted in ("*", resource) or (wanted.startswith("*/") and resource.endswith(wanted[1:]))
-            for wanted in grant.resources
+            pattern in ("*", resource) or (pattern.startswith("*/") and resource.endswith(pattern[1:]))
+            for pattern in grant.resources
         ):
             yield group, resource

@@ -1,4 +1,4 @@
-"""The subjects of tenants and the roles that are bound to them."""
+"""The subjects of tenants, and the roles that bindings give to these subjects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from gpuc.isolation.access.builtin import AGGREGATE, BUILTIN, WIDER, Grant
+from gpuc.isolation.access.builtin import AGGREGATE, BUILTIN, RECEIVERS, Grant
 from gpuc.isolation.tenancy import Tenancy
 from gpuc.kubernetes.selector import Selector, equals, matches
 from gpuc.manifest.manifest import Manifest
@@ -24,14 +24,14 @@ class BoundRole(NamedTuple):
     """A role that a binding gives to a subject."""
 
     binding: Manifest
-    number: int
-    """Index of the subject in the binding."""
+    subject_index: int
+    """The index of the subject in the binding."""
     subject: str
     """The subject as text: "group oidc:research"."""
     tenants: tuple[str, ...]
     """The tenants of the subject."""
     role: Manifest | None
-    """The object of the role; None for a built-in role."""
+    """The Role or ClusterRole object; None for a built-in ClusterRole."""
     role_name: str
     namespace: str
     """The namespace of the binding; empty for a ClusterRoleBinding."""
@@ -40,12 +40,12 @@ class BoundRole(NamedTuple):
 
 
 class RoleRule(NamedTuple):
-    """A rule with its role."""
+    """A rule of a role."""
 
     grant: Grant
     role: Manifest | None
-    """The object of the role; None for a built-in role."""
-    number: int
+    """The Role or ClusterRole object; None for a built-in ClusterRole."""
+    rule_index: int
     """The index of the rule in the role."""
 
 
@@ -59,62 +59,64 @@ class Access:
 
     @cached_property
     def bound_roles(self) -> tuple[BoundRole, ...]:
-        """The roles that are bound to subjects of tenants."""
+        """The roles that bindings give to subjects of tenants."""
         return tuple(self._bound_roles())
 
     def _bound_roles(self) -> Iterator[BoundRole]:
+        """Yields the known roles that bindings give to tenants; a role is known if it has an object or is built in."""
         for kind in ("RoleBinding", "ClusterRoleBinding"):
             for binding in self._objects.of(RBAC, kind):
                 reference = binding.body.get("roleRef")
-                name, of_cluster = dig(reference, "name"), dig(reference, "kind") == "ClusterRole"
+                name, is_cluster_role = dig(reference, "name"), dig(reference, "kind") == "ClusterRole"
                 if not isinstance(name, str) or (kind == "RoleBinding" and not binding.namespace):
                     continue
                 namespace = binding.namespace if kind == "RoleBinding" else ""
-                role_kind, home = ("ClusterRole", "") if of_cluster else ("Role", namespace)
-                role = self._objects.find(RBAC, role_kind, name, home)
+                role_kind, role_namespace = ("ClusterRole", "") if is_cluster_role else ("Role", namespace)
+                role = self._objects.find(RBAC, role_kind, name, role_namespace)
                 for index, subject in items(binding.body.get("subjects")):
                     tenants = self._tenants(subject, binding)
-                    if tenants and (role is not None or (of_cluster and name in BUILTIN)):
+                    if tenants and (role is not None or (is_cluster_role and name in BUILTIN)):
                         is_everyone = dig(subject, "kind") == "Group" and dig(subject, "name") in _ALL_USERS
                         yield BoundRole(
                             binding, index, _subject_text(subject), tenants, role, name, namespace, is_everyone
                         )
 
     def _tenants(self, subject: object, binding: Manifest) -> tuple[str, ...]:
-        """The tenants of a subject; empty for subjects of the platform."""
+        """Returns the tenants of a subject; an empty tuple for a subject of the platform."""
         kind, name = dig(subject, "kind"), dig(subject, "name")
         owners = self._tenancy.tenants
         if not isinstance(name, str):
             return ()
         if kind == "ServiceAccount":
-            home = dig(subject, "namespace") or binding.namespace
-            return (owners[home],) if isinstance(home, str) and home in owners else ()
+            namespace = dig(subject, "namespace") or binding.namespace
+            return (owners[namespace],) if isinstance(namespace, str) and namespace in owners else ()
         if kind == "Group" and name in _ALL_USERS:
             return self._tenancy.names
         if kind == "Group" and name.startswith(_NAMESPACE_GROUP):
-            home = name.removeprefix(_NAMESPACE_GROUP)
-            return (owners[home],) if home in owners else ()
+            namespace = name.removeprefix(_NAMESPACE_GROUP)
+            return (owners[namespace],) if namespace in owners else ()
         members = self.members.get((str(kind), name), {})
         return tuple(members) if len(members) == 1 or self._objects.is_complete else ()
 
     @cached_property
     def members(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Manifest, int]]]:
-        """Users and groups by kind and name: their tenants, with the place of the first binding of every tenant.
+        """The tenants of users and groups, by kind and name of the subject.
 
-        gpuc binds only members of a tenant. In other files, a subject with bindings in namespaces of several tenants
-        belongs to the platform, not to a tenant.
+        The value for a tenant is the first binding in a namespace of the tenant, and the index of the subject in the
+        binding. gpuc binds only members of a tenant. In other files, a subject with bindings in namespaces of several
+        tenants belongs to the platform, not to a tenant.
         """
-        found: dict[tuple[str, str], dict[str, tuple[Manifest, int]]] = defaultdict(dict)
+        members: dict[tuple[str, str], dict[str, tuple[Manifest, int]]] = defaultdict(dict)
         for binding in self._objects.of(RBAC, "RoleBinding"):
             tenant = self._tenancy.tenants.get(binding.namespace)
             for index, subject in items(binding.body.get("subjects")) if tenant else ():
                 kind, name = dig(subject, "kind"), dig(subject, "name")
                 if kind in ("Group", "User") and isinstance(name, str) and not name.startswith("system:"):
-                    found[kind, name].setdefault(str(tenant), (binding, index))
-        return found
+                    members[kind, name].setdefault(str(tenant), (binding, index))
+        return members
 
     def rules(self, bound_role: BoundRole) -> tuple[RoleRule, ...]:
-        """The rules of a bound role, including the rules that it aggregates."""
+        """Returns the rules of a bound role, including the rules of ClusterRoles that the role aggregates."""
         if bound_role.role is not None and bound_role.role.kind == "Role":
             return tuple(_rules(bound_role.role))
         if bound_role.role_name not in self._rules:
@@ -122,20 +124,26 @@ class Access:
         return self._rules[bound_role.role_name]
 
     def _cluster_role_rules(self, role: Manifest | None, name: str) -> Iterator[RoleRule]:
+        """Yields the rules of a ClusterRole and the rules that the ClusterRole aggregates.
+
+        Args:
+            role: the object of the ClusterRole; None for a built-in ClusterRole.
+        """
         if role is None:
             yield from (RoleRule(grant, None, index) for index, grant in enumerate(BUILTIN[name]))
-            for label, wider in WIDER.items():
-                if name in wider:
-                    yield from self._selected(((equals(AGGREGATE + label, "true"),),))
+            for label, receivers in RECEIVERS.items():
+                if name in receivers:
+                    yield from self._aggregated_rules(((equals(AGGREGATE + label, "true"),),))
         else:
             yield from _rules(role)
             raw = dig(role.body, "aggregationRule", "clusterRoleSelectors")
-            yield from self._selected(tuple(selector(raw_selector) for _, raw_selector in items(raw)))
+            yield from self._aggregated_rules(tuple(selector(raw_selector) for _, raw_selector in items(raw)))
 
-    def _selected(self, selectors: tuple[Selector, ...]) -> Iterator[RoleRule]:
+    def _aggregated_rules(self, selectors: tuple[Selector, ...]) -> Iterator[RoleRule]:
+        """Yields the rules of all ClusterRoles that one of the selectors matches."""
         for role in self._objects.of(RBAC, "ClusterRole") if selectors else ():
-            own = labels(role.labels)
-            if any(matches(selected, own) for selected in selectors):
+            role_labels = labels(role.labels)
+            if any(matches(wanted, role_labels) for wanted in selectors):
                 yield from _rules(role)
 
 
