@@ -12,8 +12,8 @@ def dedicated_pool_of_others(cluster: Cluster) -> Findings:
     """A queue of other tenants has quota for the node pool of a dedicated tenant.
 
     The nodes of the node pool have the taint of the dedicated tenant. Kueue would admit workloads of other tenants, but
-    their pods would stay pending. Without the taint, tenants would share nodes and the EFA network, to which
-    NetworkPolicies do not apply.
+    the pods of these workloads would stay pending. Without the taint, tenants would share nodes and the EFA network, to
+    which NetworkPolicies do not apply.
     """
     for tenant in cluster.tenants:
         if tenant.spec.isolation != "dedicated":
@@ -22,10 +22,11 @@ def dedicated_pool_of_others(cluster: Cluster) -> Findings:
         for queue in cluster.queues:
             if tenant.name in queue.tenant_names:
                 continue
-            for share in queue.shares:
-                if share.pool.name in own:
-                    quota = queue.spec.quota[share.pool.name]
-                    key = next(key for key in ("nodes", "shares", "slices", "gpus") if getattr(quota, key) is not None)
-                    actual = f"queue {queue.name} has quota for node pool {share.pool.name}"
+            for pool_quota in queue.shares:
+                pool = pool_quota.pool.name
+                if pool in own:
+                    spec = queue.spec.quota[pool]
+                    key = next(key for key in ("nodes", "shares", "slices", "gpus") if getattr(spec, key) is not None)
+                    actual = f"queue {queue.name} has quota for node pool {pool}"
                     message = f"{actual}, which is dedicated to tenant {tenant.name}"
-                    yield (*share.path, key), message, f"remove {share.pool.name} from quota of queue {queue.name}"
+                    yield (*pool_quota.path, key), message, f"remove {pool} from quota of queue {queue.name}"
