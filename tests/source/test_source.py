@@ -245,7 +245,7 @@ def test_an_invalid_layer_is_reported(tmp_path: pathlib.Path, item: str, id_: st
     findings = errors_of(root)
     assert [f.id for f in findings] == [id_]
     if id_ == "LAY003" and item.startswith("base"):
-        assert findings[0].fix == "write base/b.yaml"
+        assert findings[0].fix == f"replace {item} by base/b.yaml"
 
 
 def test_a_cycle_of_layers_is_reported(tmp_path: pathlib.Path) -> None:
@@ -260,7 +260,7 @@ def test_a_cycle_of_layers_is_reported(tmp_path: pathlib.Path) -> None:
     assert "specs/b.yaml -> specs/c.yaml -> specs/b.yaml" in finding.message
 
 
-def test_a_very_long_chain_is_errors_of(tmp_path: pathlib.Path) -> None:
+def test_a_very_long_chain_is_an_error(tmp_path: pathlib.Path) -> None:
     chain = {f"l{i}": LAYER + f"extends: [l{i + 1}.yaml]\n" for i in range(100)}
     root = write_specs(tmp_path, a=HEAD + "extends: [l0.yaml]\n", **chain)
     assert [f.id for f in errors_of(root)] == ["LAY010"]
@@ -268,7 +268,7 @@ def test_a_very_long_chain_is_errors_of(tmp_path: pathlib.Path) -> None:
 
 def test_extends_is_a_list_also_for_one_layer(tmp_path: pathlib.Path) -> None:
     (finding,) = errors_of(write_specs(tmp_path, a=HEAD + "extends: b.yaml\n", b=LAYER))
-    assert (finding.id, finding.fix) == ("LAY001", "write [b.yaml]")
+    assert (finding.id, finding.fix) == ("LAY001", "set extends to [b.yaml]")
 
 
 def test_a_cluster_has_the_name_of_its_file_and_is_not_a_layer(tmp_path: pathlib.Path) -> None:

@@ -17,7 +17,7 @@ def incompatible_images(cluster: Cluster) -> Findings:
     """
     if not cluster.gpu_pools:
         return
-    # The reference is a pool that has the cluster's AMI. If every pool has another AMI, the reference is the first pool.
+    # The reference is a pool with the cluster's AMI, or the first pool if every pool has another AMI.
     reference = min(cluster.gpu_pools, key=lambda pool: pool.spec.image is not None)
     for path, pool in {image_path(pool): pool for pool in cluster.gpu_pools}.items():
         for attribute, component in COMPONENTS.items():

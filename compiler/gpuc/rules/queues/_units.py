@@ -12,7 +12,7 @@ from gpuc.spec.queues import Quota
 
 
 def counted_resources(pool: Pool) -> tuple[str, ...]:
-    """Returns the resources whose quota the spec sets. gpuc computes the quota of all other resources from these quotas."""
+    """Returns the resources whose quota the spec sets. gpuc computes the quotas of all other resources."""
     return pool.gpu_resource_names or (CPU,)
 
 
