@@ -32,7 +32,7 @@ class Source:
     tree: dict[str, Any]
     """The merged spec as plain data, without `extends`."""
     marks: dict[Path, Mark]
-    """Position of each value, by path. The position of a map or list in block style is the position of its first entry."""
+    """Position of each value, by path. A map or list in block style has the position of its first entry."""
     keys: dict[Path, Mark]
     """Position of each key, by path."""
     raw: dict[Path, str]
@@ -43,7 +43,7 @@ class Source:
     """Findings of this stage that are not errors."""
 
     def locate(self, path: Path, on_key: bool = False) -> Mark:
-        """Returns the position of a value or of its key. A value that is in no file has the position of its closest ancestor."""
+        """Returns the position of a value or of its key. A value that is in no file has the position of an ancestor."""
         if on_key and path in self.keys:
             return self.keys[path]
         while path not in self.marks:

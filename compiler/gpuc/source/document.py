@@ -46,7 +46,7 @@ NOT_A_MAP = declare_rule(
 )
 KEY = declare_rule(
     "YAML017", Severity.ERROR, "A key is not a string.",
-    "Tools that convert YAML to JSON convert a key that is a number, a boolean, null or a collection into different strings.",
+    "Tools that convert YAML to JSON turn a number, a boolean, null or a collection as key into different strings.",
 )  # fmt: skip
 TAG = declare_rule(
     "YAML018", Severity.ERROR, "The file contains a tag or a YAML directive.",
@@ -61,8 +61,8 @@ _directive = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*(?=%)").match
 def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
     """Parses a YAML text. Returns the root node and all findings about the text.
 
-    The root node is None if the text cannot be parsed, is empty or is not a map. Other clusters that extend the same layer
-    get the same node from the cache, so callers must not change nodes.
+    The root node is None if the text cannot be parsed, is empty or is not a map. Other clusters that extend the same
+    layer get the same node from the cache, so callers must not change nodes.
     """
     composer = _Composer(file)
     if directive := _directive(text):

@@ -22,8 +22,8 @@ NOT_UTF8 = declare_rule(
 )  # fmt: skip
 INVISIBLE = declare_rule(
     "YAML016", Severity.ERROR, "The file contains an invisible character.",
-    "YAML forbids control characters. Tools count unusual line breaks differently. With direction marks, a review shows "
-    "another text than the text that gpuc compiles.",
+    "YAML forbids control characters. Tools count unusual line breaks differently. With direction marks, a review "
+    "shows another text than the text that gpuc compiles.",
     "https://yaml.org/spec/1.2.2/#51-character-set; CVE-2021-42574",
 )  # fmt: skip
 TOO_LARGE = declare_rule(

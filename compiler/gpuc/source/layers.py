@@ -125,7 +125,7 @@ class Layers:
                 self._add(EXTENDS, item.mark, "an entry of extends is not a string; expected a path relative to specs/")
 
     def _layer(self, item: Node, chain: tuple[str, ...]) -> str | None:
-        """Returns the file that an entry of extends names, or None if the file is already read or the entry is wrong."""
+        """Returns the file of an entry of extends, or None if the file is already read or the entry is wrong."""
         path = pathlib.PurePosixPath(item.value)
         file = f"specs/{path}"
         if (

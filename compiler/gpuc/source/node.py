@@ -35,7 +35,7 @@ class PlainData:
     raw: dict[Path, str] = field(default_factory=dict)
 
     def add(self, node: Node, path: Path = ()) -> Any:
-        """Returns the plain data of a node at the path, and records the positions of the node and of all values in it."""
+        """Returns the plain data of the node at the path, and records the positions of its values and keys."""
         self.marks[path] = node.mark
         if isinstance(node.value, dict):
             for key, mark in node.keys.items():

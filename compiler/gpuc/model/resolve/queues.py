@@ -11,7 +11,7 @@ from gpuc.model.pool import Pool
 from gpuc.model.queue import ClusterQueue, Cohort, Queue, Share
 from gpuc.model.resolve.names import unknown
 from gpuc.spec.cluster import Spec
-from gpuc.spec.queues import Part, Quota
+from gpuc.spec.queues import Limit, Quota
 
 UNIT = declare_rule(
     "KUE101", Severity.ERROR, "A quota has a unit that its node pool does not have.",
@@ -91,7 +91,7 @@ def _nominal(pool: Pool, quota: Quota) -> Amounts:
     ])  # fmt: skip
 
 
-def _part(pool: Pool, quota: Quota, part: Part) -> Amounts | None:
+def _part(pool: Pool, quota: Quota, part: Limit) -> Amounts | None:
     if part == "all":
         return None
     nothing = dict.fromkeys(pool.node, 0)
