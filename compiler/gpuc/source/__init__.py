@@ -85,7 +85,7 @@ def _is_cluster(root: pathlib.Path, file: str) -> bool:
         return True
     if document is None:
         return True
-    fields = {key: entry.value for key, entry in document.value.items()}
+    fields = {key: child.value for key, child in document.value.items()}
     is_spec = str(fields.get("apiVersion")).startswith("gpuc.dev/")
     kind = str(fields.get("kind"))
     return kind == "Cluster" or (is_spec and kind != "Layer")

@@ -136,9 +136,9 @@ class _Composer:
         else:
             node = Node(mark, {} if kind == "MappingStartEvent" else [])
             fill = self._map if kind == "MappingStartEvent" else self._list
-            for entry in fill(node, events, depth + 1):
-                node.size += entry.size
-                node.height = max(node.height, entry.height + 1)
+            for child in fill(node, events, depth + 1):
+                node.size += child.size
+                node.height = max(node.height, child.height + 1)
         if event.anchor:
             self._anchors[event.anchor] = node
         return node
@@ -148,10 +148,10 @@ class _Composer:
         while type(event := next(events)).__name__ != "MappingEndEvent":
             mark = self._mark(event)
             key = self._key(event, mark, events, depth)
-            entry = self._node(next(events), events, depth)
-            yield entry
-            if entry.value is None and not entry.raw:
-                entry.mark = mark
+            child = self._node(next(events), events, depth)
+            yield child
+            if child.value is None and not child.raw:
+                child.mark = mark
             if key in node.value:
                 first = node.keys[key]
                 self._add(
@@ -161,7 +161,7 @@ class _Composer:
                 )
                 continue
             node.keys[key] = mark
-            node.value[key] = entry
+            node.value[key] = child
 
     def _list(self, node: Node, events: Iterator[Any], depth: int) -> Iterator[Node]:
         """Adds the entries of a list to its node, and yields the entries."""

@@ -93,7 +93,7 @@ class Layers:
         for file in self.order:
             document = self._documents[file]
             hidden = {"extends"} if file == top else {"extends", "apiVersion", "kind", "metadata"}
-            shown = {key: entry for key, entry in document.value.items() if key not in hidden}
+            shown = {key: child for key, child in document.value.items() if key not in hidden}
             merged = self._merge(merged, Node(document.mark, shown, document.keys), ())
         return merged
 
@@ -188,14 +188,14 @@ class Layers:
             return upper
         below = lower.value if isinstance(lower.value, dict) else {}
         merged = Node(upper.mark, {})
-        for key, entry in upper.value.items():
-            if entry.value is None and entry.raw and key in below:
+        for key, child in upper.value.items():
+            if child.value is None and child.raw and key in below:
                 continue
-            merged.value[key] = self._merge(below.get(key, Node(entry.mark, {})), entry, (*path, key))
+            merged.value[key] = self._merge(below.get(key, Node(child.mark, {})), child, (*path, key))
             merged.keys[key] = upper.keys[key]
-        for key, entry in below.items():
+        for key, child in below.items():
             if key not in upper.value:
-                merged.value[key] = entry
+                merged.value[key] = child
                 merged.keys[key] = lower.keys[key]
         return merged
 
@@ -213,8 +213,8 @@ class Layers:
             if isinstance(node.value, list)
             else ()
         )
-        for step, entry in children:
-            self._refuse_nulls(entry, (*path, step))
+        for step, child in children:
+            self._refuse_nulls(child, (*path, step))
 
     def _add(self, rule: Rule, mark: Mark, message: str, fix: str = "") -> None:
         self.findings.append(rule.at((), message, fix=fix, mark=mark))

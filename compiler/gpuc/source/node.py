@@ -40,9 +40,9 @@ class PlainData:
         if isinstance(node.value, dict):
             for key, mark in node.keys.items():
                 self.keys[(*path, key)] = mark
-            return {key: self.add(entry, (*path, key)) for key, entry in node.value.items()}
+            return {key: self.add(child, (*path, key)) for key, child in node.value.items()}
         if isinstance(node.value, list):
-            return [self.add(entry, (*path, index)) for index, entry in enumerate(node.value)]
+            return [self.add(child, (*path, index)) for index, child in enumerate(node.value)]
         if node.raw:
             self.raw[path] = node.raw
         return node.value
