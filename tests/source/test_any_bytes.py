@@ -1,4 +1,4 @@
-"""For any bytes, reading a spec either succeeds or reports findings with a place."""
+"""For any bytes, reading a spec either succeeds or reports findings with a position."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def test_a_mutated_reference_spec(root: pathlib.Path, start: int, length: int, n
 def test_marks_agree_with_two_other_parsers() -> None:
     text = REFERENCE.decode()
 
-    def places(found: Iterator[object]) -> list[tuple[str, int, int, object]]:
+    def positions(found: Iterator[object]) -> list[tuple[str, int, int, object]]:
         return [(type(e).__name__, e.start_mark.line, e.start_mark.column, getattr(e, "value", None)) for e in found]  # type: ignore[attr-defined]
 
-    actual = places(events(text, "specs/a.yaml"))
-    assert actual == places(YAML(typ="safe", pure=True).parse(text))
-    assert actual == places(yaml.parse(text, Loader=yaml.SafeLoader))
+    actual = positions(events(text, "specs/a.yaml"))
+    assert actual == positions(YAML(typ="safe", pure=True).parse(text))
+    assert actual == positions(yaml.parse(text, Loader=yaml.SafeLoader))

@@ -1,4 +1,4 @@
-"""Reading specs: places of all values, merged layers, and refusal of YAML that parsers read differently."""
+"""Reading specs: positions of all values, merged layers, and refusal of YAML that parsers read differently."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LAYER = "apiVersion: gpuc.dev/v1alpha1\nkind: Layer\n"
 def write_specs(tmp_path: pathlib.Path, **files: str | bytes) -> pathlib.Path:
     """Writes specs/<name>.yaml for each keyword argument. __ in a name separates folders."""
     for name, text in files.items():
-        place = tmp_path / "specs" / f"{name.replace('__', '/')}.yaml"
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(text if isinstance(text, bytes) else text.encode())
+        path = tmp_path / "specs" / f"{name.replace('__', '/')}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return tmp_path
 
 
@@ -33,7 +33,7 @@ def errors_of(root: pathlib.Path, file: str = "specs/a.yaml") -> tuple[Finding, 
     return stop.value.findings
 
 
-def places(findings: tuple[Finding, ...]) -> list[tuple[str, int, int]]:
+def positions(findings: tuple[Finding, ...]) -> list[tuple[str, int, int]]:
     return [(f.id, f.mark.line, f.mark.column) for f in findings if f.mark]
 
 
@@ -129,10 +129,10 @@ INVALID = {
 
 
 @pytest.mark.parametrize("case", INVALID)
-def test_invalid_yaml_is_reported_at_its_place(tmp_path: pathlib.Path, case: str) -> None:
+def test_invalid_yaml_is_reported_at_its_position(tmp_path: pathlib.Path, case: str) -> None:
     text, id_, line, column = INVALID[case]
     findings = errors_of(write_specs(tmp_path, a=text))
-    assert places(findings) == [(id_, line, column)]
+    assert positions(findings) == [(id_, line, column)]
     assert findings[0].severity is Severity.ERROR
 
 
@@ -211,7 +211,7 @@ def test_null_removes_only_a_key_of_a_layer(tmp_path: pathlib.Path) -> None:
     )
     assert read(root, "specs/a.yaml").tree["spec"] == {"w": 1, "z": 1}
     write_specs(tmp_path, a=HEAD + "extends: [b.yaml]\nspec:\n  x:\n  w: null\n")
-    assert places(errors_of(root)) == [("YAML021", 6, 3), ("YAML021", 7, 6)]
+    assert positions(errors_of(root)) == [("YAML021", 6, 3), ("YAML021", 7, 6)]
 
 
 def test_a_replaced_map_is_reported(tmp_path: pathlib.Path) -> None:
@@ -245,7 +245,7 @@ def test_an_invalid_layer_is_reported(tmp_path: pathlib.Path, item: str, id_: st
     findings = errors_of(root)
     assert [f.id for f in findings] == [id_]
     if id_ == "LAY003" and item.startswith("base"):
-        assert findings[0].fix == "write base/b.yaml"
+        assert findings[0].fix == f"replace {item} by base/b.yaml"
 
 
 def test_a_cycle_of_layers_is_reported(tmp_path: pathlib.Path) -> None:
@@ -260,7 +260,7 @@ def test_a_cycle_of_layers_is_reported(tmp_path: pathlib.Path) -> None:
     assert "specs/b.yaml -> specs/c.yaml -> specs/b.yaml" in finding.message
 
 
-def test_a_very_long_chain_is_errors_of(tmp_path: pathlib.Path) -> None:
+def test_a_very_long_chain_is_an_error(tmp_path: pathlib.Path) -> None:
     chain = {f"l{i}": LAYER + f"extends: [l{i + 1}.yaml]\n" for i in range(100)}
     root = write_specs(tmp_path, a=HEAD + "extends: [l0.yaml]\n", **chain)
     assert [f.id for f in errors_of(root)] == ["LAY010"]
@@ -268,7 +268,7 @@ def test_a_very_long_chain_is_errors_of(tmp_path: pathlib.Path) -> None:
 
 def test_extends_is_a_list_also_for_one_layer(tmp_path: pathlib.Path) -> None:
     (finding,) = errors_of(write_specs(tmp_path, a=HEAD + "extends: b.yaml\n", b=LAYER))
-    assert (finding.id, finding.fix) == ("LAY001", "write [b.yaml]")
+    assert (finding.id, finding.fix) == ("LAY001", "set extends to [b.yaml]")
 
 
 def test_a_cluster_has_the_name_of_its_file_and_is_not_a_layer(tmp_path: pathlib.Path) -> None:

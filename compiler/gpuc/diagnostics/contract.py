@@ -1,9 +1,9 @@
-"""A check: a module with one function and its rule, and a case file with examples.
+"""Discovery of checks. A check is a module with one function, and a case file with examples.
 
-The function has the name of its module. The first line of its docstring is the title of the rule; the rest is the
-reason. The case file has the name of the module and the suffix .yaml. It holds good and bad examples, separated by
-`---`; each line with a finding ends with `#! ID`. gpuc discovers the modules in the folders of a package; no list
-names them.
+The function has the name of its module. The first line of its docstring is the title of the rule, and the rest is the
+reason. The case file has the name of the module and the suffix .yaml. It contains good and bad examples, separated by
+`---`. Each line for which gpuc reports a finding ends with `#! ID`. gpuc discovers the modules in the folders of a
+package, so no list names them.
 """
 
 from __future__ import annotations
@@ -18,30 +18,31 @@ from typing import Generic, TypeVar
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
 
 Subject = TypeVar("Subject")
-Found = TypeVar("Found")
+RawFinding = TypeVar("RawFinding")
+"""The type that the function of a check yields: a message with a path or an object, without rule and position."""
 
 
 @dataclass(frozen=True, slots=True)
-class Check(Generic[Subject, Found]):
-    """A rule, and the function that yields its findings in a subject."""
+class Check(Generic[Subject, RawFinding]):
+    """A rule, and the function that yields the findings of the rule in a subject, for example a cluster."""
 
     rule: Rule
-    find: Callable[[Subject], Iterator[Found]]
+    find: Callable[[Subject], Iterator[RawFinding]]
 
 
-class Checks(Generic[Subject, Found]):
-    """All checks of a package: each folder of the package is a topic."""
+class Checks(Generic[Subject, RawFinding]):
+    """All checks of a package. Each folder of the package is a topic."""
 
     def __init__(self, package: str) -> None:
         self._package = package
-        self._checks: list[Check[Subject, Found]] = []
+        self._checks: list[Check[Subject, RawFinding]] = []
 
     def declare(
         self, id: str, severity: Severity = Severity.ERROR, *, source: str = ""  # noqa: A002
-    ) -> Callable[[Callable[[Subject], Iterator[Found]]], Check[Subject, Found]]:  # fmt: skip
-        """Returns a decorator that makes a function the check of a new rule."""
+    ) -> Callable[[Callable[[Subject], Iterator[RawFinding]]], Check[Subject, RawFinding]]:  # fmt: skip
+        """Returns a decorator that declares a rule and registers the function as its check."""
 
-        def register(find: Callable[[Subject], Iterator[Found]]) -> Check[Subject, Found]:
+        def register(find: Callable[[Subject], Iterator[RawFinding]]) -> Check[Subject, RawFinding]:
             title, _, why = (find.__doc__ or "").strip().partition("\n")
             check = Check(declare_rule(id, severity, title, " ".join(why.split()), source, find.__module__), find)
             self._checks.append(check)
@@ -49,17 +50,17 @@ class Checks(Generic[Subject, Found]):
 
         return register
 
-    def discover(self) -> list[Check[Subject, Found]]:
-        """Imports the modules of all topics and returns their checks, sorted by id."""
+    def discover(self) -> list[Check[Subject, RawFinding]]:
+        """Imports the modules of all topics and returns their checks, sorted by rule id."""
         folder = os.path.dirname(import_module(self._package).__file__ or "")
-        for topic in sorted(entry.name for entry in os.scandir(folder) if entry.is_dir()):
+        for topic in sorted(item.name for item in os.scandir(folder) if item.is_dir()):
             if topic.isidentifier() and not topic.startswith("_"):
                 list(modules(f"{self._package}.{topic}"))
         return sorted(self._checks, key=lambda check: check.rule.id)
 
 
 def modules(package: str) -> Iterator[ModuleType]:
-    """Imports the public modules of a package and yields them, sorted by name."""
+    """Imports the modules of a package whose names do not begin with an underscore, and yields them by name."""
     (folder,) = import_module(package).__path__
     for file in sorted(os.listdir(folder)):
         if file.endswith(".py") and not file.startswith("_"):

@@ -1,4 +1,4 @@
-"""Rules, the findings that rules report, and the exception that ends a stage with findings."""
+"""Rules, findings, and the exception that ends a stage of the compile with findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Path = tuple[str | int, ...]
 
 
 class Severity(Enum):
-    """The weight of a finding: an error stops the compile, a warning and an info do not."""
+    """The severity of a finding. An error stops the compile; a warning and an info do not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -21,7 +21,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A position in a file of the user: path relative to the root, line and column from 1."""
+    """A position in a file of the user: path relative to the root, line and column (both from 1)."""
 
     file: str
     line: int
@@ -39,17 +39,17 @@ class Finding:
     """The id of the rule: a topic and three digits, for example KUE007. `gpuc explain` describes the rule."""
     severity: Severity
     message: str
-    """The actual value, then the allowed values, in the words of the spec, without a closing period."""
+    """The actual value, then the expected value, with the names of the spec and without a period at the end."""
     path: Path = ()
-    """The position in the merged spec. The mark follows from the path."""
+    """The path of the wrong value in the merged spec. gpuc computes the mark from the path."""
     mark: Mark | None = None
-    """The position in a file; None until the source has located the path."""
+    """The position in a file; None until gpuc has located the path."""
     fix: str = ""
-    """The text to write instead; empty unless it is certain."""
+    """The change that corrects the mistake; an empty string if gpuc is not certain."""
     on_key: bool = False
-    """Whether the key at the path is wrong (an unknown key), not the value."""
+    """Whether the key at the path is wrong instead of the value, for example an unknown key."""
     cluster: str = ""
-    """The cluster whose compile reported the finding; empty while no cluster is known."""
+    """The cluster whose compile reported the finding; an empty string if there is none."""
 
     @property
     def is_error(self) -> bool:
@@ -58,38 +58,38 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A kind of mistake that gpuc reports. `gpuc explain` prints it."""
+    """A kind of mistake that gpuc reports. `gpuc explain` prints the rule."""
 
     id: str
     severity: Severity
     title: str
-    """One sentence that names the mistake, with a period."""
+    """One sentence that describes the mistake, with a period."""
     why: str = ""
     """The effect of the mistake on the cluster or on the user."""
     source: str = ""
-    """The evidence: a URL, or project, version and path."""
+    """The documentation or source code that proves the rule: a URL, or project, version and path."""
 
     def at(self, path: Path, message: str, *, fix: str = "", mark: Mark | None = None, on_key: bool = False) -> Finding:
-        """Returns a finding of this rule at a path of the spec, or at a mark of a file."""
+        """Returns a finding of the rule at a path in the spec, or at a position in a file."""
         return Finding(self.id, self.severity, message, path, mark, fix, on_key)
 
 
 RULES: dict[str, Rule] = {}
-"""Every rule that an imported module has declared, by id."""
+"""All rules of the imported modules, by id."""
 _MODULES: dict[str, str] = {}
-"""The module that declares each rule, by id."""
+"""Names of the modules that declare the rules, by rule id."""
 
 
 def declare_rule(
     id: str, severity: Severity, title: str, why: str = "", source: str = "", module: str = ""  # noqa: A002
 ) -> Rule:  # fmt: skip
-    """Declares a rule.
+    """Declares a rule and adds the rule to RULES.
 
     Args:
-        module: the module that declares the rule; empty for the caller.
+        module: the name of the module that declares the rule; an empty string for the module of the caller.
 
     Raises:
-        DeclarationError: when another module declares the id.
+        DeclarationError: when a rule with the id exists.
     """
     module = module or str(sys._getframe(1).f_globals["__name__"])
     if id in RULES:
@@ -104,7 +104,7 @@ class DeclarationError(ValueError):
 
 
 class StageError(Exception):
-    """A stage found errors. The exception holds all findings of the stage; later stages do not run."""
+    """A stage of the compile found errors. The exception contains all findings of the stage. No later stage runs."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = tuple(findings)

@@ -1,4 +1,4 @@
-"""The exception for a bug of gpuc that gpuc's own checks find in its output."""
+"""The exception for errors in the output that a bug of gpuc caused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class OutputError(Exception):
     """The output of a spec is wrong because of a bug of gpuc. A change of the spec cannot correct it.
 
     The message of each finding names the file, the object and the path in the output. The path of the finding is the
-    spec path from which gpuc made the object.
+    spec path from which gpuc created the object.
     """
 
     def __init__(self, findings: Iterable[Finding]) -> None:

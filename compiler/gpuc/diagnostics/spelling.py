@@ -1,4 +1,4 @@
-"""Suggestions for misspelled names, and the parts of messages that contain them."""
+"""Suggestions for misspelled names, and messages that contain the suggestions."""
 
 from __future__ import annotations
 
@@ -8,57 +8,62 @@ from collections.abc import Collection, Iterable
 _SEPARATORS = re.compile(r"[-_./ ]+")
 _DIGITS = re.compile(r"\d+")
 _MIN_WORD = 5
-"""Shortest word in which a typing error is possible. Shorter words that differ in a letter are different words, as
-"gpu" and "cpu", or "us" and "eu"."""
+"""Length of the shortest word that can have a typing error. Shorter words that differ are different words, for example
+"gpu" and "cpu"."""
 _MIN_NAME = 3
+"""Length of the shortest name that can be misspelled."""
 _LONG_WORD = 8
-"""Shortest word in which two typing errors are possible: "kube" and "kueue" are different words."""
+"""Length of the shortest word that can have two typing errors. "kube" and "kueue" are different words."""
 _MAX_TYPOS = 2
 _MAX_LISTED = 6
 _MAX_COMPARED = 5000
+"""Number of known names of similar length from which there is no suggestion, because the comparison takes too long."""
 
 
 def misspelt(name: str, known: Iterable[str]) -> str:
-    """Returns the only known name of which the name is certainly a misspelling; empty with no or several candidates.
+    """Returns the known name that was certainly meant; an empty string if none or several known names are possible.
 
     Names that differ in a digit ("h100", "h200") or in a short word ("team-a", "team-b") are different names.
     """
     candidates: dict[int, list[str]] = {}
     compared = 0
-    for other in known:
-        if abs(len(other) - len(name)) > 2 or other == name:
+    for candidate in known:
+        if abs(len(candidate) - len(name)) > 2 or candidate == name:
             continue
         compared += 1
         if compared > _MAX_COMPARED:
             return ""
-        if (typos := _typos(name, other)) is not None:
-            candidates.setdefault(typos, []).append(other)
+        if (typos := _typos(name, candidate)) is not None:
+            candidates.setdefault(typos, []).append(candidate)
     best = candidates[min(candidates)] if candidates else []
     return best[0] if len(set(best)) == 1 else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns the known name that is most similar to an unknown name; empty if none is similar."""
-    from difflib import get_close_matches  # only where something is wrong
+    """Returns the known name that is most similar to the name; an empty string if no known name is similar."""
+    from difflib import get_close_matches  # imported here, because a correct spec needs no suggestion
 
-    folded = {other.casefold(): other for other in known}
+    folded = {candidate.casefold(): candidate for candidate in known}
     close = get_close_matches(name.casefold(), folded, n=1)
     return folded[close[0]] if close else ""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Returns " (did you mean X?)" with the most similar known name; empty if no known name is similar."""
+    """Returns " (did you mean X?)" with the most similar known name; an empty string if no known name is similar."""
     suggestion = nearest(name, sorted(known))
     return f" (did you mean {suggestion}?)" if suggestion else ""
 
 
 def missing(noun: str, name: str, known: Collection[str], suggestion: str = "") -> str:
-    """Returns the message that a name does not exist, with the suggestion or the known names."""
-    return f'{noun} "{name}" does not exist{instead(known, suggestion)}'
+    """Returns the message that the object does not exist, with the suggestion or else some existing names.
+
+    `noun` is the kind of the object, for example LocalQueue.
+    """
+    return f'{noun} "{name}" does not exist{alternatives(known, suggestion)}'
 
 
-def instead(known: Collection[str], suggestion: str = "") -> str:
-    """Returns the end of a message about an unknown name: the suggestion, or else the first known names."""
+def alternatives(known: Collection[str], suggestion: str = "") -> str:
+    """Returns the end of a message about an unknown name: the suggestion, or else the first existing names."""
     if suggestion:
         return f', did you mean "{suggestion}"'
     if not known:
@@ -69,15 +74,15 @@ def instead(known: Collection[str], suggestion: str = "") -> str:
 
 
 def write(suggestion: str) -> str:
-    """Returns the fix that replaces a name with the suggestion; empty without a suggestion."""
+    """Returns the fix that replaces a name by the suggestion; an empty string without a suggestion."""
     return f"write {suggestion}" if suggestion else ""
 
 
-def _typos(name: str, other: str) -> int | None:
-    """Number of typing errors that turn a name into the other; None if they are different names."""
-    if min(len(name), len(other)) < _MIN_NAME or _DIGITS.findall(name) != _DIGITS.findall(other):
+def _typos(left_name: str, right_name: str) -> int | None:
+    """Returns the number of typing errors between two names; None if the names are certainly different names."""
+    if min(len(left_name), len(right_name)) < _MIN_NAME or _DIGITS.findall(left_name) != _DIGITS.findall(right_name):
         return None
-    left, right = name.casefold(), other.casefold()
+    left, right = left_name.casefold(), right_name.casefold()
     if _SEPARATORS.sub("", left) == _SEPARATORS.sub("", right):
         return 0
     left_words, right_words = _SEPARATORS.split(left), _SEPARATORS.split(right)
@@ -93,9 +98,9 @@ def _typos(name: str, other: str) -> int | None:
 
 
 def _word_typos(left: str, right: str) -> int | None:
-    """Number of typing errors that turn a word into the other; None if they are different words.
+    """Returns the number of typing errors between two words; None if the words are certainly different words.
 
-    A short word may only lack its last letter; only a long word may have two errors.
+    A short word can only lack its last letter. Only a long word can have two errors.
     """
     if left.startswith(right) or right.startswith(left):
         return 1 if abs(len(left) - len(right)) == 1 and min(len(left), len(right)) >= _MIN_NAME else None
@@ -107,7 +112,7 @@ def _word_typos(left: str, right: str) -> int | None:
 
 
 def _distance(left: str, right: str, limit: int) -> int:
-    """Number of inserted, deleted, replaced and swapped letters between two words, at most limit + 1.
+    """Returns the number of inserted, deleted, replaced and swapped letters between two words, at most limit + 1.
 
     Source: optimal string alignment distance, https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
     """

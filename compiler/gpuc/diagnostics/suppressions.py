@@ -1,4 +1,4 @@
-"""Suppressed findings: the spec accepts a finding with `accept`, the id of its rule and a reason."""
+"""Accepted findings: with the key `accept` the spec accepts findings, by rule id and with a reason."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 
 UNUSED = declare_rule(
     "ACC001", Severity.WARNING, "An entry of `accept` matches no finding.",
-    "The finding has disappeared or is at another path. The entry would hide the next finding of the same rule.",
+    "The finding has disappeared or is at another path. The entry would hide a later finding of the same rule.",
 )  # fmt: skip
 
 
 def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list[Finding]:
     """Returns the findings that the spec does not accept, and a warning for each entry of `accept` without a finding.
 
-    An entry accepts the findings of its rule at its own path and below it.
+    An entry accepts the findings of its rule at the map that contains `accept`, and below the map.
     """
     entries = set(_entries(spec, ()))
     used: set[Path] = set()
@@ -28,13 +28,14 @@ def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list
         if not matching:
             remaining.append(finding)
     unused = [path for path in _entries(spec, ()) if path not in used]
-    return remaining + [
-        UNUSED.at(path, f"accept names {path[-1]}, but gpuc reports no {path[-1]} here", on_key=True) for path in unused
-    ]
+    for path in unused:
+        message = f"accept names {path[-1]}, but gpuc reports no finding of rule {path[-1]} at this path or below"
+        remaining.append(UNUSED.at(path, message, on_key=True))
+    return remaining
 
 
 def _entries(node: Any, path: Path) -> Iterator[Path]:
-    """The path of every entry of an `accept`."""
+    """Yields the path of every entry of every `accept` in the value."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key == "accept" and isinstance(value, dict):

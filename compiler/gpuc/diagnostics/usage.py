@@ -1,4 +1,4 @@
-"""The commands of gpuc, and the exception for a command line that gpuc cannot carry out."""
+"""The commands of gpuc, and the exception for a command line that gpuc cannot execute."""
 
 from __future__ import annotations
 
@@ -23,4 +23,4 @@ REHEARSAL_FORMATS = ("text", "json", "markdown")
 
 
 class UsageError(Exception):
-    """gpuc cannot carry out the command line. The text is the reason, in one line for the user; the exit code is 2."""
+    """gpuc cannot execute the command line. The text is the reason, in one line for the user. The exit code is 2."""

@@ -1,4 +1,7 @@
-"""Rules for resolved clusters, one rule per file below its topic. Modules are discovered, not listed."""
+"""Rules that check a resolved cluster. A folder is a topic, and a module of a topic is a rule.
+
+gpuc discovers the modules, so no list names them.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,19 @@ if TYPE_CHECKING:
     from gpuc.model import Cluster
 
 RuleFinding = tuple[Path, str] | tuple[Path, str, str]
-"""Spec path; message with the actual and the expected value; the fix, if only one change is right."""
+"""The path in the spec, the message with the actual and the expected value, and the fix if the rule knows the fix."""
 Findings = Iterator[RuleFinding]
 
 RULES: Checks[Cluster, RuleFinding] = Checks("gpuc.rules")
 rule = RULES.declare
-"""Declares a function as a rule. The first line of its docstring is the title, the rest is the reason."""
+"""Decorator that declares a function as a rule.
+
+The first line of the function's docstring is the title of the rule, and the rest is the reason.
+"""
 
 
 def check(cluster: Cluster) -> list[Finding]:
-    """Runs all rules and returns their findings, in the order of rule ids."""
+    """Runs all rules on the cluster and returns the findings, sorted by rule id."""
     findings = []
     for rule_check in RULES.discover():
         for path, message, *fix in rule_check.find(cluster):

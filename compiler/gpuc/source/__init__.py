@@ -1,10 +1,10 @@
-"""Reads the spec file of a cluster and merges it with its layers. Every value keeps its place in the text.
+"""Reads the spec file of a cluster, merges it with its layers, and records the line and column of every value.
 
-Layers are merged in the order of `extends`: a later layer is above an earlier one, the file is above its layers, and
-a layer is above the layers that it extends. A file that is reached twice counts only at its first position. Maps merge
-by key; all other values are replaced. A merged map has first the keys of the upper file, in their order, then the keys
-that only lower files have. `null` above a key of a lower file removes the key; any other null, and a key without a
-value, is a finding.
+A value of the spec file replaces the value of a layer. A value of a layer replaces the value of a layer that it
+extends, and the value of an earlier layer in the same `extends`. If several files extend the same layer, only the
+lowest position of the layer counts. Maps are merged by key; lists and scalars are replaced. A merged map has first the
+keys of the higher file, in their order, then the keys that only lower files have. `null` in a higher file removes the
+key of a lower file. Any other null, and a key without a value, is a finding.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ class Source:
     file: str
     """The spec file of the cluster, relative to the root, with forward slashes."""
     tree: dict[str, Any]
-    """Plain data, without `extends`."""
+    """The merged spec as plain data, without `extends`."""
     marks: dict[Path, Mark]
-    """The place of each value, by path. A map or list in block style begins with its first entry."""
+    """Position of each value, by path. A map or list in block style has the position of its first entry."""
     keys: dict[Path, Mark]
-    """The place of each key, by path."""
+    """Position of each key, by path."""
     raw: dict[Path, str]
-    """The original text of each number, by path."""
+    """The text of each number in the file, by path."""
     files: tuple[str, ...]
-    """All files: the spec file, then its layers from the lowest to the highest."""
+    """The spec file, then all layers from the lowest to the highest."""
     remarks: tuple[Finding, ...] = ()
     """Findings of this stage that are not errors."""
 
     def locate(self, path: Path, on_key: bool = False) -> Mark:
-        """Returns the place of a value or of its key. Values outside of the text have the place of an ancestor."""
+        """Returns the position of a value or of its key. A value that is in no file has the position of an ancestor."""
         if on_key and path in self.keys:
             return self.keys[path]
         while path not in self.marks:
@@ -55,27 +55,27 @@ def read(root: pathlib.Path, file: str) -> Source:
     """Reads and merges the spec files of a cluster.
 
     Raises:
-        StageError: with all findings about the text of the file and of its layers.
+        StageError: with all findings about the files, if one of them is an error.
     """
     layers = Layers(root)
     if not is_within(root / file, root / "specs"):
         raise StageError([OUTSIDE.at((), f"{file} is outside of specs/", mark=Mark(file, 1, 1))])
-    layers.gather(file)
+    layers.read(file)
     _stop_at_errors(layers)
-    flat = PlainData()
-    tree = flat.add(layers.merged())
+    plain = PlainData()
+    tree = plain.add(layers.merged())
     _stop_at_errors(layers)
     files = (layers.order[-1], *layers.order[:-1])
-    return Source(file, tree, flat.marks, flat.keys, flat.raw, files, tuple(layers.findings))
+    return Source(file, tree, plain.marks, plain.keys, plain.raw, files, tuple(layers.findings))
 
 
 def cluster_files(root: pathlib.Path) -> list[str]:
-    """Returns the files in specs/ that are clusters or cannot be parsed, sorted."""
+    """Returns the files in specs/ that describe a cluster or that gpuc cannot parse, sorted."""
     return [file for file in yaml_files(root) if _is_cluster(root, file)]
 
 
 def _is_cluster(root: pathlib.Path, file: str) -> bool:
-    """Returns whether a file has to be compiled. Parses the file only if no line has its kind."""
+    """Returns whether gpuc has to compile the file. Parses the file only if no line contains the kind."""
     try:
         kinds = _kind.findall((root / file).read_bytes())
         if kinds:
@@ -85,7 +85,7 @@ def _is_cluster(root: pathlib.Path, file: str) -> bool:
         return True
     if document is None:
         return True
-    fields = {key: entry.value for key, entry in document.value.items()}
+    fields = {key: child.value for key, child in document.value.items()}
     is_spec = str(fields.get("apiVersion")).startswith("gpuc.dev/")
     kind = str(fields.get("kind"))
     return kind == "Cluster" or (is_spec and kind != "Layer")

@@ -18,7 +18,7 @@ NODE_LIMIT = 10_000
 
 DUPLICATE = declare_rule(
     "YAML003", Severity.ERROR, "A map contains the same key twice.",
-    "Most parsers silently keep the last value: a pool or a quota would be lost.",
+    "Most parsers use only the last value, without a warning: a pool or a quota would be lost.",
     "https://yaml.org/spec/1.2.2/#3213-node-comparison",
 )  # fmt: skip
 TOO_MUCH = declare_rule(
@@ -26,12 +26,12 @@ TOO_MUCH = declare_rule(
     f"At most {NODE_LIMIT} values with expanded aliases, and {DEPTH_LIMIT} levels, are allowed. A few nested "
     "aliases in a small file can expand to billions of values.",
 )  # fmt: skip
-ALIAS = declare_rule("YAML005", Severity.ERROR, "An alias has no earlier anchor, or is inside its own anchor.",
+ALIAS = declare_rule("YAML005", Severity.ERROR, "An alias has no earlier anchor, or is inside the value of its anchor.",
     "The alias has no value, or an infinite one.")  # fmt: skip
 MERGE_KEY = declare_rule(
     "YAML006", Severity.ERROR, "The file contains a merge key <<.",
     "YAML 1.2 has no merge keys. Put shared content into a layer and list it under extends: gpuc then merges it, "
-    "and every value keeps its place in the text.",
+    "and findings show the line of each value.",
     "https://yaml.org/type/merge.html",
 )  # fmt: skip
 DOCUMENTS = declare_rule(
@@ -46,7 +46,7 @@ NOT_A_MAP = declare_rule(
 )
 KEY = declare_rule(
     "YAML017", Severity.ERROR, "A key is not a string.",
-    "Tools that convert YAML to JSON turn a number, a boolean, null or a collection as key into different texts.",
+    "Tools that convert YAML to JSON turn a number, a boolean, null or a collection as key into different strings.",
 )  # fmt: skip
 TAG = declare_rule(
     "YAML018", Severity.ERROR, "The file contains a tag or a YAML directive.",
@@ -59,15 +59,21 @@ _directive = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*(?=%)").match
 
 @lru_cache(maxsize=64)
 def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
-    """Parses a text. Returns the document and all findings about it. The document is None if the text is not a map.
+    """Parses a YAML text. Returns the root node and all findings about the text.
 
-    The result is cached for the next cluster that extends the same layer. Callers must not change the nodes.
+    The root node is None if the text cannot be parsed, is empty or is not a map. Other clusters that extend the same
+    layer get the same node from the cache, so callers must not change nodes.
     """
     composer = _Composer(file)
     if directive := _directive(text):
         mark = mark_at(text, directive.end(), file)
         return None, (
-            TAG.at((), "YAML directives are not allowed; a spec is YAML 1.2", fix="remove the directive", mark=mark),
+            TAG.at(
+                (),
+                "the file has a YAML directive; expected YAML 1.2 without directives",
+                fix="remove the directive",
+                mark=mark,
+            ),
         )
     try:
         root = composer.document(events(text, file))
@@ -77,7 +83,7 @@ def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
 
 
 class _Composer:
-    """Builds nodes from parser events. It collects findings, and stops if the document is too large."""
+    """Builds nodes from parser events and collects findings. Raises a StageError if the document is too large."""
 
     def __init__(self, file: str) -> None:
         self.findings: list[Finding] = []
@@ -86,6 +92,7 @@ class _Composer:
         self._nodes_left = NODE_LIMIT
 
     def document(self, events: Iterator[Any]) -> Node | None:
+        """Returns the root node, or None if the document is empty or not a map."""
         next(events)
         event = next(events)
         if type(event).__name__ == "StreamEndEvent":
@@ -122,28 +129,29 @@ class _Composer:
                 TAG,
                 mark,
                 f"the tag {event.tag} is not allowed; a spec is plain data",
-                'remove the tag; write text in "quotes"',
+                f'remove the tag {event.tag}; put strings in "quotes"',
             )
         if kind == "ScalarEvent":
             node = self._scalar(event, mark)
         else:
             node = Node(mark, {} if kind == "MappingStartEvent" else [])
             fill = self._map if kind == "MappingStartEvent" else self._list
-            for entry in fill(node, events, depth + 1):
-                node.size += entry.size
-                node.height = max(node.height, entry.height + 1)
+            for child in fill(node, events, depth + 1):
+                node.size += child.size
+                node.height = max(node.height, child.height + 1)
         if event.anchor:
             self._anchors[event.anchor] = node
         return node
 
     def _map(self, node: Node, events: Iterator[Any], depth: int) -> Iterator[Node]:
+        """Adds the entries of a map to its node, and yields the entries."""
         while type(event := next(events)).__name__ != "MappingEndEvent":
             mark = self._mark(event)
             key = self._key(event, mark, events, depth)
-            entry = self._node(next(events), events, depth)
-            yield entry
-            if entry.value is None and not entry.raw:
-                entry.mark = mark
+            child = self._node(next(events), events, depth)
+            yield child
+            if child.value is None and not child.raw:
+                child.mark = mark
             if key in node.value:
                 first = node.keys[key]
                 self._add(
@@ -153,33 +161,39 @@ class _Composer:
                 )
                 continue
             node.keys[key] = mark
-            node.value[key] = entry
+            node.value[key] = child
 
     def _list(self, node: Node, events: Iterator[Any], depth: int) -> Iterator[Node]:
+        """Adds the entries of a list to its node, and yields the entries."""
         while type(event := next(events)).__name__ != "SequenceEndEvent":
             node.value.append(self._node(event, events, depth))
             yield node.value[-1]
 
     def _key(self, event: Any, mark: Mark, events: Iterator[Any], depth: int) -> str:
+        """Returns the key. A key that is no scalar is replaced by its position, which is different for every key."""
         if type(event).__name__ != "ScalarEvent":
             self._node(event, events, depth)
-            self._add(KEY, mark, "the key is a collection or an alias; keys must be text")
+            self._add(KEY, mark, "the key is a collection or an alias; expected a string")
             return f"{mark.line}:{mark.column}"
         text: str = event.value
         if event.anchor or event.tag is not None:
             self._add(
-                TAG, mark, f"the key {text} has an anchor or a tag; keys must be plain text", "remove the anchor or tag"
+                TAG,
+                mark,
+                f"the key {text} has an anchor or a tag; expected a string",
+                f"remove the anchor or tag of key {text}",
             )
         if not _is_plain(event):
             return text
         if text == "<<":
             message = "<< is a merge key; put shared content into a layer"
-            self._add(MERGE_KEY, mark, message, "list the layer under extends")
+            self._add(MERGE_KEY, mark, message, "list the layer under extends and remove <<")
         value, ambiguity = scalar.resolve(text)
+        quoted = f'put the key in quotes: "{text}"'
         if ambiguity:
-            self._add(ambiguity, mark, f"the key {text} is not a string for every YAML parser", f'write "{text}"')
+            self._add(ambiguity, mark, f"the key {text} is not a string for every YAML parser", quoted)
         elif not isinstance(value, str):
-            self._add(KEY, mark, f"the key {text or '(empty)'} is not a string; expected a string", f'write "{text}"')
+            self._add(KEY, mark, f"the key {text or '(empty)'} is not a string; expected a string", quoted)
         return text
 
     def _scalar(self, event: Any, mark: Mark) -> Node:
@@ -193,6 +207,7 @@ class _Composer:
         return Node(mark, value, raw="" if isinstance(value, str | bool) else text)
 
     def _alias(self, anchor: str, mark: Mark, depth: int) -> Node:
+        """Returns the node of the anchor. Counts the values of the node again, because the alias repeats them."""
         node = self._anchors.get(anchor)
         if node is None:
             problem = "is inside its own anchor" if anchor in self._anchors else "has no earlier anchor"
@@ -202,6 +217,7 @@ class _Composer:
         return node
 
     def _count(self, nodes: int, depth: int, mark: Mark) -> None:
+        """Counts values, and raises a StageError if the document has too many values or too many levels."""
         self._nodes_left -= nodes
         if self._nodes_left < 0:
             raise StageError(

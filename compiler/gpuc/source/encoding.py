@@ -14,21 +14,21 @@ _MAX_FINDINGS = 10
 
 BOM = declare_rule(
     "YAML014", Severity.INFO, "The file begins with a byte order mark.",
-    "gpuc skips it, but other tools read it as part of the first key.",
+    "gpuc ignores the byte order mark, but other tools read the byte order mark as the start of the first key.",
 )  # fmt: skip
 NOT_UTF8 = declare_rule(
     "YAML015", Severity.ERROR, "The file is not UTF-8.",
-    "Other tools would guess different encodings, and names would differ between objects.",
+    "Other tools would guess different encodings, so that names differ between objects.",
 )  # fmt: skip
 INVISIBLE = declare_rule(
     "YAML016", Severity.ERROR, "The file contains an invisible character.",
-    "YAML forbids control characters, tools count unusual line breaks differently, and with "
-    "direction marks a review shows another text than gpuc compiles.",
+    "YAML forbids control characters. Tools count unusual line breaks differently. With direction marks, a review "
+    "shows another text than the text that gpuc compiles.",
     "https://yaml.org/spec/1.2.2/#51-character-set; CVE-2021-42574",
 )  # fmt: skip
 TOO_LARGE = declare_rule(
     "YAML019", Severity.ERROR, "The file or one of its lines is too long for a spec.",
-    "gpuc does not parse it, so that no file can exhaust the time and memory of CI.",
+    "gpuc does not parse such a file, so that no file can use up the time and memory of CI.",
 )  # fmt: skip
 UNREADABLE = declare_rule(
     "YAML022", Severity.ERROR, "The file cannot be read.",
@@ -40,14 +40,16 @@ _invisible = re.compile(
 )
 
 
-def text_of(place: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
-    """Reads a file. Returns the text without a byte order mark, and findings that are not errors.
+def text_of(path: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
+    """Reads the file at the path. Returns the text without a byte order mark, and findings that are not errors.
+
+    Findings name the file `file`.
 
     Raises:
         StageError: when the file cannot be read, is too large, is not UTF-8 or contains invisible characters.
     """
     start = Mark(file, 1, 1)
-    data = _bytes(place, start)
+    data = _bytes(path, start)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:4]:
         raise StageError(
             [NOT_UTF8.at((), "the file is UTF-16 or UTF-32, not UTF-8", fix="save the file as UTF-8", mark=start)]
@@ -67,33 +69,33 @@ def text_of(place: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
         text = data.decode()
     except UnicodeDecodeError as error:
         _not_utf8(data, error.start, file)
-    found = [
+    errors = [
         INVISIBLE.at((), f"the character U+{ord(match[0]):04X} is invisible", mark=mark_at(text, match.start(), file))
         for match, _ in zip(_invisible.finditer(text), range(_MAX_FINDINGS), strict=False)
     ]
-    found += [
+    errors += [
         TOO_LARGE.at((), f"the line has more than {LINE_LIMIT} characters", mark=Mark(file, number, 1))
         for number, line in enumerate(text.splitlines(), 1)
         if len(line) > LINE_LIMIT
     ]
-    if found:
-        raise StageError([*remarks, *found])
+    if errors:
+        raise StageError([*remarks, *errors])
     return text, remarks
 
 
 def mark_at(text: str, offset: int, file: str) -> Mark:
-    """Returns the line and column of an offset. \\r\\n, \\n and \\r end a line."""
+    """Returns the file, line and column of an offset in the text. \\r\\n, \\n and \\r end a line."""
     before = text[:offset].replace("\r\n", "\n").replace("\r", "\n")
     return Mark(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
-def _bytes(place: pathlib.Path, start: Mark) -> bytes:
+def _bytes(path: pathlib.Path, start: Mark) -> bytes:
     try:
-        if place.is_dir():
+        if path.is_dir():
             raise StageError([UNREADABLE.at((), f"{start.file} is a folder", mark=start)])
-        if place.exists() and not place.is_file():
+        if path.exists() and not path.is_file():
             raise StageError([UNREADABLE.at((), f"{start.file} is not a regular file", mark=start)])
-        with place.open("rb") as stream:
+        with path.open("rb") as stream:
             data = stream.read(SIZE_LIMIT_BYTES + 1)
     except (OSError, RuntimeError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()

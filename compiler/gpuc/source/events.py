@@ -1,4 +1,4 @@
-"""Parser events of a text, or a finding that explains why the text is not YAML."""
+"""The events of the YAML parser, or findings that explain why a text is not YAML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declar
 
 SYNTAX = declare_rule(
     "YAML001", Severity.ERROR, "The text is not YAML.",
-    "gpuc cannot read the text after this place.", "https://yaml.org/spec/1.2.2/",
+    "gpuc cannot read the text after this line and column.", "https://yaml.org/spec/1.2.2/",
 )  # fmt: skip
 TAB = declare_rule(
     "YAML002", Severity.ERROR, "A line is indented with a tab.",
@@ -20,7 +20,7 @@ TAB = declare_rule(
 
 _EXPLANATIONS = {
     "mapping values are not allowed": "a colon is not allowed here: quote text with a colon, or check the indentation",
-    "sequence entries are not allowed": "a list cannot begin here: put its first dash on a line of its own",
+    "sequence entries are not allowed": "a list cannot begin here: put the first dash of the list on a new line",
     "found unexpected end of stream": "the closing quote is missing",
     "expected <block end>": "a key is expected here: check the indentation and the line before",
     "could not find expected ':'": "the colon after a key is missing, or text of several lines has no quotes",
@@ -31,27 +31,27 @@ _tabbed = re.compile(r"[ ]*\t[ \t]*[^\s#]")
 
 
 def events(text: str, file: str) -> Iterator[Any]:
-    """The events of a text. The iterator is lazy, so that a caller can stop before the end of a large text.
+    """Yields the parser events of a text. The caller can stop before the parser reaches the end of a large text.
 
     Raises:
         StageError: when the text is not YAML.
     """
     from ruamel.yaml import YAML
 
-    yaml = YAML(
-        typ="safe", pure=True
-    )  # libyaml's parser refuses `{server: https://example.com}`, which YAML 1.2 allows
+    # The parser of libyaml refuses `{server: https://example.com}`, which YAML 1.2 allows.
+    yaml = YAML(typ="safe", pure=True)
     _, parser = yaml.get_constructor_parser(text)
     try:
         while parser.check_event():
             yield parser.get_event()
-    except Exception as error:  # besides its own errors the parser raises ValueError for some invalid escapes
-        place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None) or yaml.reader
+    except Exception as error:  # the parser also raises ValueError, for some invalid escapes
+        position = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None) or yaml.reader
         problem = getattr(error, "problem", None) or "the parser cannot continue"
-        raise StageError(_findings(text, Mark(file, place.line + 1, place.column + 1), problem)) from None
+        raise StageError(_findings(text, Mark(file, position.line + 1, position.column + 1), problem)) from None
 
 
 def _findings(text: str, mark: Mark, problem: str) -> list[Finding]:
+    """Returns a finding for each line with a tab if a tab caused the problem; otherwise one finding at the mark."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     tabs = [number for number, line in enumerate(lines, 1) if _tabbed.match(line)]
     if {mark.line, mark.line - 1} & set(tabs):

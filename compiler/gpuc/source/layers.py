@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, StageError, declare_rule
-from gpuc.diagnostics.spelling import nearest, write
+from gpuc.diagnostics.spelling import nearest
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.node import Node
@@ -18,28 +18,28 @@ EXTENDS = declare_rule("LAY001", Severity.ERROR, "The value of extends is not a 
     "The order of layers decides how they merge, so extends is a list, even with one layer.")  # fmt: skip
 OUTSIDE = declare_rule(
     "LAY002", Severity.ERROR, "A file is outside of specs/.",
-    "A review has to show all files of a cluster: gpuc refuses absolute paths, .. and links to other folders.",
+    "A review has to show all files of a cluster, so gpuc refuses absolute paths, .. and links to other folders.",
 )  # fmt: skip
 MISSING = declare_rule(
     "LAY003", Severity.ERROR, "A layer does not exist.", "The cluster would lack the values of the layer."
 )
-CYCLE = declare_rule("LAY004", Severity.ERROR, "A layer extends itself, directly or through others.",
-    "No order of merging exists.")  # fmt: skip
+CYCLE = declare_rule("LAY004", Severity.ERROR, "A layer extends itself, directly or through other layers.",
+    "gpuc cannot decide which layer takes precedence.")  # fmt: skip
 KIND = declare_rule(
     "LAY005", Severity.ERROR, "A file has the wrong kind.",
     "gpuc compiles files of kind Cluster, and extends lists files of kind Layer.",
 )  # fmt: skip
 VERSION = declare_rule("LAY006", Severity.ERROR, "The apiVersion of a layer is unknown.",
-    "Its keys may have another meaning in that version.")  # fmt: skip
+    "In another version the keys of the layer may have another meaning.")  # fmt: skip
 METADATA = declare_rule(
     "LAY007",
     Severity.ERROR,
     "A layer has metadata.",
-    "A layer has no name, because every cluster that extends it would get this name.",
+    "Every cluster that extends the layer would get the name in the metadata.",
 )
 REPLACED = declare_rule(
     "LAY008", Severity.INFO, "A scalar or a list replaces a map of a layer.",
-    "All values of the layer below this key are lost.",
+    "All values that the layer has below this key are lost.",
 )  # fmt: skip
 NAME = declare_rule(
     "LAY009", Severity.ERROR, "The name of a cluster differs from the name of its file.",
@@ -49,8 +49,8 @@ TOO_MANY = declare_rule("LAY010", Severity.ERROR, "A cluster extends too many la
     f"A cluster consists of at most {FILE_LIMIT} files.")  # fmt: skip
 NULL = declare_rule(
     "YAML021", Severity.ERROR, "A key has no value.",
-    "A spec contains no null: remove the key instead. Only above a key of a layer null is allowed, and it "
-    "removes the key.",
+    "A spec contains no null. Remove the key instead. Only for a key that a layer also has, null is allowed: null "
+    "removes the key of the layer.",
 )  # fmt: skip
 
 
@@ -60,13 +60,16 @@ class Layers:
     def __init__(self, root: pathlib.Path) -> None:
         self.findings: list[Finding] = []
         self.order: list[str] = []
-        """Files from the lowest layer to the cluster. A file that is reached twice has its first position."""
+        """Files from the lowest layer to the cluster. A file that two files extend has its first position."""
         self._specs = root / "specs"
         self._root = root
         self._documents: dict[str, Node] = {}
 
-    def gather(self, file: str, chain: tuple[str, ...] = ()) -> None:
-        """Reads a file and all files that it extends. In the order they come before it."""
+    def read(self, file: str, chain: tuple[str, ...] = ()) -> None:
+        """Reads a file and all layers that the file extends. Appends the layers and then the file to `order`.
+
+        `chain` contains the files through which the cluster extends the file; empty for the cluster itself.
+        """
         document = self._load(file)
         if document is None:
             return
@@ -75,7 +78,7 @@ class Layers:
         for item in self._extended(document):
             layer = self._layer(item, (*chain, file))
             if layer and len(self._documents) < FILE_LIMIT:
-                self.gather(layer, (*chain, file))
+                self.read(layer, (*chain, file))
             elif layer:
                 self._add(TOO_MANY, item.mark, f"the cluster has more than {FILE_LIMIT} files")
                 return
@@ -84,13 +87,13 @@ class Layers:
         self.order.append(file)
 
     def merged(self) -> Node:
-        """Returns the merged document: later files win, maps merge by key, other values are replaced."""
+        """Returns the merged document. A value of a later file replaces the earlier value; maps are merged by key."""
         top = self.order[-1]
         merged = Node(Mark(top, 1, 1), {})
         for file in self.order:
             document = self._documents[file]
             hidden = {"extends"} if file == top else {"extends", "apiVersion", "kind", "metadata"}
-            shown = {key: entry for key, entry in document.value.items() if key not in hidden}
+            shown = {key: child for key, child in document.value.items() if key not in hidden}
             merged = self._merge(merged, Node(document.mark, shown, document.keys), ())
         return merged
 
@@ -107,21 +110,22 @@ class Layers:
         return document
 
     def _extended(self, document: Node) -> Iterator[Node]:
+        """Yields the entries of extends that are strings."""
         node = document.value.get("extends")
         if node is None:
             return
         if not isinstance(node.value, list):
-            fix = f"write [{node.value}]" if isinstance(node.value, str) and node.value else ""
-            self._add(EXTENDS, node.mark, "extends must be a list of paths relative to specs/", fix)
+            fix = f"set extends to [{node.value}]" if isinstance(node.value, str) and node.value else ""
+            self._add(EXTENDS, node.mark, "extends is not a list; expected a list of paths relative to specs/", fix)
             return
         for item in node.value:
             if isinstance(item.value, str) and item.value:
                 yield item
             else:
-                self._add(EXTENDS, item.mark, "expected a path relative to specs/")
+                self._add(EXTENDS, item.mark, "an entry of extends is not a string; expected a path relative to specs/")
 
     def _layer(self, item: Node, chain: tuple[str, ...]) -> str | None:
-        """Returns the file of an entry of extends; None if the file is already read or the entry is wrong."""
+        """Returns the file of an entry of extends, or None if the file is already read or the entry is wrong."""
         path = pathlib.PurePosixPath(item.value)
         file = f"specs/{path}"
         if (
@@ -130,19 +134,20 @@ class Layers:
             or "\\" in item.value
             or not is_within(self._root / file, self._specs)
         ):
-            self._add(OUTSIDE, item.mark, f"{item.value} is outside of specs/; layers must be in specs/")
+            self._add(OUTSIDE, item.mark, f"{item.value} is outside of specs/; expected a path below specs/")
         elif file in chain:
             cycle = " -> ".join((*chain[chain.index(file) :], file))
             self._add(CYCLE, item.mark, f"the layers extend each other in a cycle: {cycle}")
         elif not exists(self._root / file):
-            self._add(MISSING, item.mark, f"{file} does not exist", self._suggestion(str(path)))
+            self._add(MISSING, item.mark, f"{file} does not exist", self._suggestion(item.value, str(path)))
         elif file not in self._documents and file not in self.order:
             return file
         return None
 
-    def _suggestion(self, path: str) -> str:
-        files = [file.removeprefix("specs/") for file in yaml_files(self._root)]
-        return write(nearest(path, files))
+    def _suggestion(self, entry: str, path: str) -> str:
+        """Returns the fix that replaces the entry of extends by the most similar file, or an empty string."""
+        suggestion = nearest(path, [file.removeprefix("specs/") for file in yaml_files(self._root)])
+        return f"replace {entry} by {suggestion}" if suggestion else ""
 
     def _check_cluster(self, document: Node, file: str) -> None:
         kind = document.value.get("kind")
@@ -153,45 +158,53 @@ class Layers:
         stem = pathlib.PurePosixPath(file).stem
         if name and isinstance(name.value, str) and name.value != stem:
             message = f"the name of the cluster is {name.value}; expected {stem}, the name of its file"
-            self._add(NAME, name.mark, message, f"write {stem}, or rename the file")
+            self._add(NAME, name.mark, message, f"set metadata.name to {stem}, or rename the file")
 
     def _check_layer(self, document: Node) -> None:
         kind, version = document.value.get("kind"), document.value.get("apiVersion")
         if kind is None or kind.value != "Layer":
-            place = kind.mark if kind else document.mark
+            mark = kind.mark if kind else document.mark
             actual = f"the kind is {_text(kind)}" if kind else "the file has no kind"
-            self._add(KIND, place, f"{actual}; expected Layer", "write kind: Layer" if kind is None else "")
+            self._add(KIND, mark, f"{actual}; expected Layer", "add kind: Layer" if kind is None else "")
             return
         if version is None or version.value != API:
             actual = f"the apiVersion is {_text(version)}" if version else "the layer has no apiVersion"
-            self._add(VERSION, version.mark if version else document.mark, f"{actual}; expected {API}", f"write {API}")
+            self._add(
+                VERSION,
+                version.mark if version else document.mark,
+                f"{actual}; expected {API}",
+                f"set apiVersion to {API}",
+            )
         if "metadata" in document.value:
-            self._add(METADATA, document.keys["metadata"], "metadata is not allowed in a layer", "remove metadata")
+            self._add(METADATA, document.keys["metadata"], "the layer has metadata; expected none", "remove metadata")
 
     def _merge(self, lower: Node, upper: Node, path: Path) -> Node:
-        """Merges the upper node over the lower one. The keys of the upper map come first, in their order."""
+        """Returns the upper node merged with the lower node. The keys of the upper map come first, in their order."""
         if not isinstance(upper.value, dict):
             if upper.value is not None and isinstance(lower.value, dict) and lower.value:
-                message = f"{path[-1]} replaces the complete map at {lower.mark}"
+                message = f"key {path[-1]} replaces the complete map of a layer at {lower.mark}"
                 self.findings.append(REPLACED.at(path, message, mark=upper.mark))
             self._refuse_nulls(upper, path)
             return upper
         below = lower.value if isinstance(lower.value, dict) else {}
         merged = Node(upper.mark, {})
-        for key, entry in upper.value.items():
-            if entry.value is None and entry.raw and key in below:
+        for key, child in upper.value.items():
+            if child.value is None and child.raw and key in below:
                 continue
-            merged.value[key] = self._merge(below.get(key, Node(entry.mark, {})), entry, (*path, key))
+            merged.value[key] = self._merge(below.get(key, Node(child.mark, {})), child, (*path, key))
             merged.keys[key] = upper.keys[key]
-        for key, entry in below.items():
+        for key, child in below.items():
             if key not in upper.value:
-                merged.value[key] = entry
+                merged.value[key] = child
                 merged.keys[key] = lower.keys[key]
         return merged
 
     def _refuse_nulls(self, node: Node, path: Path) -> None:
+        """Reports every null in the node and below it."""
         if node.value is None:
-            problem = f"{node.raw} is only allowed above a key of a layer" if node.raw else "the value is missing"
+            problem = (
+                f"{node.raw} is only allowed for a key that a layer also has" if node.raw else "the value is missing"
+            )
             self.findings.append(NULL.at(path, f"{problem}; write a value or remove the key", mark=node.mark))
         children = (
             node.value.items()
@@ -200,35 +213,35 @@ class Layers:
             if isinstance(node.value, list)
             else ()
         )
-        for step, entry in children:
-            self._refuse_nulls(entry, (*path, step))
+        for step, child in children:
+            self._refuse_nulls(child, (*path, step))
 
     def _add(self, rule: Rule, mark: Mark, message: str, fix: str = "") -> None:
         self.findings.append(rule.at((), message, fix=fix, mark=mark))
 
 
 def yaml_files(root: pathlib.Path) -> list[str]:
-    """Returns all YAML files in specs/, relative to the root, sorted. Hidden files and folders are skipped."""
-    found = (
-        place.relative_to(root)
-        for place in (root / "specs").rglob("*")
-        if place.suffix in (".yaml", ".yml") and not place.is_dir()
+    """Returns all YAML files in specs/ except hidden files and folders, relative to the root, sorted."""
+    files = (
+        path.relative_to(root)
+        for path in (root / "specs").rglob("*")
+        if path.suffix in (".yaml", ".yml") and not path.is_dir()
     )
-    return sorted(file.as_posix() for file in found if not any(part.startswith(".") for part in file.parts))
+    return sorted(file.as_posix() for file in files if not any(part.startswith(".") for part in file.parts))
 
 
-def is_within(place: pathlib.Path, folder: pathlib.Path) -> bool:
-    """Returns whether a place is inside a folder, with all symbolic links resolved."""
+def is_within(path: pathlib.Path, folder: pathlib.Path) -> bool:
+    """Returns whether the path is inside the folder after all symbolic links are resolved."""
     try:
-        return place.resolve().is_relative_to(folder.resolve())
+        return path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):
         return False
 
 
-def exists(place: pathlib.Path) -> bool:
-    """Returns whether a place exists. False for names that the file system does not allow."""
+def exists(path: pathlib.Path) -> bool:
+    """Returns whether a file or folder exists. Names that the file system does not allow do not exist."""
     try:
-        return place.exists()
+        return path.exists()
     except (OSError, ValueError):
         return False
 

@@ -11,14 +11,14 @@ _YAML11 = "https://yaml.org/type/"
 _YAML12 = "https://yaml.org/spec/1.2.2/#103-core-schema"
 
 NORWAY = declare_rule(
-    "YAML007", Severity.ERROR, "A plain word is a boolean for some YAML parsers and text for others.",
-    "YAML 1.1 reads yes, no, on, off, y and n as booleans, YAML 1.2 as text. The country code of Norway becomes false.",
+    "YAML007", Severity.ERROR, "A word without quotes is a boolean for some YAML parsers and a string for others.",
+    "YAML 1.1 reads yes, no, on, off, y and n as booleans, YAML 1.2 as strings. NO, the code of Norway, becomes false.",
     f"{_YAML11}bool.html",
 )  # fmt: skip
 NUMBER_FORM = declare_rule(
-    "YAML008", Severity.ERROR, "YAML parsers read a number as different values.",
-    "010 is eight in YAML 1.1 and ten in YAML 1.2. 1_000 and 1e3 are numbers in one version and text in the other. "
-    "Account ids and commit ids may look like this.",
+    "YAML008", Severity.ERROR, "Different YAML parsers read a number as different values.",
+    "010 is eight in YAML 1.1 and ten in YAML 1.2. 1_000 and 1e3 are numbers in one version and strings in the "
+    "other. Account ids and commit ids may look like such numbers.",
     f"{_YAML11}int.html",
 )  # fmt: skip
 SEXAGESIMAL = declare_rule(
@@ -27,13 +27,13 @@ SEXAGESIMAL = declare_rule(
     f"{_YAML11}int.html",
 )  # fmt: skip
 TIMESTAMP = declare_rule(
-    "YAML010", Severity.ERROR, "A date without quotes is a timestamp for some YAML parsers and text for others.",
-    "YAML 1.1 parsers turn it into a date and print it differently, often in another time zone.",
+    "YAML010", Severity.ERROR, "A date without quotes is a timestamp for some YAML parsers and a string for others.",
+    "YAML 1.1 parsers convert the string to a date and print the date differently, often in another time zone.",
     f"{_YAML11}timestamp.html",
 )  # fmt: skip
 NUMBER_RANGE = declare_rule(
     "YAML020", Severity.ERROR, "A number does not fit into 64 bits, or is infinite or NaN.",
-    "Parsers round it, overflow to infinity or refuse it. A commit id with only digits can look like such a number.",
+    "Parsers round such a number, read it as infinity or refuse it. A commit id of digits can look like such a number.",
     _YAML12,
 )  # fmt: skip
 
@@ -56,16 +56,18 @@ _TRUE_WORDS = ("y", "yes", "on")
 
 
 def resolve(text: str) -> tuple[Any, Rule | None]:
-    """Returns the value of a plain scalar, and the rule that it violates. The value of an ambiguous scalar is its text.
+    """Returns the value of a scalar without quotes, and the rule that the scalar violates or None.
 
-    Source: YAML 1.2.2, section 10.3; the ambiguous forms are from the YAML 1.1 type repository.
+    The value of a scalar that violates a rule is its text.
+
+    Source: YAML 1.2.2, section 10.3. The forms that parsers read differently are from the YAML 1.1 type repository.
     """
     match = _plain(text)
     if match is None:
         return text, None
     kind = match.lastgroup
     if kind == "int":
-        return _whole(text)
+        return _integer(text)
     if kind == "float":
         value = float(text)
         return (text, NUMBER_RANGE) if value in (float("inf"), float("-inf")) else (value, None)
@@ -79,15 +81,15 @@ def resolve(text: str) -> tuple[Any, Rule | None]:
 
 
 def fix_of(rule: Rule, text: str) -> str:
-    """Returns the unambiguous text for a scalar that violates a rule."""
+    """Returns the fix for a scalar that violates a rule: a text that all parsers read as the same value."""
     if rule is NORWAY:
-        return f'write {"true" if text.lower() in _TRUE_WORDS else "false"}, or "{text}" if you mean the word'
+        return f'replace {text} by {"true" if text.lower() in _TRUE_WORDS else "false"}, or by "{text}" for a string'
     if rule is NUMBER_FORM:
-        return f'write "{text}" if you mean text, or the number in decimal digits'
-    return f'write "{text}"'
+        return f'replace {text} by "{text}" for a string, or by the number in decimal digits'
+    return f'put the value in quotes: "{text}"'
 
 
-def _whole(text: str) -> tuple[Any, Rule | None]:
+def _integer(text: str) -> tuple[Any, Rule | None]:
     if len(text) > 20:
         return text, NUMBER_RANGE
     value = int(text, 0)

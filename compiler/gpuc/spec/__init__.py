@@ -1,1 +1,1 @@
-"""The typed models of the spec language. `parse` turns a Source into a ClusterSpec."""
+"""The models of the spec language. `parse` converts a Source into a ClusterSpec."""

@@ -20,12 +20,12 @@ from pydantic_core import CoreSchema, PydanticCustomError
 from gpuc.kubernetes.duration import parse_duration
 from gpuc.kubernetes.quantity import format_quantity, parse_quantity
 
-# Without this Pydantic searches every installed distribution for plugins; gpuc needs none.
+# By default Pydantic searches every installed distribution for plugins. gpuc needs no plugins.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 class SpecModel(BaseModel):
-    """A part of the spec. Unknown keys are refused, and values do not change after parsing."""
+    """Base class of all maps in the spec. Refuses unknown keys. Its values do not change after parsing."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -37,10 +37,10 @@ class SpecModel(BaseModel):
 
 
 class Shorthand(SpecModel):
-    """A map that has a short form: one word, which is the value of one of its keys."""
+    """A map with a short form: a word instead of the map is the value of the key `short_for`."""
 
     short_for: ClassVar[str]
-    """The key whose value the word is."""
+    """The key that has the word as its value."""
 
     @model_validator(mode="before")
     @classmethod
@@ -55,7 +55,7 @@ class Shorthand(SpecModel):
 
 
 NO_UNIT = "no_unit"
-"""Pydantic error type of a number without a unit, where a unit is required."""
+"""The type of Pydantic's error for a number without its required unit."""
 _GIB = 2**30
 _MAX_GIB = 65_536
 """The size of the largest EBS volume."""
@@ -66,28 +66,28 @@ def _seconds(value: Any) -> Any:
         digits = str(value).strip()
         choices = f"{digits}h, {digits}m or {digits}s" if digits.isdecimal() else "as in 24h"
         expected = f"a duration with its unit: {choices}"
-        raise PydanticCustomError(NO_UNIT, "{expected}", {"expected": expected, "fix": ""})
+        raise PydanticCustomError(NO_UNIT, "{expected}", {"expected": expected, "suggestion": ""})
     return parse_duration(value) if isinstance(value, str) else value
 
 
 def _bytes(value: Any) -> Any:
     if _is_number(value):
-        fix = _with_unit(value)
+        suggestion = _with_unit(value)
         raise PydanticCustomError(
-            NO_UNIT, "{expected}", {"expected": "a size with its unit, as in 200Gi", "fix": fix and f"write {fix}"}
+            NO_UNIT, "{expected}", {"expected": "a size with its unit, as in 200Gi", "suggestion": suggestion}
         )
     return int(parse_quantity(value)) if isinstance(value, str) else value
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a number without a unit, in quotes or not."""
+    """Returns whether a value is a number without a unit, in quotes or not."""
     if isinstance(value, str):
         return value.strip().replace(".", "", 1).isdigit()
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _with_unit(value: Any) -> str:
-    """The volume size that a number without a unit means; empty if the number is ambiguous."""
+    """Returns the volume size for a number without a unit, or an empty string if the unit is not certain."""
     try:
         size = int(value)
     except ValueError:
@@ -109,7 +109,7 @@ Bytes = Annotated[
     int, BeforeValidator(_bytes), Field(gt=0),
     WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)$"}),
 ]  # fmt: skip
-"""A quantity such as 200Gi, in bytes."""
+"""A size such as 200Gi, in bytes."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]*[a-z0-9])?$", max_length=40)]
 """A name that becomes part of object names and label values: lower-case letters, digits and hyphens."""
@@ -118,10 +118,10 @@ TextLine = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\x00-
 """Free text on one line."""
 
 LabelValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$", max_length=63)]
-"""A value that becomes a Kubernetes label."""
+"""A value that becomes the value of a Kubernetes label."""
 
 Count = Annotated[int, Field(ge=1, le=100_000)]
 """An integer, at least 1."""
 
 Accept = dict[Annotated[str, Field(pattern=r"^[A-Z]{2,4}\d{3}$")], TextLine]
-"""Reasons by rule id: findings of that rule are accepted here and below."""
+"""Reasons by rule id. gpuc accepts findings of the rule in the map that contains `accept`, and below the map."""

@@ -10,7 +10,7 @@ from gpuc.spec.base import SpecModel
 from gpuc.spec.pools import Image, Zone
 
 Cidr = Annotated[str, Field(pattern=r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$")]
-"""An IPv4 range."""
+"""An IPv4 address range, for example 10.0.0.0/16."""
 
 Cidrs = Annotated[list[Cidr], Field(min_length=1)]
 
@@ -18,7 +18,7 @@ Tags = Annotated[
     dict[Annotated[str, Field(min_length=1, max_length=128)], Annotated[str, Field(max_length=256)]],
     Field(min_length=1),
 ]
-"""EC2 tags by key. "*" matches any value."""
+"""EC2 tags by key. The value "*" matches any value."""
 
 
 class Subnets(SpecModel):
@@ -35,7 +35,7 @@ class SecurityGroups(SpecModel):
     """Tags of the security groups."""
 
     efa_self_rule: bool = False
-    """Whether the security group allows all protocols from and to itself. EFA requires this; gpuc cannot check it."""
+    """Whether the security group allows all traffic from and to itself, as EFA requires. gpuc cannot check this."""
 
 
 class Aws(SpecModel):
@@ -60,26 +60,26 @@ class Aws(SpecModel):
     """Selects the security groups of nodes."""
 
     image: Image
-    """The machine image of pools without an image of their own."""
+    """The AMI of node pools that name no image."""
 
     interruption_queue: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,80}$")] | None = None
     """The name of the SQS queue with EC2 interruption events for Karpenter."""
 
     network_policy_engine: Literal["vpc-cni", "cilium", "calico", "none"]
-    """The program that enforces NetworkPolicies, or none. gpuc does not install it."""
+    """The program that enforces NetworkPolicies, or none. gpuc does not install the program."""
 
     pod_cidrs: Cidrs
-    """The ranges of pod addresses."""
+    """The address ranges of pods."""
 
     endpoint_cidrs: Cidrs
-    """The ranges of the VPC endpoints for object store, image registry and token service."""
+    """The address ranges of the VPC endpoints for object store, image registry and token service."""
 
     api_server_cidrs: Cidrs
-    """The ranges of the API server's private addresses."""
+    """The address ranges of the API server in the VPC."""
 
 
 class Cloud(SpecModel):
-    """The cloud of the cluster."""
+    """The cloud provider of the cluster."""
 
     aws: Aws
     """An EKS cluster."""

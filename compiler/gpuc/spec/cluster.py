@@ -15,39 +15,39 @@ from gpuc.spec.tenants import Tenant
 
 
 class Metadata(SpecModel):
-    """The identity of the cluster."""
+    """The name of the cluster."""
 
     name: Name
     """The name of the cluster: the file name without its extension."""
 
 
 class Removed(SpecModel):
-    """Reasons for removals in one commit instead of two, by name. Only read if `delivery.prune` is confirm."""
+    """Reasons for removals in one commit instead of two, by name. Has no effect unless `delivery.prune` is confirm."""
 
     pools: dict[Name, TextLine] = {}
-    """Pools that were removed in one commit, with the reason."""
+    """Reasons by name for node pools that were removed in one commit."""
 
     tenants: dict[Name, TextLine] = {}
-    """Tenants that were removed in one commit together with their namespaces, with the reason."""
+    """Reasons by name for tenants that were removed in one commit, together with their namespaces."""
 
     namespaces: dict[Name, TextLine] = {}
-    """Namespaces of tenants that were removed in one commit, with the reason."""
+    """Reasons by name for namespaces of tenants that were removed in one commit."""
 
     queues: dict[Name, TextLine] = {}
-    """Queues that were removed in one commit, with the reason."""
+    """Reasons by name for queues that were removed in one commit."""
 
 
 class Spec(SpecModel):
     """The desired state of the cluster."""
 
     environment: Literal["dev", "staging", "prod"]
-    """The use of the cluster. Some rules apply to prod only; namespaces get it as a label."""
+    """The use of the cluster. Some rules apply to prod only. Namespaces have the environment as a label."""
 
     kubernetes: Annotated[str, Field(pattern=r"^1\.\d{2}$")]
     """The minor version of Kubernetes, in quotes."""
 
     cloud: Cloud
-    """The cloud of the cluster."""
+    """The cloud provider of the cluster."""
 
     releases: Releases
     """The versions of components."""
@@ -56,7 +56,7 @@ class Spec(SpecModel):
     """How the output reaches the cluster."""
 
     kueue: Kueue
-    """Settings of Kueue: job frameworks, cohorts, and how long Kueue waits for ready pods."""
+    """Settings of Kueue: the kinds of jobs that Kueue manages."""
 
     pools: Annotated[dict[Name, Pool], Field(min_length=1)]
     """Node pools by name."""
@@ -74,22 +74,22 @@ class Spec(SpecModel):
     """Cohorts by name."""
 
     priorities: dict[Name, Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000)]] = {}
-    """Workload priorities by name. Kueue admits higher priorities first."""
+    """Workload priorities by name. Kueue admits workloads with a higher priority first."""
 
     queues: Annotated[dict[Name, Queue], Field(min_length=1)]
     """Queues by name."""
 
     policies: dict[Name, Policy] = {}
-    """Admission policies by name. `default` is the stage of all other policies."""
+    """Admission policies by name. `default` is the stage of all policies without a stage."""
 
     observability: Observability
     """Metrics and alerts."""
 
     removed: Removed = Field(default_factory=Removed)
-    """Reasons for removals without the first commit, which marks an element as `leaving`."""
+    """Reasons for removals of pools, tenants, namespaces and queues that were not marked as `leaving` before."""
 
     accept: Accept = {}
-    """Findings that are accepted in the complete spec, with the reason."""
+    """Reasons by rule id for findings that are accepted in the complete spec."""
 
 
 class ClusterSpec(SpecModel):
@@ -102,7 +102,7 @@ class ClusterSpec(SpecModel):
     """Always Cluster. Layers are compiled only as part of a cluster."""
 
     metadata: Metadata
-    """The identity of the cluster."""
+    """The name of the cluster."""
 
     spec: Spec
     """The desired state of the cluster."""

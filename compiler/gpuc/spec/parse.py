@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, StageError, declare_rule
-from gpuc.diagnostics.spelling import nearest, write
+from gpuc.diagnostics.spelling import nearest
 from gpuc.source import Source
 from gpuc.spec.base import NO_UNIT
 from gpuc.spec.cluster import ClusterSpec
@@ -19,20 +19,20 @@ UNKNOWN = declare_rule(
 )  # fmt: skip
 MISSING = declare_rule(
     "SPC002", Severity.ERROR, "A required key is missing.",
-    "gpuc guesses no value that decides about hardware, cost or access; the spec has to contain it.",
+    "gpuc has no default for values that decide about hardware, cost or access. The spec has to contain them.",
 )  # fmt: skip
 TYPE = declare_rule(
     "SPC003",
     Severity.ERROR,
     "A value has the wrong type.",
-    "gpuc would read another value than the author intended.",
+    "The value that gpuc would read is not the value that the author intended.",
 )
 VALUE = declare_rule(
     "SPC004", Severity.ERROR, "A value is not allowed.",
     "The value is out of range, is not one of the choices, or does not match the pattern of the field.",
 )  # fmt: skip
 CHOICE = declare_rule(
-    "SPC005", Severity.ERROR, "Mutually exclusive keys are set, or none of them is.",
+    "SPC005", Severity.ERROR, "A map has several of its mutually exclusive keys, or none of them.",
     "gpuc cannot decide which key to use.",
 )  # fmt: skip
 VERSION = declare_rule(
@@ -52,19 +52,19 @@ def parse(source: Source) -> ClusterSpec:
     """Parses a source into a typed spec.
 
     Raises:
-        StageError: with one finding for each wrong path.
+        StageError: with one finding for each wrong value or key.
     """
     try:
         return ClusterSpec.model_validate(source.tree)
     except ValidationError as error:
-        by_place: dict[tuple[Path, bool], list[Finding]] = {}
+        by_position: dict[tuple[Path, bool], list[Finding]] = {}
         for finding in _findings(error, source):
-            by_place.setdefault((finding.path, finding.on_key), []).append(finding)
-        raise StageError(_merged(findings) for findings in by_place.values()) from None
+            by_position.setdefault((finding.path, finding.on_key), []).append(finding)
+        raise StageError(_merged(findings) for findings in by_position.values()) from None
 
 
 def _merged(findings: list[Finding]) -> Finding:
-    """Returns one finding for the findings of one value. Pydantic reports an error for each member of a union."""
+    """Returns one finding for all findings of a value, because Pydantic reports an error for each member of a union."""
     expected = list(dict.fromkeys(finding.message.partition(_EXPECTED)[2] for finding in findings))
     if len(expected) == 1 or not all(expected):
         return findings[0]
@@ -72,6 +72,7 @@ def _merged(findings: list[Finding]) -> Finding:
 
 
 def _findings(error: ValidationError, source: Source) -> Iterator[Finding]:
+    """Yields a finding for each error of Pydantic."""
     for details in error.errors(include_url=False):
         path, on_key = _path(details["loc"], source.tree)
         kind = details["type"]
@@ -82,12 +83,11 @@ def _findings(error: ValidationError, source: Source) -> Iterator[Finding]:
             yield MISSING.at(path[:-1], f"{path[-1]} is missing in {_name(path[:-1])}")
         elif kind == "string_type" and path in source.raw:
             raw = source.raw[path]
-            yield VERSION.at(
-                path, f"{_name(path)} is the number {raw}; expected a string in quotes", fix=f'write "{raw}"'
-            )
+            message = f"{_name(path)} is the number {raw}; expected a string in quotes"
+            yield VERSION.at(path, message, fix=f'set {_name(path)} to "{raw}"')
         elif kind == NO_UNIT:
             message = f"{_name(path)} is {_show(details['input'])}{_EXPECTED}{context['expected']}"
-            yield TYPE.at(path, message, fix=context["fix"])
+            yield TYPE.at(path, message, fix=_set(path, context["suggestion"]))
         elif kind in _TYPES:
             yield TYPE.at(path, f"{_name(path)} is {_show(details['input'])}{_EXPECTED}{_TYPES[kind]}")
         elif kind == "value_error" and not isinstance(details["input"], str):
@@ -106,7 +106,7 @@ def _value(path: Path, details: Any, context: dict[str, Any], on_key: bool) -> F
             others = [key for key in _fields_at(path) if key not in allowed]
             if others and isinstance(actual, str):
                 allowed += f", or a map with {', '.join(others)}"
-            return VALUE.at(path, f"{_name(path)} is {_show(actual)}{_EXPECTED}{allowed}", fix=write(suggestion))
+            return VALUE.at(path, f"{_name(path)} is {_show(actual)}{_EXPECTED}{allowed}", fix=_set(path, suggestion))
         case "string_pattern_mismatch":
             return VALUE.at(path, f"{_name(path)}: {_show(actual)} does not match {context['pattern']}", on_key=on_key)
         case "value_error":
@@ -117,7 +117,7 @@ def _value(path: Path, details: Any, context: dict[str, Any], on_key: bool) -> F
                 path, f"{_name(path)} is {_show(actual)}; expected a number {words} {context[limits[kind]]}"
             )
         case "too_short" | "string_too_short":
-            return VALUE.at(path, f"{_name(path)} is empty; it needs at least {context['min_length']}")
+            return VALUE.at(path, f"{_name(path)} is empty; expected a length of at least {context['min_length']}")
         case _:
             return VALUE.at(
                 path,
@@ -129,47 +129,58 @@ def _value(path: Path, details: Any, context: dict[str, Any], on_key: bool) -> F
 def _unknown(path: Path, source: Source) -> Finding:
     known = _fields_at(path[:-1])
     allowed = f"; expected one of {', '.join(known)}" if known else ""
-    fix = write(nearest(str(path[-1]), known))
+    suggestion = nearest(str(path[-1]), known)
+    fix = f"rename key {path[-1]} to {suggestion}" if suggestion else ""
     return UNKNOWN.at(path, f"{_name(path[:-1])} has no key {path[-1]}{allowed}", fix=fix, on_key=True)
 
 
-def _path(location: tuple[int | str, ...], tree: Any) -> tuple[Path, bool]:
-    """Returns the steps of Pydantic's location that exist in the tree, and whether the key itself is wrong.
+def _set(path: Path, value: str) -> str:
+    """Returns the fix that sets the value at the path, or an empty string if there is no value."""
+    return f"set {_name(path)} to {value}" if value else ""
 
-    Locations also contain names of union members and markers for keys, which are not in the text.
+
+def _path(location: tuple[int | str, ...], data: Any) -> tuple[Path, bool]:
+    """Returns the spec path of Pydantic's location, and whether the key at the path is wrong instead of the value.
+
+    A location of Pydantic also contains names of union members and markers for keys, which are no steps of the path.
     """
     path: list[str | int] = []
-    node: Any = tree
+    node: Any = data
     on_key = "[key]" in location
     for index, step in enumerate(location):
-        if _holds(node, step):
+        if _has_step(node, step):
             node = node[step]
             path.append(step)
-        elif index == len(location) - 1 and isinstance(node, dict) and step != "[key]" and not _is_tag(str(step)):
+        elif (
+            index == len(location) - 1
+            and isinstance(node, dict)
+            and step != "[key]"
+            and not _is_union_member(str(step))
+        ):
             path.append(step)
     return tuple(path), on_key
 
 
-def _holds(node: Any, step: int | str) -> bool:
+def _has_step(node: Any, step: int | str) -> bool:
     if isinstance(node, list):
         return isinstance(step, int) and step < len(node)
     return isinstance(node, dict) and step in node
 
 
-def _is_tag(step: str) -> bool:
+def _is_union_member(step: str) -> bool:
     return step[:1].isupper() or "[" in step or step in ("int", "str", "constrained-int", "constrained-str")
 
 
 def _fields_at(path: Path) -> list[str]:
-    """Returns the keys that the spec language has at a path; empty if any key is allowed."""
+    """Returns the keys that the spec language allows at a path; an empty list if every key is allowed."""
     annotation: Any = ClusterSpec
     for step in path:
-        annotation = _inside(annotation, step)
+        annotation = _type_at(annotation, step)
     return [field.alias or name for model in _models(annotation) for name, field in model.model_fields.items()]
 
 
-def _inside(annotation: Any, step: str | int) -> Any:
-    """Returns the type of the value at a step of a model, a map or a list."""
+def _type_at(annotation: Any, step: str | int) -> Any:
+    """Returns the type of the value that a step from a model, a map or a list leads to; None if it is unknown."""
     for model in _models(annotation):
         return next((field.annotation for field in model.model_fields.values() if field.alias == step), None)
     for member in (annotation, *get_args(annotation)):
@@ -179,13 +190,13 @@ def _inside(annotation: Any, step: str | int) -> Any:
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
-    """Returns the models in a type: the type itself and the members of a union."""
+    """Returns the models in a type: the type if it is a model, and the models in a union."""
     members = (annotation, *(get_args(annotation) if get_origin(annotation) not in (dict, list) else ()))
     return [member for member in members if isinstance(member, type) and issubclass(member, BaseModel)]
 
 
 def _name(path: Path) -> str:
-    """Returns a path as text for messages: pools.train-h100.instances[0]."""
+    """Returns the path as messages show it, for example pools.train-h100.instances[0]."""
     text = ""
     for step in path[1:] if path[:1] == ("spec",) and len(path) > 1 else path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
@@ -193,6 +204,7 @@ def _name(path: Path) -> str:
 
 
 def _show(value: Any) -> str:
+    """Returns the value as messages show it: strings in quotes and shortened, maps and lists only by kind."""
     if isinstance(value, str):
         return f'"{value}"' if len(value) <= 60 else f'"{value[:57]}..."'
     if isinstance(value, dict | list):

@@ -14,34 +14,34 @@ NamespaceName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
 
 
 class Releases(Shorthand):
-    """The versions of components: a tested set, and versions that override it."""
+    """The versions of components: a tested set, and versions that replace versions of the set."""
 
     short_for: ClassVar[str] = "set"
 
     set: Annotated[str, Field(pattern=r"^\d{4}\.\d{2}$")]
-    """The tested set: year and month, for example 2026.08."""
+    """The name of the tested set: year and month, for example 2026.08."""
 
     components: dict[Name, Annotated[str, Field(pattern=r"^v?\d+\.\d+\.\d+$")]] = {}
-    """Chart versions that override the set, by component."""
+    """Chart versions by component, instead of the versions of the set."""
 
 
 OWN_SERVER = "https://kubernetes.default.svc"
-"""The URL that Argo CD uses for the API server of its own cluster."""
+"""The URL that Argo CD uses for the API server of the cluster in which Argo CD runs."""
 OWN_NAME = "in-cluster"
-"""The name that Argo CD uses for its own cluster."""
+"""The name that Argo CD uses for the cluster in which Argo CD runs."""
 
 
 class Destination(SpecModel):
     """The cluster to which Argo CD applies the output, and the namespace of Argo CD."""
 
     server: Annotated[str | None, Field(pattern=r"^https://[A-Za-z0-9.:/_-]+$")] = None
-    """URL of the cluster's API server in Argo CD. https://kubernetes.default.svc is Argo CD's own cluster."""
+    """URL of the API server in Argo CD. https://kubernetes.default.svc is the cluster in which Argo CD runs."""
 
     name: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9./:_-]*[A-Za-z0-9])?$", max_length=253)] = None
-    """Name of the cluster in Argo CD, instead of the URL. in-cluster is Argo CD's own cluster."""
+    """Name of the cluster in Argo CD, instead of the URL. in-cluster is the cluster in which Argo CD runs."""
 
     namespace: NamespaceName
-    """The namespace of Argo CD in its own cluster."""
+    """The namespace in which Argo CD runs."""
 
     @model_validator(mode="after")
     def _names_one_cluster(self) -> Self:
@@ -51,18 +51,18 @@ class Destination(SpecModel):
 
     @property
     def is_own_cluster(self) -> bool:
-        """Whether Argo CD runs in the cluster that it applies the output to."""
+        """Whether Argo CD runs in the cluster to which Argo CD applies the output."""
         return self.server == OWN_SERVER or self.name == OWN_NAME
 
 
 class Delivery(SpecModel):
-    """How the output reaches the cluster."""
+    """Where Argo CD finds the output, and how Argo CD applies it to the cluster."""
 
     repo: Annotated[str, Field(pattern=r"^(https://|ssh://|git@)[A-Za-z0-9@:/._-]+$")]
-    """The Git repository that holds out/."""
+    """The URL of the Git repository that contains out/."""
 
     revision: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9/._-]*$")]
-    """The branch or tag that Argo CD follows."""
+    """The branch or tag from which Argo CD reads the output."""
 
     path: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9/._-]*$")]
     """The path of out/ in the repository."""
@@ -71,13 +71,14 @@ class Delivery(SpecModel):
     """The cluster to which Argo CD applies the output."""
 
     prune: Literal["never", "confirm", "automatic"]
-    """How removed pools, queues and tenants are deleted in the cluster. Argo CD always prunes stateless components.
+    """How the objects of removed pools, queues and tenants are deleted. Argo CD always prunes stateless components.
 
-    never: Argo CD deletes none of their objects. People delete them, and gpuc checks nothing.
-    confirm: a removal takes two commits. The first commit marks the element as `leaving`. After the second commit
-    Argo CD deletes its NodePool and its RBAC objects, and people delete the objects that hold work or data. gpuc
+    never: Argo CD deletes no objects of removed elements. You delete these objects. gpuc does not check removals.
+    confirm: a removal needs two commits. The first commit marks the element as `leaving`. After the second commit Argo
+    CD deletes the NodePool and RBAC objects of the element. You delete the objects that contain workloads or data. gpuc
     refuses a removal without the first commit.
-    automatic: Argo CD deletes all objects at the next sync, with nodes and work, and gpuc checks nothing.
+    automatic: at the next sync Argo CD deletes all objects of removed elements, with their nodes and workloads. gpuc
+    does not check removals.
     """
 
 
@@ -94,19 +95,19 @@ class Kueue(SpecModel):
 class Policy(Shorthand):
     """The stage and the settings of an admission policy."""
 
-    model_config = ConfigDict(extra="allow")  # rules check the settings against the policy.yaml
+    model_config = ConfigDict(extra="allow")  # rule POL003 checks the settings
 
     short_for: ClassVar[str] = "stage"
 
     stage: Stage | None = None
-    """dryrun reports violations, warn also warns the user, deny refuses the object. Default: the stage of `default`."""
+    """dryrun reports violations, warn also warns the user, deny refuses the object. Default: stage of `default`."""
 
 
 class NcclProfile(SpecModel):
     """Environment variables for NCCL on one fabric."""
 
     fabric: Literal["efa"]
-    """The fabric for which the profile is written."""
+    """The fabric for which the variables are written."""
 
     debug: Literal["VERSION", "WARN", "INFO", "TRACE"] = "WARN"
     """The value of NCCL_DEBUG."""
@@ -133,10 +134,10 @@ class Prometheus(SpecModel):
 
 
 class Alerts(SpecModel):
-    """Routing of alerts."""
+    """Labels of alerts."""
 
     team: LabelValue
-    """The value of the label team of every alert."""
+    """The value of the label team of every alert, by which Alertmanager can select a receiver."""
 
 
 class Observability(SpecModel):
@@ -149,4 +150,4 @@ class Observability(SpecModel):
     """The Prometheus instance of the cluster."""
 
     alerts: Alerts
-    """Routing of alerts."""
+    """Labels of alerts."""

@@ -31,18 +31,18 @@ UtcTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"), Af
 
 
 class Image(Shorthand):
-    """The machine image: an alias that Karpenter resolves (al2023@v20260815), or a family and an AMI id."""
+    """The AMI of nodes: an alias of a public AMI (al2023@v20260815), or the family and the id of your AMI."""
 
     short_for: ClassVar[str] = "alias"
 
     alias: Annotated[str, Field(pattern=r"^(al2|al2023|bottlerocket)@(latest|v?[0-9][0-9.]*)$")] | None = None
-    """Family and version, for example al2023@v20260815."""
+    """AMI family and version, for example al2023@v20260815. Karpenter finds the AMI."""
 
     family: Literal["AL2023", "Bottlerocket", "Ubuntu"] | None = None
-    """The family of your own AMI."""
+    """The AMI family of your AMI."""
 
     id: Annotated[str, Field(pattern=r"^ami-[0-9a-f]{8,17}$")] | None = None
-    """The id of your own AMI."""
+    """The id of your AMI."""
 
     @model_validator(mode="after")
     def _alias_or_ami(self) -> Self:
@@ -52,13 +52,13 @@ class Image(Shorthand):
 
 
 class Nodes(SpecModel):
-    """The number of nodes: up to max on demand, or a static number."""
+    """The number of nodes: nodes for pending pods up to a maximum, or a static number."""
 
     max: Count | None = None
-    """The maximum number of nodes. The pool starts with no nodes."""
+    """The maximum number of nodes. Karpenter starts a node only for pending pods."""
 
     static: Count | None = None
-    """The number of nodes that always run, used or not."""
+    """The number of nodes that always run, with or without pods."""
 
     @model_validator(mode="after")
     def _max_or_static(self) -> Self:
@@ -71,7 +71,7 @@ class CapacityBlock(SpecModel):
     """A capacity block for ML, which ends at a fixed time."""
 
     ends: UtcTime
-    """The end of the block. EC2 begins to terminate the instances 30 minutes before."""
+    """The end of the capacity block. EC2 begins to terminate the instances 30 minutes earlier."""
 
 
 class Reservations(SpecModel):
@@ -81,7 +81,7 @@ class Reservations(SpecModel):
     """Ids of capacity reservations or capacity blocks."""
 
     block: CapacityBlock | None = None
-    """Set if the reservations are capacity blocks."""
+    """The end of the capacity blocks. Absent if the reservations are no capacity blocks."""
 
 
 class Runs(SpecModel):
@@ -98,16 +98,16 @@ class Pool(SpecModel):
     """A node pool."""
 
     purpose: Purpose
-    """The use of the pool. general means no GPUs; the others decide the defaults of disruption and isolation."""
+    """The use of the pool. general is for nodes without GPUs. The other uses set defaults of disruption and alerts."""
 
     instances: Annotated[list[Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]], Field(min_length=1)]
-    """EC2 instance types. All must advertise the same resource names."""
+    """EC2 instance types. Nodes of all types must advertise the same resource names."""
 
     purchase: Annotated[list[Purchase], Field(min_length=1)]
     """Allowed purchase options. Karpenter prefers reserved, then spot, then on-demand."""
 
     reservations: Reservations | None = None
-    """The reservations for the purchase option reserved."""
+    """The EC2 reservations for the purchase option reserved."""
 
     zones: Annotated[list[Zone], Field(min_length=1)] | None = None
     """The zones of the pool. Default: the zones of the cluster. A pool with EFA must have one zone."""
@@ -116,10 +116,10 @@ class Pool(SpecModel):
     """The number of nodes."""
 
     sharing: Sharing | None = None
-    """How containers share GPUs. Required for pools with GPUs."""
+    """How containers share a GPU. Required for pools with GPUs."""
 
     fabric: Literal["efa"] | None = None
-    """A fast network between nodes in addition to the pod network."""
+    """The network for NCCL between nodes, in addition to the pod network."""
 
     runs: Runs | None = None
     """The length of runs, and the time between checkpoints."""
@@ -128,21 +128,22 @@ class Pool(SpecModel):
     """The time after which Karpenter removes an empty node."""
 
     placement: Literal["cluster"] | None = None
-    """cluster starts all nodes in one EC2 placement group with the cluster strategy."""
+    """The strategy of the EC2 placement group for all nodes of the pool. Default: no placement group."""
 
     topology: Annotated[list[Level], Field(min_length=1)] | None = None
-    """Levels for topology-aware scheduling, widest first. Requires static nodes."""
+    """Levels of topology-aware scheduling, from the widest to the narrowest. Requires static nodes."""
 
     image: Image | None = None
-    """The machine image of the pool. Default: the image of the cluster."""
+    """The AMI of the pool. Default: the AMI of the cluster."""
 
     root_volume: Bytes | None = None
     """Size of the root volume. Default: 200Gi with GPUs, 100Gi without."""
 
     leaving: bool = False
-    """Whether the pool will be removed. It gets no new nodes and no new work; running work continues.
+    """Whether the pool will be removed. The pool gets no new nodes and no new workloads; running workloads continue.
 
-    The first of two commits; the second commit removes the pool from the spec."""
+    A removal needs two commits. The first commit sets `leaving`, and the second commit removes the pool from the spec.
+    """
 
     accept: Accept = {}
-    """Findings that are accepted for the pool, with the reason."""
+    """Reasons by rule id for findings that are accepted for the pool."""

@@ -11,8 +11,8 @@ from gpuc.spec.sharing import Profile
 
 Amount = Annotated[int, Field(ge=0, le=100_000)]
 
-Part = Literal["all"] | Amount | dict[Profile, Amount]
-"""Part of a quota: all, a number in the unit of the quota, or a number by MIG profile."""
+Limit = Literal["all"] | Amount | dict[Profile, Amount]
+"""A borrowing or lending limit: all, a number in the unit of the quota, or a number by MIG profile."""
 
 
 class Quota(SpecModel):
@@ -22,7 +22,7 @@ class Quota(SpecModel):
     """Number of nodes."""
 
     gpus: Count | None = None
-    """Number of whole GPUs. Allowed together with slices if the pool has both."""
+    """Number of whole GPUs. Allowed together with slices if the pool has whole GPUs and slices."""
 
     slices: Annotated[dict[Profile, Count], Field(min_length=1)] | None = None
     """Number of MIG slices by profile."""
@@ -30,11 +30,11 @@ class Quota(SpecModel):
     shares: Count | None = None
     """Number of GPU shares, with time-slicing or MPS."""
 
-    borrow: Part = 0
-    """The borrowing limit: how much the queue may borrow from other queues of the cohort."""
+    borrow: Limit = 0
+    """The borrowing limit: how much quota the queue may borrow from other queues of the cohort."""
 
-    lend: Part = "all"
-    """The lending limit: how much of its idle quota other queues of the cohort may borrow."""
+    lend: Limit = "all"
+    """The lending limit: how much idle quota of the queue the other queues of the cohort may borrow."""
 
     @model_validator(mode="after")
     def _unit(self) -> Self:
@@ -48,17 +48,17 @@ class Preempt(SpecModel):
     """Which workloads Kueue may preempt for workloads of the queue."""
 
     within_queue: Literal["never", "lower-priority", "lower-or-newer"] = "never"
-    """Which workloads of the same queue may be preempted."""
+    """Which workloads of the same queue Kueue may preempt."""
 
     reclaim: Literal["never", "lower-priority", "any"] = "never"
-    """Which workloads of other queues may be preempted when the queue reclaims quota that it lent."""
+    """Which workloads of other queues Kueue may preempt when the queue reclaims lent quota."""
 
     borrowing: Literal["never", "lower-priority"] = "never"
-    """Which workloads of other queues may be preempted while the queue borrows. Not allowed with fair sharing."""
+    """Which workloads of other queues Kueue may preempt while the queue borrows. Not allowed with fair sharing."""
 
 
 class Queue(SpecModel):
-    """A ClusterQueue for GPU pools, and a second ClusterQueue for general pools if the quota has any."""
+    """A ClusterQueue for the GPU pools of the quota, and a second ClusterQueue for the general pools of the quota."""
 
     tenants: Annotated[list[Name], Field(min_length=1)]
     """The tenants whose namespaces may submit workloads."""
@@ -70,7 +70,7 @@ class Queue(SpecModel):
     """The quota by pool. Kueue tries the pools in this order."""
 
     strategy: Literal["best-effort", "strict"] = "best-effort"
-    """best-effort: a workload that fits may pass an older workload that waits. strict: first in, first out."""
+    """best-effort: Kueue may admit a newer workload while an older workload waits. strict: first in, first out."""
 
     weight: Annotated[int, Field(ge=1, le=1000)] = 1
     """The weight of the queue in fair sharing."""
@@ -79,12 +79,13 @@ class Queue(SpecModel):
     """Which workloads Kueue may preempt for workloads of the queue."""
 
     leaving: bool = False
-    """Whether the queue will be removed. It admits no new work; running work continues.
+    """Whether the queue will be removed. The queue admits no new workloads; running workloads continue.
 
-    The first of two commits; the second commit removes the queue from the spec."""
+    A removal needs two commits. The first commit sets `leaving`, and the second commit removes the queue from the spec.
+    """
 
     accept: Accept = {}
-    """Findings that are accepted for the queue, with the reason."""
+    """Reasons by rule id for findings that are accepted for the queue."""
 
 
 class Cohort(SpecModel):

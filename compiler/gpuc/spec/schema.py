@@ -18,9 +18,9 @@ from gpuc.spec.cluster import ClusterSpec
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of files of kind Cluster.
+    """Returns the JSON Schema (draft 2020-12) of spec files.
 
-    Layers may provide required keys, so the schema requires only apiVersion, kind and spec.
+    A layer may set the required keys of a cluster, so the schema requires only apiVersion, kind and spec.
     """
     schema = ClusterSpec.model_json_schema(schema_generator=_WithDocstrings)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -32,7 +32,7 @@ def json_schema() -> dict[str, Any]:
     schema["properties"]["extends"] = {
         "type": "array",
         "items": {"type": "string"},
-        "description": "Paths of layers, relative to specs/, lowest first. Maps merge by key, lists are replaced.",
+        "description": "Paths of layers, relative to specs/, lowest first. Maps are merged by key, lists are replaced.",
     }
     schema["required"] = ["apiVersion", "kind", "spec"]
     schema["$defs"]["Spec"].pop("required", None)
@@ -40,7 +40,7 @@ def json_schema() -> dict[str, Any]:
 
 
 class _WithDocstrings(GenerateJsonSchema):
-    """Reads descriptions from the source text, so that the import of the models does not have to."""
+    """Adds the docstrings of fields as descriptions. Reads them from the source, because Python drops them."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> dict[str, Any]:
         model = super().model_schema(schema)
@@ -57,6 +57,7 @@ class _WithDocstrings(GenerateJsonSchema):
 
 
 def _docstrings(model: type[BaseModel]) -> dict[str, str]:
+    """Returns the docstrings of the attributes of a model and of its base classes, by attribute."""
     docstrings: dict[str, str] = {}
     for owner in reversed(model.__mro__):
         docstrings |= _module_docstrings(owner.__module__).get(owner.__name__, {})
@@ -65,7 +66,7 @@ def _docstrings(model: type[BaseModel]) -> dict[str, str]:
 
 @cache
 def _module_docstrings(module: str) -> dict[str, dict[str, str]]:
-    """Docstrings of attributes by class and attribute, of one module of the spec language."""
+    """Returns the docstrings of attributes in a module of the spec language, by class and attribute."""
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None or not module.startswith("gpuc."):
         return {}
@@ -74,7 +75,7 @@ def _module_docstrings(module: str) -> dict[str, dict[str, str]]:
 
 
 def _attribute_docstrings(node: ast.ClassDef) -> dict[str, str]:
-    texts: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for before, after in zip(node.body, node.body[1:], strict=False):
         if (
             isinstance(before, ast.AnnAssign)
@@ -82,5 +83,5 @@ def _attribute_docstrings(node: ast.ClassDef) -> dict[str, str]:
             and isinstance(after, ast.Expr)
             and isinstance(after.value, ast.Constant)
         ):
-            texts[before.target.id] = cleandoc(str(after.value.value))
-    return texts
+            docstrings[before.target.id] = cleandoc(str(after.value.value))
+    return docstrings

@@ -1,4 +1,4 @@
-"""GPU sharing: exclusive use, MIG, time-slicing and MPS."""
+"""How containers share GPUs: exclusive use, MIG, time-slicing and MPS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class GpuLayout(SpecModel):
     """The MIG layout of some GPUs of a node."""
 
     index: Annotated[list[Annotated[int, Field(ge=0, le=63)]], Field(min_length=1)]
-    """Numbers of the GPUs, from 0."""
+    """Numbers of the GPUs in the node, from 0."""
 
     layout: Annotated[Layout, Field(min_length=1)] | None = None
     """Number of MIG instances by profile. Absent if the GPUs are not partitioned."""
@@ -35,16 +35,16 @@ class GpuLayout(SpecModel):
 
 
 class Mig(SpecModel):
-    """Hardware partitions: one layout for every GPU, or layouts by GPU number."""
+    """MIG partitions of GPUs: one layout for every GPU, or layouts by GPU number."""
 
     every: Annotated[Layout, Field(min_length=1)] | None = None
     """The layout of every GPU: number of MIG instances by profile."""
 
     gpus: Annotated[list[GpuLayout], Field(min_length=1)] | None = None
-    """Layouts by GPU number. Each GPU of the node must be in exactly one layout."""
+    """Layouts by GPU number. Every GPU of the node must have exactly one layout."""
 
     strategy: Literal["mixed", "single"] = "mixed"
-    """Resource names of slices: mixed has one resource per profile, single advertises every slice as nvidia.com/gpu."""
+    """Resource names of slices: with mixed one name per MIG profile, with single nvidia.com/gpu for every slice."""
 
     @model_validator(mode="after")
     def _every_or_gpus(self) -> Self:
@@ -57,14 +57,14 @@ class TimeSlicing(SpecModel):
     """Containers use a GPU in turn. Neither memory nor errors are isolated."""
 
     replicas: Annotated[int, Field(ge=2, le=64)]
-    """Number of shares per GPU."""
+    """Number of GPU shares per GPU."""
 
 
 class Mps(SpecModel):
-    """Processes use a GPU at the same time through NVIDIA MPS, each with an equal part of the memory."""
+    """Processes use a GPU at the same time through NVIDIA MPS. Every process gets an equal fraction of the memory."""
 
     replicas: Annotated[int, Field(ge=2, le=48)]
-    """Number of shares per GPU. An MPS server supports at most 48 clients."""
+    """Number of GPU shares per GPU. An MPS server supports at most 48 clients."""
 
 
 class Sharing(Shorthand):
@@ -73,10 +73,10 @@ class Sharing(Shorthand):
     short_for: ClassVar[str] = "exclusive"
 
     exclusive: Literal["exclusive"] | None = None
-    """One container per GPU."""
+    """A container uses complete GPUs."""
 
     mig: Mig | None = None
-    """Hardware partitions."""
+    """MIG partitions of GPUs."""
 
     time_slicing: TimeSlicing | None = None
     """Containers use a GPU in turn."""

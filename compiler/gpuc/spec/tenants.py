@@ -24,42 +24,42 @@ Ports = Annotated[list[Port], Field(min_length=1)]
 
 
 class Egress(SpecModel):
-    """A network outside the cluster that a tenant's pods may call."""
+    """A network outside of the cluster to which pods of the tenant may connect."""
 
     cidr: Cidr
     """The address range. It must not contain addresses of pods."""
 
     ports: Ports
-    """The ports that pods may call."""
+    """The ports to which pods may connect."""
 
     why: TextLine
     """The reason for the exception."""
 
 
 class Ingress(SpecModel):
-    """A namespace of the platform that may call a tenant's pods."""
+    """A namespace of the platform whose pods may connect to pods of the tenant."""
 
     namespace: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=63)]
-    """The calling namespace."""
+    """The namespace of the platform."""
 
     ports: Ports
-    """The ports that the namespace may call."""
+    """The ports of the tenant's pods to which pods of the namespace may connect."""
 
     why: TextLine
     """The reason for the exception."""
 
 
 class Network(SpecModel):
-    """Exceptions to the default deny of NetworkPolicies."""
+    """Exceptions to the NetworkPolicies that deny all other traffic of the tenant."""
 
     egress: list[Egress] = []
-    """Networks outside the cluster that pods of the tenant may call."""
+    """Networks outside of the cluster to which pods of the tenant may connect."""
 
     ingress: list[Ingress] = []
-    """Namespaces of the platform that may call pods of the tenant."""
+    """Namespaces of the platform whose pods may connect to pods of the tenant."""
 
     metrics: list[Port] = Field(default_factory=lambda: [Port(port=8080)])
-    """Ports that Prometheus may scrape."""
+    """Ports of the tenant's pods that Prometheus may scrape."""
 
 
 class Members(SpecModel):
@@ -73,7 +73,7 @@ class Members(SpecModel):
     role: Literal["view", "edit", "admin"]
     """view reads objects, edit runs workloads, admin also manages service accounts.
 
-    No role may raise the quota or open the network of the tenant."""
+    With none of the roles can members raise the quota of the tenant or change its NetworkPolicies."""
 
 
 class Namespace(SpecModel):
@@ -83,36 +83,40 @@ class Namespace(SpecModel):
     """The enforced Pod Security level. EFA pods need privileged because of the capability IPC_LOCK."""
 
     nccl: Name | None = None
-    """The NCCL profile whose ConfigMap is in the namespace."""
+    """The NCCL profile of the namespace. gpuc writes the ConfigMap of the profile into the namespace."""
 
     leaving: bool = False
-    """Whether the namespace will be removed. Its LocalQueues admit no new work; running work continues.
+    """Whether the namespace will be removed. It gets no new workloads; running workloads continue.
 
-    The first of two commits; the second commit removes the namespace from the spec."""
+    A removal needs two commits. The first commit sets `leaving`, and the second commit removes the namespace from the
+    spec.
+    """
 
 
 class Tenant(SpecModel):
-    """A team with its own namespaces, quota and bill."""
+    """A team with separate namespaces, quota and costs."""
 
     members: Members
     """The members of the tenant."""
 
     cost_centre: LabelValue
-    """The cost centre that pays, as a label on namespaces."""
+    """The cost centre of the tenant. All namespaces of the tenant have the cost centre as a label."""
 
     isolation: Literal["namespace", "network", "dedicated"]
-    """namespace: RBAC, quotas and Pod Security. network: also NetworkPolicies. dedicated: also dedicated pools."""
+    """namespace: RBAC, quotas and Pod Security. network: also NetworkPolicies. dedicated: also dedicated node pools."""
 
     namespaces: Annotated[dict[Name, Namespace], Field(min_length=1)]
     """The namespaces of the tenant by name."""
 
     network: Network = Field(default_factory=Network)
-    """Exceptions to the default deny of NetworkPolicies."""
+    """Exceptions to the NetworkPolicies that deny all other traffic of the tenant."""
 
     leaving: bool = False
-    """Whether the tenant will be removed. No queue admits new work of its namespaces; running work continues.
+    """Whether the tenant will be removed. The tenant gets no new workloads; running workloads continue.
 
-    The first of two commits; the second commit removes the tenant from the spec."""
+    A removal needs two commits. The first commit sets `leaving`, and the second commit removes the tenant from the
+    spec.
+    """
 
     accept: Accept = {}
-    """Findings that are accepted for the tenant, with the reason."""
+    """Reasons by rule id for findings that are accepted for the tenant."""

@@ -11,7 +11,7 @@ FORMATS = ("text", "json", "github", "sarif")
 
 
 def render(form: str, report: Report, *, colour: bool = False) -> str:
-    """Renders the report in one of FORMATS, with a line break at the end; only text has colour.
+    """Returns the report in one of FORMATS, with a line break at the end. Only the format text can have colours.
 
     Raises:
         KeyError: for an unknown format.

@@ -1,4 +1,4 @@
-"""Output to stdout and stderr that survives a closed pipe and an encoding without all characters."""
+"""Output to stdout and stderr. A closed pipe, or a character that the encoding does not contain, is no error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpuc.diagnostics.report.terminal import visible
 
 
 def write_stdout(text: str) -> None:
-    """Writes text to stdout. A closed pipe is no error: the reader has read enough."""
+    """Writes the text to stdout. A closed pipe is no error, because the reader may stop early, for example `head`."""
     if sys.stdout is None:
         return
     try:
@@ -26,7 +26,7 @@ def write_message(text: str) -> None:
 
 
 def write_stderr(text: str) -> None:
-    """Writes text to stderr; does nothing if stderr is closed."""
+    """Writes the text to stderr. Does nothing if stderr is closed."""
     if sys.stderr is None:
         return
     try:
@@ -37,6 +37,6 @@ def write_stderr(text: str) -> None:
 
 
 def _encodable(text: str, encoding: str | None) -> str:
-    """The text with backslash escapes for the characters that the encoding lacks."""
+    """Returns the text with backslash escapes for characters that the encoding does not contain."""
     encoding = encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -16,7 +16,7 @@ _EXTENDS = re.compile(r"^extends: \[(.+)\]\n", re.MULTILINE)
 
 
 def explain(id: str) -> str:  # noqa: A002
-    """Returns the explanation of the rule with the id. The id may also be written as kue-004.
+    """Returns the explanation of a rule. The id is also accepted in the form kue-004.
 
     Raises:
         UsageError: when no rule has the id.
@@ -44,7 +44,7 @@ def every_rule() -> dict[str, Rule]:
 
     import gpuc
 
-    for module in walk_packages(gpuc.__path__, "gpuc.", onerror=_refuse):
+    for module in walk_packages(gpuc.__path__, "gpuc.", onerror=_raise_import_error):
         if not module.name.endswith(".__main__"):
             import_module(module.name)
     return RULES
@@ -62,7 +62,7 @@ def _import_rule(id: str) -> Rule | None:  # noqa: A002
 
 
 def _examples(id: str) -> Iterator[str]:  # noqa: A002
-    """A good and a bad example from the case file of the rule; for Kubernetes objects, the complete case file."""
+    """Yields a good and a bad example from the case file of the rule, or the complete file for Kubernetes objects."""
     for file in sorted(_PACKAGE.rglob("*.yaml")):
         text = file.read_text(encoding="utf-8")
         if not re.search(rf"#! {id}$", text, re.MULTILINE):
@@ -70,25 +70,27 @@ def _examples(id: str) -> Iterator[str]:  # noqa: A002
         if not _EXTENDS.search(text):
             yield f"Good and bad examples:\n\n{_formatted(text, id)}"
             return
-        parts = re.split(r"^---\n", text, flags=re.MULTILINE)
-        good = next(part for part in parts if f"#! {id}" not in part)
-        bad = next(part for part in parts if f"#! {id}" in part)
+        examples = re.split(r"^---\n", text, flags=re.MULTILINE)
+        good = next(example for example in examples if f"#! {id}" not in example)
+        bad = next(example for example in examples if f"#! {id}" in example)
         yield f"Good{_base(good)}:\n\n{_formatted(good, id)}"
         yield f"Bad{_base(bad)}:\n\n{_formatted(bad, id)}"
         return
 
 
-def _base(part: str) -> str:
-    match = _EXTENDS.search(part)
+def _base(example: str) -> str:
+    """Returns the end of a heading that names the layers of the example; an empty string without layers."""
+    match = _EXTENDS.search(example)
     return f", in a spec that extends {match[1]}" if match else ""
 
 
-def _formatted(part: str, id: str) -> str:  # noqa: A002
-    text = _EXTENDS.sub("", part).replace(f"#! {id}", f"# <- {id} is reported here")
-    return "\n".join(f"    {line}".rstrip() for line in (text.strip() or "(nothing more)").splitlines())
+def _formatted(example: str, id: str) -> str:  # noqa: A002
+    """Returns the example, indented and with a readable mark at lines with a finding."""
+    text = _EXTENDS.sub("", example).replace(f"#! {id}", f"# <- {id} is reported here")
+    return "\n".join(f"    {line}".rstrip() for line in (text.strip() or "(no changes)").splitlines())
 
 
-def _refuse(name: str) -> None:
+def _raise_import_error(name: str) -> None:
     raise ImportError(f"{name} cannot be imported")
 
 

@@ -10,7 +10,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def render(report: Report) -> str:
-    """Renders a command for each finding; errors first, because GitHub shows only ten per step and severity."""
+    """Returns a command for each finding. Errors are first, because GitHub shows only ten per step and severity."""
     order = list(Severity)
     rows = sorted(report.rows, key=lambda row: order.index(row.finding.severity))
     commands = [_command(row, report.repository_prefix, REPORT_THIS) for row in report.failure_rows]
@@ -35,7 +35,7 @@ def _command(row: ReportRow, prefix: str, title: str = "") -> str:
 
 
 def escape_data(text: str) -> str:
-    """Escapes a text for the message of a workflow command.
+    """Returns the text, escaped for the message of a workflow command.
 
     Source: https://github.com/actions/toolkit packages/core/src/command.ts
     """
@@ -43,7 +43,7 @@ def escape_data(text: str) -> str:
 
 
 def escape_property(text: str) -> str:
-    """Escapes a text for a property of a workflow command.
+    """Returns the text, escaped for a property of a workflow command.
 
     Source: https://github.com/actions/toolkit packages/core/src/command.ts
     """

@@ -1,8 +1,7 @@
 """The report for programs: one JSON object.
 
-`version` increases when a key is removed or changes its meaning; new keys do not increase it. Every key is always
-present: `file`, `line` and `column` are null for a finding without a position, and `fix` is null without a certain
-fix.
+`version` increases when a key is removed or changes its meaning, but not when a key is added. Every key is always
+present. `file`, `line` and `column` are null for a finding without a position. `fix` is null without a certain fix.
 
     {"version": 2, "gpuc": "0.1.0", "clusters": ["prod-use1"],
      "files": {"written": [], "removed": [], "unchanged": 142},
@@ -12,8 +11,8 @@ fix.
                    "path": ["spec", "queues", "research"], "clusters": ["prod-use1"], "fix": null}],
      "failures": []}
 
-`unchecked` lists what lint could not check. `failures` has the shape of `findings`: errors in the output that a bug of
-gpuc caused (exit code 3).
+`unchecked` contains a sentence for each check that lint could not do. `failures` contains errors in the output that a
+bug of gpuc caused (exit code 3), in the form of `findings`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ VERSION = 2
 
 
 def render(report: Report) -> str:
-    """Renders the report as an indented JSON object, in ASCII."""
+    """Returns the report as an indented JSON object, in ASCII."""
     document = {
         "version": VERSION,
         "gpuc": __version__,

@@ -10,7 +10,7 @@ from gpuc.diagnostics.usage import UsageError
 
 
 class ReportFile:
-    """A file for a report. It holds the old or the new report, never a part of one.
+    """A file for a report. The file always contains the complete old report or the complete new report.
 
     Raises:
         UsageError: when the file cannot be written.
@@ -37,7 +37,7 @@ class ReportFile:
             self._draft = None
 
     def discard(self) -> None:
-        """Removes the temporary file of a report that was not written."""
+        """Removes the temporary file if no report was written."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -46,7 +46,7 @@ class ReportFile:
             self._draft = None
 
     def _open(self) -> int:
-        """Opens a temporary file beside the target. A pipe or device cannot be replaced, so it is opened itself."""
+        """Opens a temporary file in the folder of the target. Opens the target if it is a pipe or device."""
         if self.target.exists():
             if not S_ISREG(self.target.stat().st_mode):
                 return os.open(self.target, os.O_WRONLY)

@@ -10,12 +10,14 @@ from typing import TextIO
 from gpuc.diagnostics.report.terminal import is_terminal, visible
 
 _DELAY_SECONDS = 0.3
+"""Time after which the progress line appears."""
 _REDRAW_SECONDS = 0.05
+"""Shortest time between two changes of the progress line."""
 _CLEAR_LINE = "\r\x1b[K"
 
 
 class Progress:
-    """Shows the current step of a run that takes longer than a moment; silent if stderr is no terminal."""
+    """Shows the current step of a run if the run needs some time and the stream is a terminal."""
 
     def __init__(self, stream: TextIO | None, clock: Callable[[], float] = monotonic) -> None:
         self._stream = stream if is_terminal(stream) and os.environ.get("TERM") != "dumb" else None
@@ -24,20 +26,20 @@ class Progress:
         self._shown = False
 
     def __call__(self, step: str) -> None:
-        """Shows the step that starts now."""
+        """Shows the step that starts now, unless the line has just changed."""
         if self._stream is None or self._clock() < self._redraw_at:
             return
         self._redraw_at = self._clock() + _REDRAW_SECONDS
         self._shown = True
-        self._put(_CLEAR_LINE + visible(step)[: _columns(self._stream) - 1])
+        self._write(_CLEAR_LINE + visible(step)[: _columns(self._stream) - 1])
 
     def close(self) -> None:
         """Clears the progress line, so that the next output starts on an empty line."""
         if self._shown:
             self._shown = False
-            self._put(_CLEAR_LINE)
+            self._write(_CLEAR_LINE)
 
-    def _put(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         if self._stream is None:
             return
         try:

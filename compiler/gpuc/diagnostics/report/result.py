@@ -1,4 +1,4 @@
-"""The result of a run for all report formats: sorted findings without duplicates."""
+"""The result of a run, from which every report format is rendered."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from gpuc.diagnostics.finding import Finding, Mark, Severity
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """A finding in the report. A finding in a layer that several clusters extend is one row."""
+    """A finding in the report. A finding in a layer that several clusters extend has one row."""
 
     finding: Finding
     clusters: tuple[str, ...]
-    """The clusters with this finding, sorted; empty if no cluster is known."""
+    """Names of the clusters with the finding, sorted; empty if no cluster is known."""
 
     @property
     def path(self) -> str:
-        """The spec path with dots: "spec.pools.train-h100.instances[0]"."""
+        """The spec path of the finding, for example "spec.pools.train-h100.instances[0]"."""
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.finding.path)
         return "".join(steps).removeprefix(".")
 
 
 @dataclass(frozen=True)
 class Report:
-    """The findings of a run and the files that it wrote."""
+    """The findings of a run, and the files that the run wrote."""
 
     findings: tuple[Finding, ...] = ()
     clusters: tuple[str, ...] = ()
@@ -34,20 +34,21 @@ class Report:
     written: tuple[str, ...] = ()
     """Files that were added or changed, relative to the folder that contains out/."""
     removed: tuple[str, ...] = ()
+    """Files that were removed, relative to the folder that contains out/."""
     unchanged: int = 0
     """Number of output files that were already up to date."""
     lines: Callable[[Mark], str | None] = lambda mark: None
-    """Returns the source line at a mark, without its line break; None if it is not known."""
+    """Function that returns the line of the file at a mark, without the line break; None if the line is not known."""
     seconds: float | None = None
-    """Duration of the run; None leaves it out, so that the report depends on the specs alone."""
+    """Duration of the run. With None the report does not contain the duration, and depends only on the specs."""
     objects: int | None = None
     """Number of Kubernetes objects that lint checked; None if the run compiled specs."""
     unchecked: tuple[str, ...] = ()
-    """What lint could not check, a sentence for each reason."""
+    """A sentence for each check that lint could not do."""
     repository_prefix: str = ""
     """The path of the root in its Git repository, for GitHub and SARIF: "" or "infra/fleet/"."""
     failures: tuple[Finding, ...] = ()
-    """Errors in the output that a bug of gpuc caused, each at the spec path from which gpuc made the object."""
+    """Errors in the output that a bug of gpuc caused, at the spec paths from which gpuc created the objects."""
 
     @cached_property
     def rows(self) -> tuple[ReportRow, ...]:
@@ -56,10 +57,11 @@ class Report:
 
     @cached_property
     def failure_rows(self) -> tuple[ReportRow, ...]:
-        """The failures in the same order."""
+        """The failures, sorted like `rows`."""
         return _rows(self.failures)
 
     def count(self, severity: Severity) -> int:
+        """Returns the number of rows with the severity."""
         return sum(row.finding.severity is severity for row in self.rows)
 
 
@@ -73,7 +75,7 @@ def _rows(findings: tuple[Finding, ...]) -> tuple[ReportRow, ...]:
 
 
 def _without_cluster(finding: Finding) -> Finding:
-    """The finding without its cluster if it has a mark: findings of several clusters are then equal."""
+    """Returns the finding, without its cluster if it has a mark: the same finding of several clusters is then equal."""
     if finding.mark is None:
         return finding
     return replace(finding, cluster="")

@@ -17,7 +17,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def render(report: Report) -> str:
-    """Renders the report as a SARIF log with one run, in ASCII."""
+    """Returns the report as a SARIF log with one run, in ASCII."""
     ids = sorted({row.finding.id for row in report.rows})
     occurrences: dict[str, int] = {}
     driver = {"name": "gpuc", "version": __version__, "rules": [_rule(rule_id) for rule_id in ids]}
@@ -64,7 +64,7 @@ def _result(row: ReportRow, ids: list[str], report: Report, occurrences: dict[st
 
 
 def _notification(row: ReportRow, report: Report) -> dict[str, Any]:
-    """A bug of gpuc. It is not a result, because it is not about the analysed files."""
+    """Returns the notification of a bug of gpuc. A bug is no result, because results are about the analysed files."""
     return {
         "descriptor": {"id": row.finding.id},
         "level": "error",
@@ -74,7 +74,7 @@ def _notification(row: ReportRow, report: Report) -> dict[str, Any]:
 
 
 def _location(row: ReportRow, prefix: str) -> dict[str, Any]:
-    """The location of a finding. GitHub rejects a result without a file, so the default is the cluster's spec."""
+    """Returns the location of a finding. The default is the cluster's spec: GitHub rejects results without a file."""
     finding = row.finding
     mark = finding.mark
     file = mark.file if mark else f"specs/{finding.cluster}.yaml" if finding.cluster else "specs"
@@ -88,10 +88,10 @@ def _location(row: ReportRow, prefix: str) -> dict[str, Any]:
 
 
 def _fingerprint(row: ReportRow, report: Report, occurrences: dict[str, int]) -> str:
-    """A hash that does not change when lines move: of the id, the file and the spec path or the text of the line.
+    """Returns a hash of the rule id, the file, and the spec path or the text of the line, with a counter.
 
-    A counter follows, because several findings may have the same hash. GitHub compares only the fingerprint
-    `primaryLocationLineHash`.
+    The hash does not change when lines move. The counter distinguishes findings with the same hash. GitHub compares
+    only the fingerprint `primaryLocationLineHash`.
 
     Source: https://docs.github.com/en/code-security/code-scanning, SARIF support
     """

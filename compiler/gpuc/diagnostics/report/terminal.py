@@ -1,4 +1,4 @@
-"""Text for a terminal: colours, escaped control characters, widths in columns, and clipped lines."""
+"""Text for a terminal: colours, escaped control characters, widths in columns, and excerpts of long lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CONTEXT_COLUMNS = 60
 
 
 class Paint:
-    """Colours text with a list of SGR parameters such as "1;31", or returns it unchanged."""
+    """Colours text with SGR parameters such as "1;31". Without colour, returns the text unchanged."""
 
     def __init__(self, colour: bool) -> None:
         self._colour = colour
@@ -20,7 +20,9 @@ class Paint:
 
 
 def wants_colour(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
-    """Whether text on the stream is coloured: NO_COLOR decides first, then FORCE_COLOR, then whether it is a terminal.
+    """Returns whether text on the stream has colours. NO_COLOR takes precedence over FORCE_COLOR.
+
+    Without these variables, text has colours on a terminal.
 
     Source: https://no-color.org and https://force-color.org
     """
@@ -32,12 +34,12 @@ def wants_colour(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a stream is open and is a terminal."""
+    """Returns whether the stream is open and is a terminal."""
     return stream is not None and not stream.closed and stream.isatty()
 
 
 def visible(text: str) -> str:
-    """Returns the text with escapes instead of control characters, and a space for each tab."""
+    """Returns the text with an escape for each control character, and with a space for each tab."""
     text = text.replace("\t", " ")
     if text.isprintable():
         return text
@@ -49,7 +51,7 @@ def _escape(char: str) -> str:
 
 
 def column_width(text: str) -> int:
-    """Number of columns of the visible text; East Asian wide characters take two columns."""
+    """Returns the number of terminal columns of the visible text. East Asian wide characters have two columns."""
     shown = visible(text)
     if shown.isascii():
         return len(shown)
@@ -59,12 +61,12 @@ def column_width(text: str) -> int:
 
 
 def clipped(line: str, column: int) -> tuple[str, int]:
-    """Returns the part of a long line around a column, and the column in that part (both from 1)."""
+    """Returns an excerpt of a long line around the column, and the column in the excerpt. Columns begin at 1."""
     column = min(max(column, 1), len(line) + 1)
     if len(line) <= _EXCERPT_COLUMNS:
         return line, column
     start = max(0, column - 1 - _CONTEXT_COLUMNS)
-    part = line[start : start + _EXCERPT_COLUMNS]
+    excerpt = line[start : start + _EXCERPT_COLUMNS]
     head = "..." if start else ""
     tail = "..." if start + _EXCERPT_COLUMNS < len(line) else ""
-    return head + part + tail, column - start + len(head)
+    return head + excerpt + tail, column - start + len(head)

@@ -11,13 +11,13 @@ from gpuc.diagnostics.report.terminal import Paint, clipped, column_width, visib
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _MANY = 12
-"""Number of findings from which the report ends with the most frequent rules."""
+"""Number of findings from which the report also lists the most frequent rules."""
 _MOST_FREQUENT = 5
 _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
 
 
 def render(report: Report, colour: bool) -> str:
-    """Renders the report as text, with escapes instead of the control characters of quoted input."""
+    """Returns the report as text. Control characters from the input are escaped."""
     paint = Paint(colour)
     blocks = [_block(row, report, paint) for row in report.rows]
     return "\n".join([*blocks, *_unchecked(report), *_failures(report, paint), *_summary(report)]) + "\n"
@@ -42,7 +42,7 @@ def _position(row: ReportRow) -> str:
 
 
 def _clusters(row: ReportRow) -> str:
-    """The clusters of a finding in a shared layer; empty for a finding in the spec file of its cluster."""
+    """Returns the clusters of a finding in a shared layer; an empty string for a finding in the spec of its cluster."""
     mark = row.finding.mark
     if mark is None or all(f"/{name}." in f"/{mark.file}" for name in row.clusters):
         return ""
@@ -70,7 +70,7 @@ def _unchecked(report: Report) -> list[str]:
 
 
 def _failures(report: Report, paint: Paint) -> list[str]:
-    """The errors in the output, each with the spec line from which gpuc made the object."""
+    """Returns the errors in the output, with the spec lines from which gpuc created the objects."""
     if not report.failure_rows:
         return []
     head = f"{REPORT_THIS}: the output is wrong, and no change of a spec can correct it. No file was written."
@@ -82,7 +82,7 @@ def _failures(report: Report, paint: Paint) -> list[str]:
 
 
 def _summary(report: Report) -> list[str]:
-    """The counts, the most frequent rules, and the command that explains the first finding."""
+    """Returns the counts, the most frequent rules, and the command that explains the first finding."""
     counts = {severity: report.count(severity) for severity in Severity}
     findings = ", ".join(
         f"{count} {severity.value if count == 1 else _PLURALS[severity]}" for severity, count in counts.items() if count
@@ -103,7 +103,7 @@ def _summary(report: Report) -> list[str]:
 
 
 def _most_frequent(report: Report) -> list[str]:
-    """The rules with the most findings, each with its count and title."""
+    """Returns the rules with the most findings, with their counts and titles."""
     counts = Counter(row.finding.id for row in report.rows)
     most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_FREQUENT]
     width = len(str(most[0][1]))

@@ -11,7 +11,7 @@ from gpuc.model.pool import Pool
 from gpuc.model.queue import ClusterQueue, Cohort, PoolQuota, Queue
 from gpuc.model.resolve.names import unknown
 from gpuc.spec.cluster import Spec
-from gpuc.spec.queues import Part, Quota
+from gpuc.spec.queues import Limit, Quota
 
 QUOTA_UNIT = declare_rule(
     "KUE101", Severity.ERROR, "A quota has a unit that its node pool does not have.",
@@ -95,7 +95,7 @@ def _nominal(pool: Pool, quota: Quota) -> Amounts:
     ])  # fmt: skip
 
 
-def _limit(pool: Pool, quota: Quota, limit: Part) -> Amounts | None:
+def _limit(pool: Pool, quota: Quota, limit: Limit) -> Amounts | None:
     """Converts a borrowing or lending limit to amounts of all resources of the pool. None means no limit.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Delivery: how the output reaches the cluster."""
+"""Rules for the delivery of the output to the cluster by Argo CD."""

@@ -9,9 +9,13 @@ from gpuc.rules import Findings, rule
 def automatic_prune_in_production(cluster: Cluster) -> Findings:
     """Argo CD prunes automatically in a production cluster.
 
-    Argo CD immediately deletes objects that the spec no longer contains. The rename of a node pool deletes all of its
-    nodes with their pods, and the rename of a tenant deletes its namespaces with all data. Disruption budgets do not
-    delay the deletion.
+    Argo CD immediately deletes objects that the spec no longer contains. If you rename a node pool, Argo CD deletes all
+    nodes of the node pool with their pods. If you rename a tenant, Argo CD deletes the namespaces of the tenant with
+    all data. Disruption budgets do not delay the deletion.
     """
     if cluster.spec.environment == "prod" and cluster.spec.delivery.prune == "automatic":
-        yield ("spec", "delivery", "prune"), "prune is automatic in prod; expected confirm or never", "write confirm"
+        yield (
+            ("spec", "delivery", "prune"),
+            "delivery.prune is automatic in prod; expected confirm or never",
+            "set delivery.prune to confirm",
+        )

@@ -1,1 +1,1 @@
-"""EFA and NCCL: pools with EFA, the namespaces that use them, and environment variables."""
+"""Rules for EFA and NCCL: node pools with EFA, namespaces that use these node pools, and environment variables."""

@@ -8,8 +8,8 @@ from gpuc.rules import Findings, rule
 def efa_over_several_types(cluster: Cluster) -> Findings:
     """A node pool with EFA has several instance types.
 
-    The EC2NodeClass lists network interfaces by network card, and instance types have different
-    cards. Karpenter would never start the other types.
+    The EC2NodeClass lists network interfaces by network card, and the network cards differ between instance types.
+    Karpenter would never start nodes of the other types.
     """
     for pool in cluster.efa_pools:
         types = list(dict.fromkeys(pool.spec.instances))

@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 @rule("EFA007", source="Kubernetes Pod Security Standards, capabilities")
 def efa_without_privileged_namespace(cluster: Cluster) -> Findings:
-    """A tenant uses a node pool with EFA, but none of its namespaces admits EFA pods.
+    """A tenant uses a node pool with EFA, but no namespace of the tenant admits EFA pods.
 
     EFA pods need the capability IPC_LOCK, which the Pod Security levels baseline and restricted forbid. The Job
     controller cannot create the pods of the tenant's Jobs.
@@ -17,6 +17,6 @@ def efa_without_privileged_namespace(cluster: Cluster) -> Findings:
             first = tenant.namespaces[0]
             message = (
                 f"tenant {tenant.name} uses node pools with EFA ({', '.join(pools)}), "
-                "but none of its namespaces has podSecurity privileged"
+                "but no namespace of the tenant has podSecurity privileged"
             )
             yield (*first.path, "podSecurity"), message

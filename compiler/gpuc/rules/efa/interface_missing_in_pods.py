@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.efa._environment import settings
+from gpuc.rules.efa._environment import profile_variables
 
 POD_INTERFACE = "eth0"
 
@@ -14,14 +14,20 @@ def interface_missing_in_pods(cluster: Cluster) -> Findings:
 
     A pod has only the interfaces eth0 and lo, not the interfaces of the node. NCCL finds no interface and stops.
     """
-    for path, name, value in settings(cluster):
+    for path, profile, name, value in profile_variables(cluster):
         if name in ("NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME") and not _selects(value):
-            yield path, f"{name} is {value or 'empty'}; pods have only {POD_INTERFACE}", f"write {POD_INTERFACE}"
+            variable = f"{name} of NCCL profile {profile}"
+            message = f"{variable} is {value or 'an empty string'}, but pods have only the interface {POD_INTERFACE}"
+            yield path, message, f"set {variable} to {POD_INTERFACE}"
 
 
 def _selects(value: str) -> bool:
-    """Returns whether the value selects eth0. The value is a prefix, a name after =, or excludes interfaces after ^."""
+    """Returns whether the value selects eth0.
+
+    The value is a list of prefixes of interface names. After = the list contains complete names, and after ^ the list
+    contains the interfaces that NCCL must not use.
+    """
     names = value.lstrip("^=").split(",")
     exact = "=" in value[:2]
-    named = any(name == POD_INTERFACE if exact else bool(name) and POD_INTERFACE.startswith(name) for name in names)
-    return not named if value.startswith("^") else named
+    is_listed = any(name == POD_INTERFACE if exact else bool(name) and POD_INTERFACE.startswith(name) for name in names)
+    return not is_listed if value.startswith("^") else is_listed

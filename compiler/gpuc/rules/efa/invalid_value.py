@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.efa._environment import settings
+from gpuc.rules.efa._environment import profile_variables
 
 if TYPE_CHECKING:
     from gpuc.catalog.operations import NcclVariable
@@ -16,29 +16,31 @@ def invalid_value(cluster: Cluster) -> Findings:
 
     NCCL either stops with an error in every pod, or uses its default without a warning.
     """
-    for path, name, value in settings(cluster):
+    for path, profile, name, value in profile_variables(cluster):
         variable = cluster.catalog.nccl.variables.get(name)
-        allowed = _allowed(variable, value) if variable else ""
-        if allowed:
-            yield path, f"{name} is {value or 'empty'}; expected {allowed}"
+        expected = _expected(variable, value) if variable else ""
+        if expected:
+            actual = f"{name} of NCCL profile {profile} is {value or 'an empty string'}"
+            yield path, f"{actual}; expected {expected}"
 
 
-def _allowed(variable: NcclVariable, value: str) -> str:
-    """Returns the allowed values as text, or an empty string if the value is allowed."""
+def _expected(variable: NcclVariable, value: str) -> str:
+    """Returns the allowed values for the message, or an empty string if the value is allowed."""
     if variable.type == "bool":
         return "" if value.lower() in ("0", "1", "true", "false") else "0 or 1"
     if variable.type == "int":
-        return _range(variable, value)
+        return _expected_number(variable, value)
     words = value.lstrip("^").split(",") if variable.type == "list" else [value]
     known = {word.lower() for word in variable.values}
-    # NCCL also accepts numbers for named levels and lists of algorithms by collective; this rule does not check them.
+    # NCCL also accepts numbers for named levels, and lists of algorithms by collective. This rule checks neither.
     is_level = value.isdigit() and not any(word.isdigit() for word in known)
     if not known or is_level or ":" in value:
         return ""
     return "" if all(word.strip().lower() in known for word in words) else ", ".join(variable.values)
 
 
-def _range(variable: NcclVariable, value: str) -> str:
+def _expected_number(variable: NcclVariable, value: str) -> str:
+    """Returns the allowed numbers for the message, or an empty string if the value is an allowed number."""
     low, high = variable.minimum, variable.maximum
     try:
         number = int(value)

@@ -21,4 +21,5 @@ def profile_in_restricted_namespace(cluster: Cluster) -> Findings:
                 message = (
                     f"namespace {namespace.name} has podSecurity {level}, but NCCL profile {profile} has fabric efa"
                 )
-                yield (*namespace.path, "podSecurity"), message, "write privileged"
+                fix = f"set podSecurity of namespace {namespace.name} to privileged"
+                yield (*namespace.path, "podSecurity"), message, fix

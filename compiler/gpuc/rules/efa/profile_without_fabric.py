@@ -7,7 +7,7 @@ from gpuc.rules import Findings, rule
 
 @rule("EFA107", Severity.WARNING)
 def profile_without_fabric(cluster: Cluster) -> Findings:
-    """A namespace has an NCCL profile for a fabric that no node pool of its tenant has.
+    """A namespace has an NCCL profile for a fabric that no node pool of the tenant has.
 
     Pods get environment variables that are written for another network.
     """
@@ -17,7 +17,7 @@ def profile_without_fabric(cluster: Cluster) -> Findings:
             if namespace.nccl and namespace.nccl.spec.fabric not in fabrics:
                 fabric = namespace.nccl.spec.fabric
                 message = (
-                    f"NCCL profile {namespace.nccl.name} has fabric {fabric}, "
+                    f"namespace {namespace.name} has NCCL profile {namespace.nccl.name} for fabric {fabric}, "
                     f"but no node pool of tenant {tenant.name} has fabric {fabric}"
                 )
                 yield (*namespace.path, "nccl"), message

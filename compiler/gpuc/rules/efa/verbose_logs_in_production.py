@@ -9,8 +9,7 @@ from gpuc.rules import Findings, rule
 def verbose_logs_in_production(cluster: Cluster) -> Findings:
     """NCCL writes verbose logs in production.
 
-    Each rank of each job writes thousands of lines at startup. The volume of logs is expensive and hides other
-    messages.
+    Every rank of a job writes thousands of lines at startup. So many logs are expensive, and hide other messages.
     """
     if cluster.spec.environment != "prod":
         return
@@ -20,9 +19,9 @@ def verbose_logs_in_production(cluster: Cluster) -> Findings:
             yield (
                 (*path, "debug"),
                 f"debug of NCCL profile {name} is {profile.debug} in prod; expected WARN",
-                "write WARN",
+                f"set debug of NCCL profile {name} to WARN",
             )
         level = profile.env.get("NCCL_DEBUG", "").upper()
         if level in ("INFO", "TRACE"):
             message = f"NCCL_DEBUG of NCCL profile {name} is {level} in prod; expected WARN"
-            yield (*path, "env", "NCCL_DEBUG"), message, "write WARN"
+            yield (*path, "env", "NCCL_DEBUG"), message, f"set NCCL_DEBUG of NCCL profile {name} to WARN"

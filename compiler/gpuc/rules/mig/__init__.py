@@ -1,1 +1,1 @@
-"""MIG: strategies, partitioning of GPUs, and the limits of slices."""
+"""Rules for MIG: strategies, partitioning of GPUs, and the limits of slices."""

@@ -6,7 +6,7 @@ from gpuc.rules import Findings, rule
 
 @rule("MIG002", source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/device_map.go")
 def single_strategy_on_mixed_layout(cluster: Cluster) -> Findings:
-    """A node pool has the MIG strategy single and several MIG profiles, or slices and whole GPUs.
+    """A node pool with the MIG strategy single has several MIG profiles, or both slices and whole GPUs.
 
     The device plugin exits, and the node advertises no GPUs.
     """
@@ -15,6 +15,7 @@ def single_strategy_on_mixed_layout(cluster: Cluster) -> Findings:
         if sharing and sharing.strategy == "single":
             kinds = [*sharing.slices(), *(["whole GPUs"] if sharing.whole_gpus else [])]
             if len(kinds) > 1:
-                actual = f"strategy of node pool {pool.name} is single, but its nodes have {', '.join(kinds)}"
+                actual = f"MIG strategy of node pool {pool.name} is single, but its nodes have {', '.join(kinds)}"
                 message = f"{actual}; expected one MIG profile on all GPUs"
-                yield (*pool.path, "sharing", "mig", "strategy"), message, "write mixed"
+                fix = f"set sharing.mig.strategy of node pool {pool.name} to mixed"
+                yield (*pool.path, "sharing", "mig", "strategy"), message, fix

@@ -1,1 +1,1 @@
-"""Networks: enforcement of NetworkPolicies, and address ranges that would break the isolation of tenants."""
+"""Rules for networks: enforcement of NetworkPolicies, and address ranges that would break the isolation of tenants."""

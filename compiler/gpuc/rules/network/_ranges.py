@@ -1,4 +1,4 @@
-"""Address ranges of the spec."""
+"""Address ranges in the spec."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster
 
 SpecRange = tuple[Path, str]
-"""A path of the spec and the address range at this path."""
+"""A path in the spec, and the address range at the path."""
 
 
-def network(text: str) -> IPv4Network | None:
-    """Parses an address range. Returns None if the text is invalid, which rule NET101 reports."""
+def parse_range(text: str) -> IPv4Network | None:
+    """Parses an address range. Returns None if the text is invalid; rule NET101 reports invalid ranges."""
     try:
         return IPv4Network(text, strict=False)
     except ValueError:
         return None
 
 
-def egress(cluster: Cluster) -> Iterator[SpecRange]:
-    """Yields the ranges that pods of tenants may connect to."""
+def egress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
+    """Yields the address ranges outside of the cluster that pods of tenants may connect to."""
     for tenant in cluster.tenants:
         for index, rule in enumerate(tenant.spec.network.egress):
             yield (*tenant.path, "network", "egress", index, "cidr"), rule.cidr
 
 
-def declared(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
-    """Yields the ranges that the spec has under the given keys of cloud.aws."""
+def aws_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
+    """Yields the address ranges of the given keys of cloud.aws: podCidrs, endpointCidrs or apiServerCidrs."""
     lists = {
         "podCidrs": cluster.aws.pod_cidrs,
         "endpointCidrs": cluster.aws.endpoint_cidrs,
@@ -39,11 +39,11 @@ def declared(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
             yield ("spec", "cloud", "aws", key, index), text
 
 
-def overlapping_pods(cluster: Cluster, text: str) -> str:
+def overlapping_pod_range(cluster: Cluster, text: str) -> str:
     """Returns the first range of podCidrs that overlaps the given range, or an empty string if there is none."""
-    tested = network(text)
-    for _, pods in declared(cluster, "podCidrs"):
-        other = network(pods)
-        if tested is not None and other is not None and tested.overlaps(other):
-            return pods
+    given = parse_range(text)
+    for _, pod_text in aws_ranges(cluster, "podCidrs"):
+        pod_range = parse_range(pod_text)
+        if given is not None and pod_range is not None and given.overlaps(pod_range):
+            return pod_text
     return ""

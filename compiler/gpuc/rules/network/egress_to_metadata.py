@@ -4,7 +4,7 @@ from ipaddress import IPv4Address
 
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.network._ranges import egress, network
+from gpuc.rules.network._ranges import egress_ranges, parse_range
 
 METADATA = IPv4Address("169.254.169.254")
 
@@ -16,10 +16,11 @@ METADATA = IPv4Address("169.254.169.254")
 def egress_to_metadata(cluster: Cluster) -> Findings:
     """The egress of a tenant includes the instance metadata service.
 
-    From this service pods get the credentials of the node, with all permissions of the node in the AWS account.
+    Pods get the credentials of the node from the instance metadata service, with all permissions of the node in the AWS
+    account.
     """
-    for path, text in egress(cluster):
-        found = network(text)
-        if found is not None and METADATA in found:
+    for path, text in egress_ranges(cluster):
+        address_range = parse_range(text)
+        if address_range is not None and METADATA in address_range:
             message = f"egress of tenant {path[2]} to {text} includes {METADATA}, the instance metadata service"
-            yield path, message, "write ranges without this address"
+            yield path, message, f"replace {text} by ranges without {METADATA}"

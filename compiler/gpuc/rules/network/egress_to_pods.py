@@ -2,19 +2,18 @@ from __future__ import annotations
 
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.network._ranges import egress, overlapping_pods
+from gpuc.rules.network._ranges import egress_ranges, overlapping_pod_range
 
 
 @rule("NET002", source="Kubernetes documentation, NetworkPolicy, ipBlock")
 def egress_to_pods(cluster: Cluster) -> Findings:
     """The egress of a tenant includes addresses of pods.
 
-    Egress is for networks outside of the cluster. With this range the tenant can connect to pods of all other tenants.
+    Egress is for networks outside of the cluster. With such a range, pods of the tenant can connect to pods of all
+    other tenants.
     """
-    for path, text in egress(cluster):
-        pods = overlapping_pods(cluster, text)
-        if pods:
-            message = (
-                f"egress of tenant {path[2]} to {text} overlaps podCidrs {pods}; expected ranges outside of the cluster"
-            )
-            yield path, message
+    for path, text in egress_ranges(cluster):
+        pod_range = overlapping_pod_range(cluster, text)
+        if pod_range:
+            actual = f"egress of tenant {path[2]} to {text} overlaps podCidrs {pod_range}"
+            yield path, f"{actual}; expected ranges outside of the cluster"

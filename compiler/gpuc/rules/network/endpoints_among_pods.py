@@ -2,16 +2,17 @@ from __future__ import annotations
 
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.network._ranges import declared, overlapping_pods
+from gpuc.rules.network._ranges import aws_ranges, overlapping_pod_range
 
 
 @rule("NET102", source="Kubernetes documentation, NetworkPolicy, ipBlock")
 def endpoints_among_pods(cluster: Cluster) -> Findings:
     """endpointCidrs or apiServerCidrs contain addresses of pods.
 
-    Every tenant may connect to these ranges on port 443, and so to pods of all other tenants.
+    Pods of all tenants may connect to endpointCidrs and apiServerCidrs on port 443. With such a range, pods of a tenant
+    can also connect to pods of all other tenants.
     """
-    for path, text in declared(cluster, "endpointCidrs", "apiServerCidrs"):
-        pods = overlapping_pods(cluster, text)
-        if pods:
-            yield path, f"{path[3]} {text} overlaps podCidrs {pods}; expected ranges without addresses of pods"
+    for path, text in aws_ranges(cluster, "endpointCidrs", "apiServerCidrs"):
+        pod_range = overlapping_pod_range(cluster, text)
+        if pod_range:
+            yield path, f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods"

@@ -6,16 +6,16 @@ from gpuc.rules import Findings, rule
 
 @rule("NET104", source="Kubernetes documentation, NetworkPolicy, namespaceSelector")
 def ingress_from_tenant(cluster: Cluster) -> Findings:
-    """The ingress of a tenant allows a namespace of a tenant.
+    """The ingress of a tenant allows traffic from a namespace of a tenant.
 
     Ingress is for namespaces of the platform. Ingress from another tenant ends the isolation between the two tenants.
     Traffic between namespaces of the same tenant is always allowed.
     """
     owners = {namespace.name: tenant.name for tenant in cluster.tenants for namespace in tenant.namespaces}
     for tenant in cluster.tenants:
-        for index, entry in enumerate(tenant.spec.network.ingress):
-            owner = owners.get(entry.namespace)
+        for index, ingress in enumerate(tenant.spec.network.ingress):
+            owner = owners.get(ingress.namespace)
             if owner:
                 path = (*tenant.path, "network", "ingress", index, "namespace")
-                actual = f"ingress of tenant {tenant.name} allows namespace {entry.namespace} of tenant {owner}"
+                actual = f"ingress of tenant {tenant.name} allows namespace {ingress.namespace} of tenant {owner}"
                 yield path, f"{actual}; expected a namespace of the platform"

@@ -1,25 +1,21 @@
 from __future__ import annotations
 
-from ipaddress import IPv4Network
-
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.network._ranges import declared, egress, network
+from gpuc.rules.network._ranges import aws_ranges, egress_ranges, parse_range
 
 
 @rule("NET101")
 def invalid_range(cluster: Cluster) -> Findings:
     """An address range is invalid, or does not begin with its first address.
 
-    The API server refuses an invalid range. It reads a range that begins with another address as a wider range.
+    The API server refuses an invalid range. A range that begins with another address, such as 10.0.250.1/28, also
+    includes the earlier addresses of 10.0.250.0/28.
     """
-    for path, text in (*declared(cluster, "podCidrs", "endpointCidrs", "apiServerCidrs"), *egress(cluster)):
-        found = network(text)
-        if found is None:
+    for path, text in (*aws_ranges(cluster, "podCidrs", "endpointCidrs", "apiServerCidrs"), *egress_ranges(cluster)):
+        address_range = parse_range(text)
+        if address_range is None:
             yield path, f"{text} is not an IPv4 range; expected CIDR notation, for example 10.0.0.0/16"
-        elif not _begins(text, found):
-            yield path, f"{text} does not begin with the first address of its range; expected {found}", f"write {found}"
-
-
-def _begins(text: str, found: IPv4Network) -> bool:
-    return text.partition("/")[0] == str(found.network_address)
+        elif text.partition("/")[0] != str(address_range.network_address):
+            message = f"{text} does not begin with the first address of its range; expected {address_range}"
+            yield path, message, f"replace {text} by {address_range}"

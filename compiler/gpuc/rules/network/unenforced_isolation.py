@@ -13,5 +13,5 @@ def unenforced_isolation(cluster: Cluster) -> Findings:
     tenants = [tenant for tenant in cluster.tenants if tenant.isolates_network]
     if cluster.aws.network_policy_engine == "none" and tenants:
         isolated = ", ".join(f"{tenant.name} ({tenant.spec.isolation})" for tenant in tenants)
-        message = f"networkPolicyEngine is none, but these tenants need NetworkPolicies: {isolated}"
+        message = f"cloud.aws.networkPolicyEngine is none, but these tenants need NetworkPolicies: {isolated}"
         yield ("spec", "cloud", "aws", "networkPolicyEngine"), message

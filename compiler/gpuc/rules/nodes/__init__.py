@@ -1,1 +1,1 @@
-"""Nodes: AMIs, and the source of driver, container toolkit and device plugin."""
+"""Rules for nodes: AMIs, root volumes, drivers, container toolkits and device plugins."""

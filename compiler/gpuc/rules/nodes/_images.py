@@ -1,4 +1,4 @@
-"""The path of a node pool's AMI in the spec."""
+"""The AMI of a node pool in the spec."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from gpuc.model import Pool
 
 
 def image_path(pool: Pool) -> Path:
-    """Returns the path of the pool's own AMI, or the path of the cluster's AMI if the pool has none."""
+    """Returns the path of the AMI in the spec: in the node pool, or in the cluster if the node pool names no AMI."""
     return (*pool.path, "image") if pool.spec.image else ("spec", "cloud", "aws", "image")
 
 
-def is_own_ami(pool: Pool) -> bool:
-    """Returns whether the pool has an AMI of the user. gpuc does not know the driver version of such an AMI."""
+def has_ami_id(pool: Pool) -> bool:
+    """Returns whether the spec names the AMI by id. gpuc does not know the driver version of such an AMI."""
     return pool.ami.startswith("ami-")

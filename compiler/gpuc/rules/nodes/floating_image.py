@@ -7,14 +7,16 @@ from gpuc.rules.nodes._images import image_path
 
 @rule("KRP011", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/managing-amis")
 def floating_image(cluster: Cluster) -> Findings:
-    """A node pool in production uses the latest AMI instead of a version.
+    """A node pool in production uses the latest AMI instead of a fixed version.
 
-    A new AMI release replaces every node of the node pool at an unplanned time. It can contain a driver and a CUDA
-    version that you did not test.
+    Karpenter replaces every node of the node pool when AWS publishes a new AMI. You cannot plan the time. The new AMI
+    can contain a driver and a CUDA version that you did not test.
     """
     if cluster.spec.environment != "prod":
         return
     for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
         if pool.ami.endswith("@latest"):
-            message = f"node pool {pool.name} uses {pool.ami} in prod; expected a version, for example al2023@v20260815"
+            message = (
+                f"node pool {pool.name} uses {pool.ami} in prod; expected a fixed version, for example al2023@v20260815"
+            )
             yield path, message

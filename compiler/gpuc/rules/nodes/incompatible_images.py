@@ -4,7 +4,7 @@ from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 from gpuc.rules.nodes._images import image_path
 
-PARTS = {"driver": "driver", "toolkit": "container toolkit", "device_plugin": "device plugin"}
+COMPONENTS = {"driver": "driver", "toolkit": "container toolkit", "device_plugin": "device plugin"}
 SOURCES = {"image": "AMI", "operator": "GPU Operator"}
 
 
@@ -17,12 +17,12 @@ def incompatible_images(cluster: Cluster) -> Findings:
     """
     if not cluster.gpu_pools:
         return
-    # Pools are compared with a pool that has the cluster's AMI, or else with the first pool.
-    usual = min(cluster.gpu_pools, key=lambda pool: pool.spec.image is not None)
+    # The reference is a pool with the cluster's AMI, or the first pool if every pool has another AMI.
+    reference = min(cluster.gpu_pools, key=lambda pool: pool.spec.image is not None)
     for path, pool in {image_path(pool): pool for pool in cluster.gpu_pools}.items():
-        for part, name in PARTS.items():
-            source, expected = getattr(pool.image, part), getattr(usual.image, part)
+        for attribute, component in COMPONENTS.items():
+            source, expected = getattr(pool.image, attribute), getattr(reference.image, attribute)
             if source != expected:
-                other = f"for node pool {usual.name} from the {SOURCES[expected]}"
-                yield path, f"the {name} for node pool {pool.name} is from the {SOURCES[source]}, but {other}"
+                actual = f"node pool {pool.name} gets the {component} from the {SOURCES[source]}"
+                yield path, f"{actual}, but node pool {reference.name} from the {SOURCES[expected]}"
                 break

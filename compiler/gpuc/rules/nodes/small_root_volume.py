@@ -18,4 +18,4 @@ def small_root_volume(cluster: Cluster) -> Findings:
         if pool.root_volume_bytes < least * GIB:
             actual = format_quantity(pool.root_volume_bytes, "binary")
             message = f"rootVolume of node pool {pool.name} is {actual}; {pool.image.id} AMIs need {least}Gi or more"
-            yield (*pool.path, "rootVolume"), message, f"write {least}Gi or more"
+            yield (*pool.path, "rootVolume"), message, f"set rootVolume of node pool {pool.name} to {least}Gi or more"

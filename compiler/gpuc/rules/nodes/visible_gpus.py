@@ -5,19 +5,17 @@ from gpuc.rules import Findings, rule
 from gpuc.rules.nodes._images import image_path
 
 UNRESTRICTED = ("al2",)
-"""AMI families with their own container toolkit, which gpuc does not configure."""
+"""AMI families that include a container toolkit which gpuc cannot configure."""
 
 
 @rule("GPU003", source="NVIDIA/gpu-operator#421")
 def visible_gpus(cluster: Cluster) -> Findings:
     """Pods can use GPUs that they did not request.
 
-    On these AMIs the container toolkit obeys the environment variable NVIDIA_VISIBLE_DEVICES. A container with
-    the value all gets all GPUs of the node. Quotas and MIG slices do not prevent this.
+    The container toolkit of AL2 AMIs obeys the environment variable NVIDIA_VISIBLE_DEVICES. If a container sets this
+    variable to all, the container gets all GPUs of the node. Quotas and MIG slices do not prevent this access.
     """
     for path, pool in {image_path(pool): pool for pool in cluster.gpu_pools}.items():
         if pool.image.id in UNRESTRICTED:
-            message = (
-                f"gpuc cannot restrict the container toolkit of {pool.image.id} AMIs; expected al2023 or bottlerocket"
-            )
-            yield path, f"node pool {pool.name}: {message}"
+            actual = f"node pool {pool.name} has {pool.image.id} AMIs, whose container toolkit gpuc cannot restrict"
+            yield path, f"{actual}; expected al2023 or bottlerocket"

@@ -1,1 +1,1 @@
-"""Policies: names, settings and stages."""
+"""Rules for policies: names, settings and stages."""

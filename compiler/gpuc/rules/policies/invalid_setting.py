@@ -21,5 +21,5 @@ def invalid_setting(cluster: Cluster) -> Findings:
                 for error in jsonschema_rs.validator_for(settings[key]).iter_errors(value):
                     yield (
                         ("spec", "policies", name, key, *error.instance_path),
-                        f"{key} of policy {name}: {error.message}",
+                        f"setting {key} of policy {name} is invalid: {error.message}",
                     )

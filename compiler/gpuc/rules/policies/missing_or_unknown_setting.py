@@ -20,7 +20,11 @@ def missing_or_unknown_setting(cluster: Cluster) -> Findings:
         path = ("spec", "policies", name)
         for key in sorted(given.keys() - settings.keys()):
             allowed = f"expected {', '.join(settings)}" if settings else "expected no settings"
-            yield (*path, key), f"policy {name} has no setting {key}; {allowed}", f"remove {key}"
-        missing = settings.keys() - given.keys()
-        if missing:
-            yield path, f"policy {name} needs values for {', '.join(sorted(missing))}"
+            yield (
+                (*path, key),
+                f"policy {name} has no setting {key}; {allowed}",
+                f"remove setting {key} from policy {name}",
+            )
+        without_value = settings.keys() - given.keys()
+        if without_value:
+            yield path, f"policy {name} lacks required settings: {', '.join(sorted(without_value))}"

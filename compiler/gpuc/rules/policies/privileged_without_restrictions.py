@@ -9,9 +9,9 @@ RESTRICTIONS = ("host-access", "host-network")
 
 @rule("POL101", Severity.WARNING, source="Kubernetes Pod Security Standards, privileged")
 def privileged_without_restrictions(cluster: Cluster) -> Findings:
-    """A namespace is privileged, but the stage of a policy that restricts its pods is not deny.
+    """A namespace is privileged, but policy host-access or host-network does not have stage deny.
 
-    Namespaces are privileged because EFA needs the capability IPC_LOCK. Without these policies the pods of such a
+    Namespaces are privileged because EFA needs the capability IPC_LOCK. Without these policies the pods of a privileged
     namespace may also mount the node's disk and use the node's network, and can read the data of other tenants.
     """
     names = [

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.spelling import nearest, write
+from gpuc.diagnostics.spelling import nearest
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
 from gpuc.rules import Findings, rule
@@ -10,10 +10,11 @@ from gpuc.rules import Findings, rule
 def unknown_policy(cluster: Cluster) -> Findings:
     """The spec configures a policy that does not exist.
 
-    The name may be misspelled. Then the cluster admits objects that the intended policy would deny.
+    The name may be misspelled. In this case the cluster admits objects that the intended policy would deny.
     """
     known = policies()
     for name in cluster.spec.policies:
         if name != "default" and name not in known:
             message = f"policy {name} does not exist; expected one of {', '.join(known)}"
-            yield ("spec", "policies", name), message, write(nearest(name, [*known, "default"]))
+            suggestion = nearest(name, [*known, "default"])
+            yield ("spec", "policies", name), message, f"rename policy {name} to {suggestion}" if suggestion else ""

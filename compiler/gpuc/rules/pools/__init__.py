@@ -1,1 +1,1 @@
-"""Node pools: purchase, location and lifetime of capacity."""
+"""Rules for node pools: purchase, zones, interruptions and static nodes."""

@@ -8,14 +8,13 @@ from gpuc.rules import Findings, rule
 def block_with_other_capacity(cluster: Cluster) -> Findings:
     """A node pool with a capacity block also buys other capacity.
 
-    When the capacity block ends, Karpenter replaces its nodes: with on-demand nodes at the full price, or with spot
-    nodes that EC2 can take back with two minutes of notice.
+    When the capacity block ends, Karpenter replaces the nodes of the block: with on-demand nodes at the full price, or
+    with spot nodes that EC2 can take back with two minutes of notice.
     """
     for pool in cluster.pools:
         if pool.spec.reservations and pool.spec.reservations.block:
             for index, bought in enumerate(pool.spec.purchase):
                 if bought != "reserved" and "reserved" in pool.spec.purchase:
-                    message = (
-                        f"node pool {pool.name} has a capacity block, but also buys {bought}; expected only reserved"
-                    )
-                    yield (*pool.path, "purchase", index), message, "write [reserved]"
+                    actual = f"node pool {pool.name} has a capacity block, but also buys {bought} capacity"
+                    fix = f"set purchase of node pool {pool.name} to [reserved]"
+                    yield (*pool.path, "purchase", index), f"{actual}; expected only reserved", fix

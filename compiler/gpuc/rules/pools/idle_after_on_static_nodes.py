@@ -9,7 +9,7 @@ from gpuc.rules import Findings, rule
 def idle_after_on_static_nodes(cluster: Cluster) -> Findings:
     """A static node pool has idleAfter.
 
-    Karpenter also keeps idle nodes of a static node pool, so the setting has no effect.
+    Karpenter never removes the idle nodes of a static node pool, so idleAfter has no effect.
     """
     for pool in cluster.pools:
         if pool.is_static and pool.spec.idle_after is not None:

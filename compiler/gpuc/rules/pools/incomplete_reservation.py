@@ -6,10 +6,10 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP013", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/odcrs")
 def incomplete_reservation(cluster: Cluster) -> Findings:
-    """A node pool has reservations without purchase of reserved capacity, or this purchase without reservations.
+    """A node pool has reservations but does not buy reserved capacity, or buys reserved capacity without reservations.
 
-    Since version 1.6 Karpenter uses reservations only if the node pool has both settings. Otherwise it starts on-demand
-    nodes, although the reserved capacity is paid for, or starts no nodes.
+    Since version 1.6 Karpenter uses reservations only if the node pool has both settings. Otherwise Karpenter starts
+    on-demand nodes, although the reserved capacity is paid for, or starts no nodes.
     """
     for pool in cluster.pools:
         is_reserved = "reserved" in pool.spec.purchase

@@ -12,7 +12,8 @@ from gpuc.rules import Findings, rule
 def interruptible_runs(cluster: Cluster) -> Findings:
     """Runs on spot capacity save no checkpoints.
 
-    EC2 takes spot nodes back with two minutes of notice. One lost node restarts the complete run from the beginning.
+    EC2 takes spot nodes back with two minutes of notice. After the loss of one node, the complete run starts again from
+    the beginning.
     """
     for pool in cluster.pools:
         runs = pool.spec.runs

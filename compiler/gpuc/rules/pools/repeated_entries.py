@@ -9,17 +9,19 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP102", Severity.WARNING)
 def repeated_entries(cluster: Cluster) -> Findings:
-    """A list contains the same entry twice.
+    """A list contains the same value twice.
 
-    The second entry has no effect; probably another value was intended.
+    The second value has no effect. Probably another value was intended.
     """
-    for path, entries in _lists(cluster):
-        for index, entry in enumerate(entries):
-            if entry in entries[:index]:
-                yield (*path, index), f"{path[-1]} contains {entry} twice", f"remove the second {entry}"
+    for path, values in _lists(cluster):
+        name = ".".join(str(step) for step in path[1:])
+        for index, value in enumerate(values):
+            if value in values[:index]:
+                yield (*path, index), f"{name} contains {value} twice", f"remove the second {value} from {name}"
 
 
 def _lists(cluster: Cluster) -> Iterator[tuple[Path, Sequence[str]]]:
+    """Yields the path and the values of every list in which a repeated value has no effect."""
     yield ("spec", "cloud", "aws", "zones"), cluster.aws.zones
     yield ("spec", "kueue", "frameworks"), cluster.spec.kueue.frameworks
     for pool in cluster.pools:

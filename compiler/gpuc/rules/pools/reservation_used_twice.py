@@ -9,8 +9,8 @@ from gpuc.rules import Findings, rule
 def reservation_used_twice(cluster: Cluster) -> Findings:
     """Two node pools use the same reservation.
 
-    The limits of both node pools count the same capacity. If one node pool uses this capacity, the other starts no
-    nodes or buys on-demand nodes.
+    The limits of both node pools count the same capacity. If one node pool uses this capacity, the other node pool
+    starts no nodes or buys on-demand nodes.
     """
     owners: dict[str, str] = {}
     for pool in cluster.pools:

@@ -13,8 +13,7 @@ from gpuc.rules import Findings, rule
 def static_spot(cluster: Cluster) -> Findings:
     """A static node pool buys spot capacity.
 
-    EC2 can take spot nodes back at any time. Without spot capacity Karpenter requests new nodes again and
-    again.
+    EC2 can take spot nodes back at any time. If EC2 has no spot capacity, Karpenter requests new nodes again and again.
     """
     for pool in cluster.pools:
         if pool.is_static and "spot" in pool.spec.purchase:

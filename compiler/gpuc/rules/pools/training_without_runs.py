@@ -7,10 +7,10 @@ from gpuc.rules import Findings, rule
 
 @rule("KRP103", Severity.WARNING, source="aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption.md")
 def training_without_runs(cluster: Cluster) -> Findings:
-    """A training node pool has no runs.
+    """The spec of a training node pool does not declare the length of runs.
 
-    Without the length of runs Karpenter replaces nodes after 30 days, and gives their pods an hour to stop. EC2 takes
-    spot nodes back with two minutes of notice.
+    Without this length Karpenter replaces nodes after 30 days, and gives the pods of these nodes an hour to stop. EC2
+    takes spot nodes back with two minutes of notice.
     """
     for pool in cluster.pools:
         if pool.spec.purpose == "training" and pool.spec.runs is None:

@@ -9,8 +9,8 @@ from gpuc.rules import Findings, rule
 def unannounced_interruptions(cluster: Cluster) -> Findings:
     """A node pool buys spot capacity, but the cluster has no interruption queue.
 
-    Karpenter gets no notice when EC2 takes a node back. The pods of the node are killed after two
-    minutes, before Karpenter starts another node.
+    Without the queue Karpenter gets no notice when EC2 takes a node back. After two minutes the pods of the node are
+    killed, before Karpenter starts another node.
     """
     if cluster.aws.interruption_queue is not None:
         return

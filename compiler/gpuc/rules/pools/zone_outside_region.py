@@ -13,4 +13,5 @@ def zone_outside_region(cluster: Cluster) -> Findings:
     aws = cluster.aws
     for index, zone in enumerate(aws.zones):
         if zone[:-1] != aws.region:
-            yield ("spec", "cloud", "aws", "zones", index), f"zone {zone} is not in region {aws.region}"
+            message = f"zone {zone} is not in region {aws.region}; expected a zone of region {aws.region}"
+            yield ("spec", "cloud", "aws", "zones", index), message

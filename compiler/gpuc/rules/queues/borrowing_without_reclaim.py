@@ -8,7 +8,7 @@ from gpuc.rules import Findings, rule
 def borrowing_without_reclaim(cluster: Cluster) -> Findings:
     """A queue may preempt while borrowing, but never reclaims its own quota.
 
-    Kueue's webhook refuses such a ClusterQueue, and the sync fails.
+    The admission webhook of Kueue refuses the ClusterQueue, and the sync of Argo CD fails.
     """
     for queue in cluster.queues:
         preempt = queue.spec.preempt

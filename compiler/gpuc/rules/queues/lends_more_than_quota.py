@@ -8,7 +8,7 @@ from gpuc.rules import Findings, rule
 def lends_more_than_quota(cluster: Cluster) -> Findings:
     """A lending limit of a queue is larger than the quota of the queue.
 
-    Kueue's webhook refuses the ClusterQueue, and the sync fails.
+    The admission webhook of Kueue refuses the ClusterQueue, and the sync of Argo CD fails.
     """
     for queue in cluster.queues:
         for pool, quota in queue.spec.quota.items():
@@ -17,14 +17,16 @@ def lends_more_than_quota(cluster: Cluster) -> Findings:
                 continue
             if isinstance(quota.lend, dict):
                 for profile, count in quota.lend.items():
-                    own = (quota.slices or {}).get(profile, 0)
-                    if count > own:
+                    nominal = (quota.slices or {}).get(profile, 0)
+                    if count > nominal:
                         actual = f"queue {queue.name} lends {count} {profile} slices of node pool {pool}"
-                        message = f"{actual}, but has a quota of {own}"
-                        yield (*path, profile), message, f"write {own}"
+                        fix = f"set lend.{profile} of queue {queue.name} for node pool {pool} to {nominal}"
+                        yield (*path, profile), f"{actual}, but has a quota of {nominal}", fix
             else:
-                counts = {"nodes": quota.nodes, "GPUs": quota.gpus, "shares": quota.shares}
-                name, own = next(((name, count) for name, count in counts.items() if count is not None), ("slices", 0))
-                if quota.lend > own:
-                    actual = f"queue {queue.name} lends {quota.lend} {name} of node pool {pool}"
-                    yield path, f"{actual}, but has a quota of {own}", f"write {own}, or all"
+                counts = {"nodes": quota.nodes, "GPUs": quota.gpus, "GPU shares": quota.shares}
+                given = ((unit, count) for unit, count in counts.items() if count is not None)
+                unit, nominal = next(given, ("slices", 0))
+                if quota.lend > nominal:
+                    actual = f"queue {queue.name} lends {quota.lend} {unit} of node pool {pool}"
+                    fix = f"set lend of queue {queue.name} for node pool {pool} to {nominal} or all"
+                    yield path, f"{actual}, but has a quota of {nominal}", fix

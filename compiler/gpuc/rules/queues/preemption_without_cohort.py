@@ -16,4 +16,4 @@ def preemption_without_cohort(cluster: Cluster) -> Findings:
         for key, setting in (("reclaim", preempt.reclaim), ("borrowing", preempt.borrowing)):
             if queue.spec.cohort is None and setting != "never":
                 message = f"preempt.{key} of queue {queue.name} is {setting}, but queue {queue.name} has no cohort"
-                yield (*queue.path, "preempt", key), message, "write never"
+                yield (*queue.path, "preempt", key), message, f"set preempt.{key} of queue {queue.name} to never"

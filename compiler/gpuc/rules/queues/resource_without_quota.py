@@ -3,27 +3,27 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import counted, unit
+from gpuc.rules.queues._units import counted_resources, unit_of
 
 
 @rule("QTA011", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
 def resource_without_quota(cluster: Cluster) -> Findings:
-    """A ClusterQueue covers a resource, but has no quota for it and cannot borrow any.
+    """A ClusterQueue covers a resource, but has no quota for the resource and cannot borrow quota.
 
     Kueue never admits a workload that requests the resource.
     """
     for queue in cluster.queues:
-        for part in queue.cluster_queues:
-            most = [(pool_quota, cluster.ceiling(queue, pool_quota)) for pool_quota in part.pool_quotas]
-            reachable = {name for _, vector in most for name, amount in vector.items() if amount}
-            if any(pool_quota.pool.spec.leaving for pool_quota in part.pool_quotas) or queue.spec.leaving:
-                continue  # the queue intentionally admits no new work
+        for cluster_queue in queue.cluster_queues:
+            ceilings = [(pool_quota, cluster.ceiling(queue, pool_quota)) for pool_quota in cluster_queue.pool_quotas]
+            usable = {name for _, amounts in ceilings for name, amount in amounts.items() if amount}
+            if any(pool_quota.pool.spec.leaving for pool_quota in cluster_queue.pool_quotas) or queue.spec.leaving:
+                continue  # the queue intentionally admits no new workloads
             reported: set[str] = set()
-            for pool_quota, vector in most:
-                for resource in counted(pool_quota.pool):
-                    if resource in vector and resource not in reachable | reported:
+            for pool_quota, amounts in ceilings:
+                for resource in counted_resources(pool_quota.pool):
+                    if resource in amounts and resource not in usable | reported:
                         reported.add(resource)
                         key = "slices" if queue.spec.quota[pool_quota.pool.name].slices else "gpus"
-                        name = f"{unit(pool_quota.pool, resource)} of node pool {pool_quota.pool.name}"
-                        message = f"queue {queue.name} has no quota for {name} and can borrow none"
+                        name = f"{unit_of(pool_quota.pool, resource)} of node pool {pool_quota.pool.name}"
+                        message = f"queue {queue.name} has no quota for {name} and cannot borrow any"
                         yield (*pool_quota.path, key), message

@@ -18,4 +18,8 @@ def topology_out_of_order(cluster: Cluster) -> Findings:
         if levels != expected:
             wrong = next(index for index, level in enumerate(levels) if expected[index : index + 1] != [level])
             message = f"topology of node pool {pool.name} is {', '.join(levels)}; expected {', '.join(expected)}"
-            yield (*pool.path, "topology", wrong), message, f"write [{', '.join(expected)}]"
+            yield (
+                (*pool.path, "topology", wrong),
+                message,
+                f"set topology of node pool {pool.name} to [{', '.join(expected)}]",
+            )

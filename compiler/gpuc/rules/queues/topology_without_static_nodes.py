@@ -9,7 +9,7 @@ def topology_without_static_nodes(cluster: Cluster) -> Findings:
     """A node pool has a topology, but is not static.
 
     Topology-aware scheduling counts only existing nodes. A node pool that starts without nodes never gets a node, even
-    with reserved capacity: Kueue does not admit the workload, so there is no pod for which Karpenter starts a node.
+    with reserved capacity: Kueue does not admit the workload, so Karpenter finds no pod for which a node is needed.
     """
     for pool in cluster.pools:
         if pool.spec.topology and not pool.is_static:

@@ -5,7 +5,7 @@ from gpuc.kubernetes.amounts import Amounts
 from gpuc.model import Cluster, PoolQuota, Queue
 from gpuc.model.names import GPU, mig_resource
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import counted, pieces, unit
+from gpuc.rules.queues._units import amount_in_unit, counted_resources, unit_of
 from gpuc.spec.queues import Quota
 
 
@@ -22,35 +22,42 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
             if quota.borrow == 0:
                 continue
             if cohort is None:
+                fix = f"set cohort of queue {queue.name}, or remove borrow for node pool {pool_quota.pool.name}"
                 message = f"queue {queue.name} borrows quota of node pool {pool_quota.pool.name}, but has no cohort"
-                yield (*pool_quota.path, "borrow"), message, f"set cohort of queue {queue.name}, or write 0"
+                yield (*pool_quota.path, "borrow"), message, fix
             else:
                 yield from _beyond_lent(queue, pool_quota, quota, cluster.lent(queue, pool_quota))
 
 
 def _beyond_lent(queue: Queue, pool_quota: PoolQuota, quota: Quota, lent: Amounts) -> Findings:
+    """Yields a finding for each borrowing limit that exceeds the amounts that the other queues lend."""
     pool, path = pool_quota.pool, (*pool_quota.path, "borrow")
     if pool_quota.borrow is None:
-        if not any(lent.get(name) for name in counted(pool)):
+        if not any(lent.get(name) for name in counted_resources(pool)):
             others = f"no other queue of cohort {queue.spec.cohort}"
             message = f"queue {queue.name} borrows all, but {others} lends quota of node pool {pool.name}"
-            yield path, message, "write 0"
+            yield path, message, f"set borrow of queue {queue.name} for node pool {pool.name} to 0"
         return
     in_nodes = quota.nodes is not None
-    for resource in counted(pool):
-        borrowed, most = pool_quota.borrow[resource], lent.get(resource, 0)
-        if borrowed > most:
-            name = unit(pool, resource, in_nodes=in_nodes)
-            borrowed = pieces(pool, resource, borrowed, in_nodes=in_nodes)
-            most = pieces(pool, resource, most, in_nodes=in_nodes)
-            actual = f"queue {queue.name} borrows {borrowed} {name} of node pool {pool.name}"
-            message = f"{actual}, but the other queues lend at most {most}"
-            yield (*path, *_profile(quota, resource)), message, f"write {most}"
+    for resource in counted_resources(pool):
+        limit, available = pool_quota.borrow[resource], lent.get(resource, 0)
+        if limit > available:
+            unit = unit_of(pool, resource, in_nodes=in_nodes)
+            limit = amount_in_unit(pool, resource, limit, in_nodes=in_nodes)
+            available = amount_in_unit(pool, resource, available, in_nodes=in_nodes)
+            profile = _profile(quota, resource)
+            key = ".".join(("borrow", *(str(step) for step in profile)))
+            message = (
+                f"queue {queue.name} borrows {limit} {unit} of node pool {pool.name}, "
+                f"but the other queues lend at most {available}"
+            )
+            fix = f"set {key} of queue {queue.name} for node pool {pool.name} to {available}"
+            yield (*path, *profile), message, fix
             if not isinstance(quota.borrow, dict):
-                return  # the other resources follow from the same number
+                return  # the same number sets the borrowing limit of all resources
 
 
 def _profile(quota: Quota, resource: str) -> Path:
-    """Returns the MIG profile of the resource as a path step, or an empty path if borrow is not a map by profile."""
+    """Returns the path below borrow: the MIG profile of the resource, or nothing if borrow is not a map by profile."""
     profiles = quota.borrow if isinstance(quota.borrow, dict) else {}
     return next(((profile,) for profile in profiles if resource in (GPU, mig_resource(profile))), ())

@@ -10,7 +10,7 @@ from gpuc.spec.base import SpecModel
 def weight_without_fair_sharing(cluster: Cluster) -> Findings:
     """A queue or cohort has a weight, but fair sharing is off.
 
-    Without fair sharing Kueue ignores weights, and unused quota goes to the first workload that requests it.
+    Without fair sharing Kueue ignores weights, and idle quota goes to the first workload that requests quota.
     """
     if cluster.spec.queueing.fair_sharing:
         return
@@ -22,5 +22,5 @@ def weight_without_fair_sharing(cluster: Cluster) -> Findings:
         yield path, message, "set queueing.fairSharing to true, or remove weight"
 
 
-def _sets_weight(owner: SpecModel) -> bool:
-    return "weight" in owner.model_fields_set
+def _sets_weight(spec: SpecModel) -> bool:
+    return "weight" in spec.model_fields_set

@@ -1,1 +1,1 @@
-"""Removals: elements that are marked as leaving, and elements in `removed`."""
+"""Rules for removals: pools, queues and tenants that are marked as leaving, and names in `removed`."""

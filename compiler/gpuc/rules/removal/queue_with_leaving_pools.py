@@ -7,17 +7,16 @@ from gpuc.rules import Findings, rule
 
 @rule("REM102", Severity.WARNING)
 def queue_with_leaving_pools(cluster: Cluster) -> Findings:
-    """All node pools of a ClusterQueue are marked as leaving, but its queue is not.
+    """All node pools of a ClusterQueue are marked as leaving, but the queue is not.
 
-    The ClusterQueue has no quota left. Its LocalQueues still accept workloads, but Kueue never admits these
-    workloads.
+    The ClusterQueue has no quota left. Its LocalQueues still accept workloads, but Kueue never admits these workloads.
     """
     for queue in cluster.queues:
         if queue.spec.leaving:
             continue
-        for part in queue.cluster_queues:
-            if all(pool.spec.leaving for pool in part.pools):
-                names = ", ".join(pool.name for pool in part.pools)
-                message = f"ClusterQueue {part.name} has only node pools that are marked as leaving: {names}"
-                fix = f"mark queue {queue.name} as leaving too, or add a node pool to queue {queue.name}"
-                yield (*part.pools[-1].path, "leaving"), message, fix
+        for cluster_queue in queue.cluster_queues:
+            if all(pool.spec.leaving for pool in cluster_queue.pools):
+                names = ", ".join(pool.name for pool in cluster_queue.pools)
+                message = f"ClusterQueue {cluster_queue.name} has only node pools that are marked as leaving: {names}"
+                fix = f"set leaving of queue {queue.name} to true, or add a node pool to queue {queue.name}"
+                yield (*cluster_queue.pools[-1].path, "leaving"), message, fix

@@ -7,9 +7,9 @@ from gpuc.spec.cluster import Removed
 
 @rule("REM101")
 def removed_but_present(cluster: Cluster) -> Findings:
-    """The spec names an element in `removed`, but still contains the element.
+    """A name is in `removed`, but the spec still contains the element with this name.
 
-    If the element is removed later, the old entry in `removed` also accepts this removal.
+    If you remove the element later, gpuc accepts the removal because of the old entry in `removed`.
     """
     present = {
         "pools": {pool.name for pool in cluster.pools},
@@ -22,4 +22,4 @@ def removed_but_present(cluster: Cluster) -> Findings:
             if name in present[section]:
                 kind = {"pools": "node pool"}.get(section, section.removesuffix("s"))
                 message = f"{kind} {name} is in removed, but is still in the spec"
-                yield ("spec", "removed", section, name), message, f"delete {name} from removed.{section}"
+                yield ("spec", "removed", section, name), message, f"remove {name} from removed.{section}"

@@ -9,11 +9,11 @@ from gpuc.rules import Findings, rule
 def tenant_with_leaving_queues(cluster: Cluster) -> Findings:
     """All queues of a tenant are marked as leaving, but the tenant is not.
 
-    Kueue holds the LocalQueues of the tenant, and never admits workloads of the tenant.
+    The LocalQueues of the tenant have the stopPolicy Hold, so Kueue never admits workloads of the tenant.
     """
     for tenant in cluster.tenants:
         if not tenant.spec.leaving and tenant.queues and all(queue.spec.leaving for queue in tenant.queues):
             names = ", ".join(queue.name for queue in tenant.queues)
             message = f"tenant {tenant.name} has only queues that are marked as leaving: {names}"
-            fix = f"mark tenant {tenant.name} as leaving too, or give tenant {tenant.name} another queue"
+            fix = f"set leaving of tenant {tenant.name} to true, or add tenant {tenant.name} to another queue"
             yield (*tenant.queues[-1].path, "leaving"), message, fix

@@ -1,1 +1,1 @@
-"""Shared GPUs: tenants on one GPU, and the number of shares."""
+"""Rules for shared GPUs: tenants on one GPU, and the number of shares."""

@@ -8,8 +8,9 @@ from gpuc.rules import Findings, rule
 def tenants_on_one_gpu(cluster: Cluster) -> Findings:
     """Several tenants share a GPU by time-slicing or MPS.
 
-    Time-slicing and MPS isolate neither memory nor errors. An error of one tenant, or its use of all memory, ends the
-    processes of the other tenants. Timing shows one tenant the activity of another.
+    Time-slicing and MPS isolate neither memory nor errors. If a process of one tenant fails or uses all memory, the
+    processes of the other tenants end. From the timing of its own processes, a tenant can detect the activity of
+    another tenant.
     """
     for pool in cluster.gpu_pools:
         tenants = cluster.tenants_of(pool)

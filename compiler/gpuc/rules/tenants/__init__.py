@@ -1,1 +1,1 @@
-"""Tenants: namespaces, isolation, and dedicated node pools."""
+"""Rules for tenants: namespaces, isolation, and dedicated node pools."""

@@ -12,8 +12,8 @@ def dedicated_pool_of_others(cluster: Cluster) -> Findings:
     """A queue of other tenants has quota for the node pool of a dedicated tenant.
 
     The nodes of the node pool have the taint of the dedicated tenant. Kueue would admit workloads of other tenants, but
-    their pods would stay pending. Without the taint, tenants would share nodes and the EFA network, to which
-    NetworkPolicies do not apply.
+    the pods of these workloads would stay pending. Without the taint, tenants would share nodes and the EFA network, to
+    which NetworkPolicies do not apply.
     """
     for tenant in cluster.tenants:
         if tenant.spec.isolation != "dedicated":
@@ -23,13 +23,10 @@ def dedicated_pool_of_others(cluster: Cluster) -> Findings:
             if tenant.name in queue.tenant_names:
                 continue
             for pool_quota in queue.pool_quotas:
-                if pool_quota.pool.name in own:
-                    quota = queue.spec.quota[pool_quota.pool.name]
-                    key = next(key for key in ("nodes", "shares", "slices", "gpus") if getattr(quota, key) is not None)
-                    actual = f"queue {queue.name} has quota for node pool {pool_quota.pool.name}"
+                pool = pool_quota.pool.name
+                if pool in own:
+                    spec = queue.spec.quota[pool]
+                    key = next(key for key in ("nodes", "shares", "slices", "gpus") if getattr(spec, key) is not None)
+                    actual = f"queue {queue.name} has quota for node pool {pool}"
                     message = f"{actual}, which is dedicated to tenant {tenant.name}"
-                    yield (
-                        (*pool_quota.path, key),
-                        message,
-                        f"remove {pool_quota.pool.name} from quota of queue {queue.name}",
-                    )
+                    yield (*pool_quota.path, key), message, f"remove {pool} from quota of queue {queue.name}"

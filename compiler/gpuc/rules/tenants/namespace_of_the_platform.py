@@ -11,11 +11,15 @@ from gpuc.rules import Findings, rule
 def namespace_of_the_platform(cluster: Cluster) -> Findings:
     """A tenant has a namespace of the platform.
 
-    Quotas, queues and policies for tenants would stop the controllers in this namespace, and members of the tenant
-    could change the controllers.
+    The quotas, queues and policies of the tenant would stop the controllers in this namespace, and members of the
+    tenant could change the controllers.
     """
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             if namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
                 message = f"namespace {namespace.name} of tenant {tenant.name} is a namespace of the platform"
-                yield (*namespace.path, "podSecurity"), message, f"rename the namespace of tenant {tenant.name}"
+                yield (
+                    (*namespace.path, "podSecurity"),
+                    message,
+                    f"rename namespace {namespace.name} of tenant {tenant.name}",
+                )

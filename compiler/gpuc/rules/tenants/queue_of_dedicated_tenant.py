@@ -17,4 +17,4 @@ def queue_of_dedicated_tenant(cluster: Cluster) -> Findings:
             if name in dedicated and others:
                 names = ", ".join(f"tenant {other}" for other in dict.fromkeys(others))
                 message = f"tenant {name} is dedicated, but shares queue {queue.name} with {names}"
-                yield (*queue.path, "tenants", index), message, f"give tenant {name} a queue of its own"
+                yield (*queue.path, "tenants", index), message, f"move tenant {name} to a separate queue"

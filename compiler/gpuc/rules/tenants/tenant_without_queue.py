@@ -16,5 +16,5 @@ def tenant_without_queue(cluster: Cluster) -> Findings:
             yield (
                 (*tenant.path, "costCentre"),
                 f"tenant {tenant.name} has no queue",
-                f"add {tenant.name} to tenants of a queue",
+                f"add tenant {tenant.name} to tenants of a queue",
             )

@@ -1,1 +1,1 @@
-"""Incompatible versions."""
+"""Rules for incompatible versions of Kubernetes, components, AMIs and drivers, and for versions without schemas."""

@@ -12,16 +12,19 @@ Numbers = tuple[int, ...]
 
 
 def numbers(version: str) -> Numbers:
-    """Returns a version as numbers: (26, 7, 0) for v26.7.0."""
+    """Returns the numbers of a version, for example (26, 7, 0) for v26.7.0."""
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def incompatible_components(cluster: Cluster, *, certain: bool) -> Iterator[tuple[Path, str]]:
-    """Yields components that do not support the cluster's Kubernetes version, by certain or by uncertain facts."""
+    """Yields a spec path and a message for components that do not support the cluster's Kubernetes version.
+
+    With `certain`, the facts of low confidence in the catalog are ignored; otherwise only these facts are used.
+    """
     cluster_version, kubernetes = cluster.spec.kubernetes, ("spec", "kubernetes")
-    ranges = [*_ranges(cluster, certain)]
-    if ranges:
-        yield kubernetes, f"the Kubernetes version is {cluster_version}, but {', '.join(ranges)}"
+    sentences = [*_unsupported(cluster, certain)]
+    if sentences:
+        yield kubernetes, f"the Kubernetes version is {cluster_version}, but {', '.join(sentences)}"
     row = cluster.catalog.kubernetes.get(cluster_version)
     if row and certain == (row.confidence != "low"):
         for name, least in (("karpenter", row.karpenter_min), ("gpu-operator", row.gpu_operator_min)):
@@ -35,8 +38,8 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Iterator[tupl
                 )
 
 
-def _ranges(cluster: Cluster, certain: bool) -> Iterator[str]:
-    """Yields the supported Kubernetes ranges that do not include the cluster's version, as text."""
+def _unsupported(cluster: Cluster, certain: bool) -> Iterator[str]:
+    """Yields a sentence for each component whose supported Kubernetes versions do not include the cluster's version."""
     cluster_version = numbers(cluster.spec.kubernetes)
     for name, released in cluster.catalog.releases[cluster.spec.releases.set].items():
         low, high = released.kubernetes_min, released.kubernetes_max

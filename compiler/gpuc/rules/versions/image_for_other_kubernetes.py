@@ -16,6 +16,12 @@ def image_for_other_kubernetes(cluster: Cluster) -> Findings:
     for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
         low, high = pool.image.kubernetes_min, pool.image.kubernetes_max
         if high and numbers(cluster_version) > numbers(high):
-            yield path, f"{pool.image.id} AMIs support Kubernetes up to {high}, but the cluster has {cluster_version}"
+            yield (
+                path,
+                f"{pool.image.id} AMIs support Kubernetes up to {high}, but the cluster has version {cluster_version}",
+            )
         elif low and numbers(cluster_version) < numbers(low):
-            yield path, f"{pool.image.id} AMIs support Kubernetes from {low}, but the cluster has {cluster_version}"
+            yield (
+                path,
+                f"{pool.image.id} AMIs support Kubernetes from {low}, but the cluster has version {cluster_version}",
+            )

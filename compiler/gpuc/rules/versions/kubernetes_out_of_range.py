@@ -9,6 +9,7 @@ from gpuc.rules.versions._compatibility import incompatible_components
 def kubernetes_out_of_range(cluster: Cluster) -> Findings:
     """A component does not run on the cluster's Kubernetes version.
 
-    Its controller does not start, or calls an API that was removed. Without Karpenter no node starts.
+    The controller of the component does not start, or calls an API that Kubernetes no longer has. Without Karpenter no
+    node starts.
     """
     yield from incompatible_components(cluster, certain=True)

@@ -12,7 +12,7 @@ def kubernetes_without_schemas(cluster: Cluster) -> Findings:
 
     Without schemas gpuc cannot check the objects in its output.
     """
-    is_out_of_range = any(incompatible_components(cluster, certain=True))  # KRP022 reports it
+    is_out_of_range = any(incompatible_components(cluster, certain=True))  # KRP022 reports these versions
     if cluster.spec.kubernetes not in builtin_versions() and not is_out_of_range:
         known = ", ".join(builtin_versions())
         message = f"gpuc has no schemas for Kubernetes {cluster.spec.kubernetes}; expected one of {known}"

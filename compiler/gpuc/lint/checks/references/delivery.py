@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Severity, declare_rule
-from gpuc.diagnostics.spelling import instead, missing, misspelt, write
+from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.lint.checks.references.missing_charts import missing_charts
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import ARGO, Delivery, Source
@@ -70,7 +70,7 @@ def _folder(source: Source, found: Delivery, *, is_complete: bool) -> Iterator[O
         return
     suggestion = misspelt(folder, (other for other in found.objects if other not in found.delivered))
     if suggestion or is_complete:
-        message = f'the folder "{folder}" has no objects{instead((), suggestion)}'
+        message = f'the folder "{folder}" has no objects{alternatives((), suggestion)}'
         yield ObjectFinding(NOTHING_TO_SYNC, source.application, (*source.path, "path"), message, write(suggestion))
 
 

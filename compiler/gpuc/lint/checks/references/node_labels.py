@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.diagnostics.spelling import instead, misspelt, write
+from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import NODE_OPERATORS
 from gpuc.manifest.manifest import Manifest
@@ -131,6 +131,6 @@ def _nothing_gives(key: str, values: list[str], nodes: Nodes) -> tuple[str, str,
         value = values[0] if len(values) == 1 else ""
         suggestion = misspelt(value, known)
         shown = value or " or ".join(values) or key
-        return f'no node pool has {key}: "{shown}"{instead(known, suggestion)}', suggestion, False
+        return f'no node pool has {key}: "{shown}"{alternatives(known, suggestion)}', suggestion, False
     suggestion = misspelt(key, nodes.keys)
-    return f'no node pool has the label "{key}"{instead((), suggestion)}', suggestion, True
+    return f'no node pool has the label "{key}"{alternatives((), suggestion)}', suggestion, True

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.diagnostics.spelling import instead, missing, misspelt, write
+from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
@@ -102,14 +102,14 @@ def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Itera
             continue
         if not existing and (suggestion := misspelt(key, known.keys)):
             is_key = place[-1] == key
-            message = f'no namespace has the label "{key}"{instead((), suggestion)}'
+            message = f'no namespace has the label "{key}"{alternatives((), suggestion)}'
             yield ObjectFinding(NO_NAMESPACE, manifest, place, message, write(suggestion) if is_key else "", is_key)
             continue
         suggestion = misspelt(values[0], existing) if len(values) == 1 else ""
         # Namespaces of other files may have the name.
         if suggestion or (key != NAMESPACE_NAME and (existing or index.tree.is_complete)):
             rule = NO_NAMESPACE if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES
-            message = f'no namespace has {key}: "{" or ".join(values)}"{instead(existing, suggestion)}'
+            message = f'no namespace has {key}: "{" or ".join(values)}"{alternatives(existing, suggestion)}'
             yield ObjectFinding(rule, manifest, place, message, write(suggestion))
 
 
@@ -196,7 +196,7 @@ def _labelled(
             if key in candidates.closed and not (suggestion or candidates.is_complete):
                 continue  # users create Jobs whose names are in no file
             text = f'none of the {candidates.what} has {key}: "{" or ".join(values)}"'
-            message = f"{text}{instead(actual[key], suggestion)}"
+            message = f"{text}{alternatives(actual[key], suggestion)}"
             yield ObjectFinding(NO_PODS, manifest, place, message, write(suggestion))
 
 
@@ -207,7 +207,7 @@ def _misspelt_keys(manifest: Manifest, wanted: list[Wanted], candidates: _Candid
         suggestion = misspelt(key, keys) if key not in keys else ""
         if suggestion and any(own.get(suggestion) in values for own in candidates.labels):
             is_key = place[-1] == key
-            message = f'none of the {candidates.what} has the label "{key}"{instead((), suggestion)}'
+            message = f'none of the {candidates.what} has the label "{key}"{alternatives((), suggestion)}'
             yield ObjectFinding(NO_PODS, manifest, place, message, write(suggestion) if is_key else "", is_key)
 
 
