@@ -61,8 +61,8 @@ SUBJECTS = (
 """Subjects in the order of their findings."""
 
 
-def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     """References to missing objects, and objects that nothing refers to."""
-    index = Index(tree)
+    index = Index(objects)
     for subject in SUBJECTS:
         yield from subject.findings(index)

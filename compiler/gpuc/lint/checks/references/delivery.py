@@ -116,7 +116,7 @@ def _is_applied_by_users(manifests: list[Manifest]) -> bool:
     return any(_QUEUE in manifest.labels or group(manifest) == ARGO for manifest in manifests)
 
 
-def _values(source: Source, found: Delivery, tree: ObjectSet) -> Iterator[ObjectFinding]:
+def _values(source: Source, found: Delivery, objects: ObjectSet) -> Iterator[ObjectFinding]:
     """Value files in another source of the Application, such as "$values/out/prod-use1/kueue/values.yaml"."""
     if dig(source.value, "helm", "ignoreMissingValueFiles") is True:
         return
@@ -129,14 +129,14 @@ def _values(source: Source, found: Delivery, tree: ObjectSet) -> Iterator[Object
         other = next((sibling for sibling in siblings if dig(sibling.value, "ref") == name), None)
         if other is None and len(siblings) > 1:
             yield ObjectFinding(NO_VALUES, source.application, place, f'no source of this Application has ref "{name}"')
-        elif other is not None and _is_missing(file, other, found, tree):
-            suggestion = misspelt(file, tree.value_files or ())
+        elif other is not None and _is_missing(file, other, found, objects):
+            suggestion = misspelt(file, objects.value_files or ())
             message = missing("the file", file, (), suggestion)
             yield ObjectFinding(
                 NO_VALUES, source.application, place, message, write(f"${name}/{suggestion}" if suggestion else "")
             )
 
 
-def _is_missing(file: str, source: Source, found: Delivery, tree: ObjectSet) -> bool:
-    is_known = tree.is_complete and tree.value_files is not None and source.repository in found.repositories
-    return is_known and "*" not in file and file not in (tree.value_files or ())
+def _is_missing(file: str, source: Source, found: Delivery, objects: ObjectSet) -> bool:
+    is_known = objects.is_complete and objects.value_files is not None and source.repository in found.repositories
+    return is_known and "*" not in file and file not in (objects.value_files or ())

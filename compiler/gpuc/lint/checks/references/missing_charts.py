@@ -99,8 +99,8 @@ def _resource(index: Index, prefix: str, charts: tuple[str, ...]) -> Iterator[Ob
         yield ObjectFinding(NO_CHART, manifest, path, message)
 
 
-def _covering(tree: ObjectSet, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:
-    for queue in tree.of("kueue.x-k8s.io", "ClusterQueue"):
+def _covering(objects: ObjectSet, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:
+    for queue in objects.of("kueue.x-k8s.io", "ClusterQueue"):
         for number, part in items(dig(queue.body, "spec", "resourceGroups")):
             for place, name in items(dig(part, "coveredResources")):
                 if isinstance(name, str) and name.startswith(prefix):

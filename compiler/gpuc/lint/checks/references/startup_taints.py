@@ -53,9 +53,9 @@ STARTUP_TAINTS: Path = ("spec", "template", "spec", "startupTaints")
 class Remover:
     """Pods that may remove taints from nodes: they tolerate the taint, or their containers mention it."""
 
-    def __init__(self, pods: Pods, tree: ObjectSet) -> None:
+    def __init__(self, pods: Pods, objects: ObjectSet) -> None:
         self._pods = pods
-        self._tree = tree
+        self._objects = objects
         self._by_key = [toleration for toleration in pods.tolerations if toleration.key]
 
     def removes(self, taint: Taint, pool: Pool) -> bool:
@@ -85,7 +85,7 @@ class Remover:
     def _text(self) -> str:
         spec = self._pods.spec
         named = {name for path in _MAPS for _, name in places(spec, path) if isinstance(name, str)}
-        maps = (self._tree.find("", "ConfigMap", name, self._pods.manifest.namespace) for name in sorted(named))
+        maps = (self._objects.find("", "ConfigMap", name, self._pods.manifest.namespace) for name in sorted(named))
         parts = [dig(spec, "initContainers"), dig(spec, "containers")]
         parts += [dig(config_map.body, "data") for config_map in maps if config_map]
         return "\n".join(text for part in parts for text in _texts(part))
@@ -138,9 +138,9 @@ def _removed(pods: Pods) -> Iterator[str]:
             yield from (found[1] for text in texts if (found := _REMOVED.fullmatch(text)))
 
 
-def _has_readiness_rule(taint: Taint, tree: ObjectSet) -> bool:
+def _has_readiness_rule(taint: Taint, objects: ObjectSet) -> bool:
     """Whether a NodeReadinessRule removes the taint."""
-    rules = tree.of("readiness.node.x-k8s.io", "NodeReadinessRule")
+    rules = objects.of("readiness.node.x-k8s.io", "NodeReadinessRule")
     return any(dig(rule.body, "spec", "taint", "key") == taint.key for rule in rules)
 
 

@@ -72,9 +72,9 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
         yield from reported or _misspelt_keys(pods, keys)
 
 
-def _covered(tree: ObjectSet) -> frozenset[str]:
+def _covered(objects: ObjectSet) -> frozenset[str]:
     """Resources that ClusterQueues cover."""
-    queues = tree.of("kueue.x-k8s.io", "ClusterQueue")
+    queues = objects.of("kueue.x-k8s.io", "ClusterQueue")
     groups = [group for queue in queues for _, group in items(dig(queue.body, "spec", "resourceGroups"))]
     return frozenset(
         name for group in groups for _, name in items(dig(group, "coveredResources")) if isinstance(name, str)

@@ -62,12 +62,12 @@ KINDS: tuple[Unused, ...] = tuple(
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
     """Objects that nothing refers to: kinds of the table, cohorts, priority classes, node pools and ConfigMaps."""
-    tree, used = index.tree, {(use.kind, use.name) for use in object_references(index)}
-    groups = {group(manifest) for manifest in tree.manifests}
+    objects, used = index.tree, {(use.kind, use.name) for use in object_references(index)}
+    groups = {group(manifest) for manifest in objects.manifests}
     for row in KINDS:
         api_group, user = kind_of(row.user)
-        if (user == "*" and api_group in groups) or tree.has(api_group, user):
-            for manifest in tree.of(*row.kind):
+        if (user == "*" and api_group in groups) or objects.has(api_group, user):
+            for manifest in objects.of(*row.kind):
                 name = index.symbols.name_of(manifest)
                 if (row.kind, name) not in used:
                     yield ObjectFinding(row.rule, manifest, (), row.message)
