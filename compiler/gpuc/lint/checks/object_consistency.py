@@ -27,7 +27,7 @@ SAME_NAME = declare_rule(
     "The API server refuses the pod.", "k8s.io/kubernetes v1.35 pkg/apis/core/validation/validation.go",
 )  # fmt: skip
 NOT_COVERED = declare_rule(
-    "OBJ004", Severity.ERROR, "The resources of a flavor in a ClusterQueue differ from coveredResources (order included).",
+    "OBJ004", Severity.ERROR, "The resources of a flavor differ from coveredResources (order included).",
     "Kueue's webhook refuses the ClusterQueue.", "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go",
 )  # fmt: skip
 NO_SUBJECTS = declare_rule(

@@ -106,7 +106,6 @@ class _Targets:
     @cached_property
     def _labels_in_input(self) -> Mapping[str, Mapping[str, list[dict[str, str]]]]:
         """Labels of the services and pods of the input, by kind of monitor and namespace."""
-
         result: dict[str, dict[str, list[dict[str, str]]]] = {kind: {} for kind in _TARGETS}
         for service in self.objects.of("", "Service"):
             result["ServiceMonitor"].setdefault(service.namespace, []).append(labels(service.labels))

@@ -35,7 +35,6 @@ class Pool(NamedTuple):
     limits: Capacity
     """Limits by resource. A static node pool has one limit: `nodes`, the number of replicas."""
     types: tuple[Capacity, ...]
-
     """The capacity of one node, for every instance type; empty if some types are unknown."""
 
     def maximum(self, resource: str, *, counts_gpus: bool) -> int | None:

@@ -54,9 +54,7 @@ def _without_cpu(queue: Node, flavor: str, quotas: dict[str, Quota], checked: se
         # The check of borrowing reports a resource without quota in all flavors of the queue.
         if usable and resource in checked and resource not in usable:
             assert queue.manifest is not None, "a queue has an object"
-            text = (
-                f"the ClusterQueue has quota for {', '.join(usable)} of ResourceFlavor {flavor}, but not for {resource}"
-            )
+            text = f"the ClusterQueue can use {', '.join(usable)} of ResourceFlavor {flavor}, but no {resource}"
             path = (*queue.path((flavor, resource)), "nominalQuota")
             yield ObjectFinding(FLAVOR_WITHOUT_CPU, queue.manifest, path, text)
 

@@ -1,6 +1,6 @@
 """References between objects: references to missing objects, and objects that nothing refers to.
 
-Each module checks one subject and has a function `findings(index)`. A new reference is a new row of a module's table.
+A module checks one subject and has a function `findings(index)`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ SUBJECTS = (
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
-    """References to missing objects, and objects that nothing refers to."""
+    """Yields findings about references to missing objects, and objects that nothing refers to."""
     index = Index(objects)
     for subject in SUBJECTS:
         yield from subject.findings(index)
