@@ -92,7 +92,7 @@ def _declared(index: Index, pool: Pool, name: str) -> Declared:
 
 def _partial(pool: Pool, resource: str, without: list[str], declared: dict[str, Declared]) -> Iterator[ObjectFinding]:
     having = [name for name, resources in declared.items() if resource in resources.has]
-    given = f"{resource} to instance types {', '.join(having)} of NodePool {pool.name}, but not to {', '.join(without)}"
+    given = f"{resource} to instance type {', '.join(having)} of NodePool {pool.name}, but not to {', '.join(without)}"
     message = f"overlays give {given}, which Karpenter does not start for pods that request the resource"
     zero = [name for name in without if resource in declared[name].zero]
     for name in zero:
