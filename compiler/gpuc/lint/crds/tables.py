@@ -106,26 +106,26 @@ def _table(schema: Any, replicas: list[str]) -> Schema:
     return {"schema": closed, **{word: tree for word, tree in trees.items() if tree}}
 
 
-def _require_structural(schema: Any, where: str) -> None:
+def _require_structural(schema: Any, path: str) -> None:
     """Raises a ValueError if a keyword of the schema has an unexpected type. Later code relies on the types.
 
     Args:
-        where: the path of the schema, for the message of the error.
+        path: the path of the schema, for the message of the error.
     """
-    _map(schema, where)
+    _map(schema, path)
     for word in _MAPS_OF_SCHEMAS:
-        for name, child in _map(schema.get(word, {}), f"{where}.{word}").items():
-            _require_structural(child, f"{where}.{name}")
+        for name, child in _map(schema.get(word, {}), f"{path}.{word}").items():
+            _require_structural(child, f"{path}.{name}")
     for word in _LISTS_OF_SCHEMAS:
-        for child in _list(schema.get(word, []), f"{where}.{word}"):
-            _require_structural(child, f"{where}.{word}")
+        for child in _list(schema.get(word, []), f"{path}.{word}"):
+            _require_structural(child, f"{path}.{word}")
     for word in ("items", "not", "additionalProperties"):
         if word in schema and not (word == "additionalProperties" and isinstance(schema[word], bool)):
-            _require_structural(schema[word], f"{where}.{word}")
+            _require_structural(schema[word], f"{path}.{word}")
     for word in ("required", "enum", _RULES):
-        _list(schema.get(word, []), f"{where}.{word}")
+        _list(schema.get(word, []), f"{path}.{word}")
     if not isinstance(schema.get("type", ""), str) or not isinstance(schema.get("pattern", ""), str):
-        raise ValueError(f"{where} has a type or a pattern that is not a string")
+        raise ValueError(f"{path} has a type or a pattern that is not a string")
 
 
 def _with_embedded(schema: Schema) -> Schema:

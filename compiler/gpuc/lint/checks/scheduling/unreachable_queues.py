@@ -54,7 +54,7 @@ NEVER_STARTS_IN_INPUT = declare_rule(
     "from Kueue.",
 )  # fmt: skip
 _KARPENTER_KNOWS = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa", "hugepages-")
-"""Prefixes of resources that Karpenter or its overlays define. Agents may add other resources to running nodes."""
+"""Prefixes of resources for which Karpenter starts a node only if it knows them. Agents on nodes may add others."""
 _DEVICES = ("nvidia.com/", "amd.com/")
 _REPORTED_ELSEWHERE = (
     Stage.API, Stage.LOCAL_QUEUE, Stage.CLUSTER_QUEUE, Stage.PRIORITY, Stage.POLICY, Stage.NODE_POOL, Stage.STARTUP
