@@ -210,7 +210,7 @@ def test_a_name_that_yaml_does_not_read_as_text_is_reported(file: Path, capsys: 
     code, message = run(["lint", str(file)], capsys)
     assert code == 1
     assert "f.yaml:3:18" in message
-    assert "YAML reads the name of this Pod as true, which is not text: put the name in quotes" in message
+    assert "YAML reads the name of this Pod as true, not as a string: put the name in quotes" in message
 
 
 def test_a_long_value_is_shortened_in_messages(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Lints the files below a path: loads them, then checks objects, Helm values and Kueue's configuration."""
+"""Lints the files below a path: loads the files, then checks objects, Helm values and Kueue's configuration."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class Linter:
     kubernetes: str
     """The minor version of the cluster."""
     chart: str | None = None
-    """The component whose Helm values the documents without a kind are."""
+    """The component of the release set whose Helm values are in the documents without a kind (--chart)."""
     crds: Path | None = None
-    """A folder of schemas from `gpuc crds import`; they take precedence over gpuc's own schemas."""
+    """A folder of schemas from `gpuc crds import`. The imported schemas take precedence over gpuc's own schemas."""
     findings: list[Finding] = field(default_factory=list)
     objects: int = 0
     """Number of objects that were checked."""
@@ -61,10 +61,10 @@ class Linter:
     source_map: SourceMap = field(default_factory=SourceMap)
 
     def lint(self, path: str) -> None:
-        """Lints all files below a path. They are checked together, and separately from the files of other paths.
+        """Lints all files below a path together, and separately from the files of other paths.
 
         Raises:
-            UsageError: when there is no YAML file.
+            UsageError: when the path has no YAML or JSON file.
         """
         files = self._load(path)
         self.objects += len(files.manifests)
@@ -90,7 +90,7 @@ class Linter:
         return loaded
 
     def _check_charts(self, files: LoadedFiles) -> ChartResult:
-        """Checks the Helm values of the charts that the files install, and those of the chart that the user named."""
+        """Checks the Helm values of the charts that the files install, and of the chart that the user named."""
         installs = chart_installs(files.manifests, files.other_maps, files.kustomizations)
         result = check_chart_installs(installs, files.manifests, self.source_map)
         self.unchecked.reasons += result.unchecked
@@ -110,7 +110,7 @@ class Linter:
         return result
 
     def _object_findings(self, files: LoadedFiles, values: Mapping[str, Any]) -> list[ObjectFinding]:
-        """Checks the objects, without findings about fields that Kustomize or another tool fills in later."""
+        """Checks the objects, and drops the findings about fields that Kustomize or another tool fills in later."""
         findings = [*files.object_findings, *self._schema_findings(files.manifests)]
         findings += check_objects(ObjectSet(files.manifests, is_complete=False, values=values))
         if has_patches(files.kustomizations):
@@ -140,7 +140,11 @@ class Linter:
                 yield finding
 
     def _unnamed_findings(self, files: LoadedFiles) -> Iterator[Finding]:
-        """Objects without a name. With an unknown kind, it is probably the configuration file of a program."""
+        """Yields the findings about objects without a name.
+
+        A document of an unknown kind without a name is probably the configuration file of a program: it is counted as
+        unchecked instead.
+        """
         for unnamed in files.unnamed:
             api, kind = unnamed.api, unnamed.kind
             if self._is_imported(api, kind) or table(api, kind, self.kubernetes) is not None:
@@ -150,7 +154,10 @@ class Linter:
                 self._count(f"{api} {kind} without a name, probably the configuration file of a program", 1)
 
     def _has_imported_schema(self, manifest: Manifest) -> bool:
-        """Whether lint uses an imported schema; for ConstraintTemplates, gpuc's own schema is more precise."""
+        """Returns whether the imported schema of the object's kind replaces gpuc's own schema.
+
+        ConstraintTemplates always use gpuc's own schema, which is more precise.
+        """
         return manifest.kind != "ConstraintTemplate" and self._is_imported(manifest.api, manifest.kind)
 
     def _is_imported(self, api: str, kind: str) -> bool:
@@ -165,7 +172,7 @@ class Linter:
             self.unchecked.reasons[reason] += count
 
     def _located(self, finding: ObjectFinding) -> Finding:
-        """The finding at its position in the file."""
+        """Returns the finding with the line and column of its path in the file."""
         manifest = finding.manifest
         index, *prefix = manifest.origin
         assert isinstance(index, int), "the origin of a loaded object begins with the index of its document"
@@ -178,7 +185,7 @@ class Linter:
 
 
 def _kueue_configurations(files: LoadedFiles) -> Iterator[ValuesSource]:
-    """Files and values of ConfigMaps that may be the configuration of Kueue's controller."""
+    """Yields the files and the values of ConfigMaps that may be the configuration of Kueue's controller."""
     group = CONFIGURATION[0].rpartition("/")[0]
     for unnamed in files.unnamed:
         if unnamed.api.startswith(group):
@@ -192,5 +199,5 @@ def _kueue_configurations(files: LoadedFiles) -> Iterator[ValuesSource]:
 
 
 def _is_placeholder(finding: ObjectFinding) -> bool:
-    """Whether the value at the path of the finding is a placeholder such as ${NAME}."""
+    """Returns whether the value at the path of the finding is a placeholder such as ${NAME}."""
     return is_filled_later(dig(finding.manifest.document(), *finding.path))

@@ -1,4 +1,4 @@
-"""What lint could not check, as sentences for the report."""
+"""Counts the input that lint could not check, and describes it in sentences for the report."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _MAX_FILES = 3
 
 @dataclass
 class Unchecked:
-    """Counters of everything that lint could not check."""
+    """Counters of the input that lint could not check."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     """Objects by apiVersion and kind, for kinds without a schema."""
     reasons: Counter[str] = field(default_factory=Counter)
-    """Objects, documents and fields by the sentence that describes them."""
+    """The number of objects, documents or fields, by the sentence that describes them."""
     documents: Counter[str] = field(default_factory=Counter)
-    """Documents by file that are neither objects nor Helm values of a chart that the files install."""
+    """The number of documents that are neither objects nor Helm values of an installed chart, by file."""
 
     def sentences(self, *, has_chart: bool, has_crds: bool) -> Iterator[str]:
-        """Yields a sentence for each kind of unchecked input.
+        """Yields the sentences about unchecked input: kinds without a schema, other reasons, and unknown documents.
 
         Args:
             has_chart: whether the user gave --chart, so that the documents were checked as Helm values.
@@ -40,12 +40,12 @@ class Unchecked:
         if self.documents and not has_chart:
             files = sorted(self.documents, key=lambda file: ("values" not in file, file))
             listed = ", ".join(files[:_MAX_FILES])
-            places = f"{len(files)} files, such as {listed}" if len(files) > _MAX_FILES else listed
-            yield f"documents that are not Kubernetes objects, in {places}; for Helm values add --chart NAME=VERSION"
+            names = f"{len(files)} files, such as {listed}" if len(files) > _MAX_FILES else listed
+            yield f"documents that are not Kubernetes objects, in {names}; for Helm values add --chart NAME=VERSION"
 
     @property
     def _has_custom_kind(self) -> bool:
-        """Whether a kind comes from a CustomResourceDefinition, not from Kubernetes itself."""
+        """Whether one of the kinds comes from a CustomResourceDefinition, not from Kubernetes itself."""
         groups = [kind.partition("/")[0] for kind in self.kinds]
         return any("." in group and not group.endswith(".k8s.io") for group in groups)
 

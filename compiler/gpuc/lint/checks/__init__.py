@@ -27,7 +27,7 @@ TOPICS = (
 """Topics in the order of their findings."""
 
 
-def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """The findings of all checks in objects that their schemas accept."""
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields the findings of all checks except the checks of schemas."""
     for topic in TOPICS:
-        yield from topic.findings(tree)
+        yield from topic.findings(objects)

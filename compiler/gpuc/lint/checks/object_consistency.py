@@ -1,4 +1,4 @@
-"""Contradictions between parts of one object that its schema cannot express."""
+"""Contradictions between fields of one object that the schema of its kind cannot express."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.pods import Pods, pods_of
 from gpuc.objects.selectors import wanted_labels
 
-NOT_ITS_PODS = declare_rule(
+SELECTOR_WITHOUT_PODS = declare_rule(
     "OBJ001", Severity.ERROR, "The selector of a workload does not match the labels of its own pods.",
     "The API server refuses the workload.", "k8s.io/kubernetes v1.35 pkg/apis/apps/validation/validation.go",
 )  # fmt: skip
@@ -27,7 +27,7 @@ SAME_NAME = declare_rule(
     "The API server refuses the pod.", "k8s.io/kubernetes v1.35 pkg/apis/core/validation/validation.go",
 )  # fmt: skip
 NOT_COVERED = declare_rule(
-    "OBJ004", Severity.ERROR, "The resources of a flavor do not equal coveredResources of its group (order included).",
+    "OBJ004", Severity.ERROR, "The resources of a flavor differ from coveredResources (order included).",
     "Kueue's webhook refuses the ClusterQueue.", "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go",
 )  # fmt: skip
 NO_SUBJECTS = declare_rule(
@@ -39,16 +39,16 @@ TOO_FEW_NODES = declare_rule(
     "Karpenter starts only the nodes that the limit allows. Work that needs all of them stays Pending.",
     "karpenter v1.14.1 pkg/controllers/static/provisioning",
 )  # fmt: skip
-NOT_STATIC = declare_rule(
+DYNAMIC_FIELD = declare_rule(
     "OBJ023", Severity.ERROR, "A static node pool has a field that only dynamic node pools may have.",
     "The API server refuses the NodePool.", "karpenter v1.14.1 pkg/apis/v1/nodepool.go (XValidation of NodePoolSpec)",
 )  # fmt: skip
-_SELECTING = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
+_WITH_SELECTOR = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
 
 
-def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Contradictions within workloads, node pools, queues, role bindings and labels of Pod Security."""
-    for manifest in tree.manifests:
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields contradictions within workloads, node pools, ClusterQueues, role bindings and Pod Security labels."""
+    for manifest in objects.manifests:
         yield from pod_security(manifest)
         if manifest.kind == "NodePool":
             yield from _replicas(manifest)
@@ -57,45 +57,45 @@ def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
         elif manifest.kind in ("RoleBinding", "ClusterRoleBinding") and not manifest.body.get("subjects"):
             yield ObjectFinding(NO_SUBJECTS, manifest, ("subjects",), "the binding names no subjects")
         for pods in pods_of(manifest):
-            if manifest.kind in _SELECTING:
+            if manifest.kind in _WITH_SELECTOR:
                 yield from _selector(pods)
             yield from _pod(pods)
 
 
 def _replicas(manifest: Manifest) -> Iterator[ObjectFinding]:
-    wanted, most = dig(manifest.body, "spec", "replicas"), str(dig(manifest.body, "spec", "limits", "nodes"))
-    if wanted is not None:
+    replicas, limit = dig(manifest.body, "spec", "replicas"), str(dig(manifest.body, "spec", "limits", "nodes"))
+    if replicas is not None:
         for key in dict(pairs(dig(manifest.body, "spec", "limits"))):
             if key != "nodes":
                 message = "a static node pool (spec.replicas) may limit only nodes"
-                yield ObjectFinding(NOT_STATIC, manifest, ("spec", "limits", str(key)), message, on_key=True)
+                yield ObjectFinding(DYNAMIC_FIELD, manifest, ("spec", "limits", str(key)), message, on_key=True)
         if dig(manifest.body, "spec", "weight") is not None:
             message = "a static node pool (spec.replicas) may not have a weight"
-            yield ObjectFinding(NOT_STATIC, manifest, ("spec", "weight"), message, on_key=True)
-    if isinstance(wanted, int) and most.isdigit() and 0 < int(most) < wanted:  # a limit of 0 closes the pool
-        message = f"the limit is {most} nodes, below {wanted} replicas"
+            yield ObjectFinding(DYNAMIC_FIELD, manifest, ("spec", "weight"), message, on_key=True)
+    if isinstance(replicas, int) and limit.isdigit() and 0 < int(limit) < replicas:  # a limit of 0 closes the pool
+        message = f"the limit is {limit} nodes, below {replicas} replicas"
         yield ObjectFinding(TOO_FEW_NODES, manifest, ("spec", "limits", "nodes"), message)
 
 
 def _covered(manifest: Manifest) -> Iterator[ObjectFinding]:
-    for number, part in items(dig(manifest.body, "spec", "resourceGroups")):
-        covered = [resource for _, resource in items(dig(part, "coveredResources"))]
-        for index, flavor in items(dig(part, "flavors")):
-            named = [dig(resource, "name") for _, resource in items(dig(flavor, "resources"))]
-            if named != covered:
+    for number, group in items(dig(manifest.body, "spec", "resourceGroups")):
+        covered = [resource for _, resource in items(dig(group, "coveredResources"))]
+        for index, flavor in items(dig(group, "flavors")):
+            listed = [dig(resource, "name") for _, resource in items(dig(flavor, "resources"))]
+            if listed != covered:
                 path = ("spec", "resourceGroups", number, "flavors", index, "resources")
-                text = f"the flavor lists {', '.join(map(str, named))}, the group covers {', '.join(map(str, covered))}"
-                yield ObjectFinding(NOT_COVERED, manifest, path, text)
+                text = f"the flavor lists {', '.join(map(str, listed))}, but coveredResources is "
+                yield ObjectFinding(NOT_COVERED, manifest, path, text + ", ".join(map(str, covered)))
 
 
 def _selector(pods: Pods) -> Iterator[ObjectFinding]:
     for _, key, values in wanted_labels(dig(pods.manifest.body, "spec", "selector"), ()):
         actual = pods.labels.get(key)
         if actual not in values:
-            where: Path = (*pods.path, "metadata", "labels", *([key] if actual is not None else []))
+            path: Path = (*pods.path, "metadata", "labels", *([key] if actual is not None else []))
             state = f'its pods have "{actual}"' if actual is not None else "its pods do not have this label"
             message = f'the selector requires "{key}: {" or ".join(values)}", {state}'
-            yield ObjectFinding(NOT_ITS_PODS, pods.manifest, where, message)
+            yield ObjectFinding(SELECTOR_WITHOUT_PODS, pods.manifest, path, message)
 
 
 def _pod(pods: Pods) -> Iterator[ObjectFinding]:
@@ -104,16 +104,16 @@ def _pod(pods: Pods) -> Iterator[ObjectFinding]:
     volumes = [str(dig(volume, "name")) for _, volume in items(dig(pod, "volumes"))]
     known = {*volumes, *(str(dig(claim, "metadata", "name")) for _, claim in items(claims))}
     names: list[str] = []
-    for part in ("initContainers", "containers"):
-        for index, container in items(dig(pod, part)):
+    for field in ("initContainers", "containers"):
+        for index, container in items(dig(pod, field)):
             names.append(str(dig(container, "name")))
             for number, mount in items(dig(container, "volumeMounts")):
                 name = dig(mount, "name")
                 if isinstance(name, str) and name not in known:
-                    there = f"its volumes are {', '.join(sorted(known))}" if known else "it has no volumes"
-                    place = (*path, part, index, "volumeMounts", number, "name")
-                    yield ObjectFinding(NO_VOLUME, manifest, place, f'the pod has no volume "{name}"; {there}')
-    for what, found in (("containers", names), ("volumes", volumes)):
-        for name, count in Counter(found).items():
+                    others = f"the volumes of the pod are {', '.join(sorted(known))}" if known else "it has no volumes"
+                    mount_path = (*path, field, index, "volumeMounts", number, "name")
+                    yield ObjectFinding(NO_VOLUME, manifest, mount_path, f'the pod has no volume "{name}"; {others}')
+    for field, used_names in (("containers", names), ("volumes", volumes)):
+        for name, count in Counter(used_names).items():
             if count > 1 and name != "None":
-                yield ObjectFinding(SAME_NAME, manifest, (*path, what), f'{count} {what} have the name "{name}"')
+                yield ObjectFinding(SAME_NAME, manifest, (*path, field), f'{count} {field} have the name "{name}"')

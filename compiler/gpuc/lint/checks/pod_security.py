@@ -32,7 +32,7 @@ _MANAGED: Path = ("spec", "syncPolicy", "managedNamespaceMetadata", "labels")
 
 
 def pod_security(manifest: Manifest) -> Iterator[ObjectFinding]:
-    """Invalid labels of Pod Security that an object gives to a namespace."""
+    """Yields findings about invalid labels of Pod Security that an object sets on a namespace."""
     if manifest.kind == "Namespace":
         yield from _labels(manifest, ("metadata", "labels"), manifest.labels)
     elif manifest.kind == "Application" and group(manifest) == "argoproj.io":
@@ -43,15 +43,16 @@ def _labels(manifest: Manifest, path: Path, labels: Any) -> Iterator[ObjectFindi
     for key, value in pairs(labels):
         if not isinstance(key, str) or not key.startswith(_PREFIX):
             continue
-        place = (*path, key)
+        label_path = (*path, key)
         if key not in _KEYS:
             suggestion = misspelt(key, _KEYS)
-            hint = f', did you mean "{suggestion}"' if suggestion else f"; there are {', '.join(_KEYS)}"
+            hint = f', did you mean "{suggestion}"' if suggestion else f"; the labels are {', '.join(_KEYS)}"
             message = f'"{key}" is not a label of Pod Security{hint}'
-            yield ObjectFinding(NO_MODE, manifest, place, message, write(suggestion), on_key=True)
+            yield ObjectFinding(NO_MODE, manifest, label_path, message, write(suggestion), on_key=True)
         elif key.endswith("-version"):
             if not _VERSION.fullmatch(str(value)):
-                yield ObjectFinding(NO_LEVEL, manifest, place, f'"{value}" is neither latest nor a version like v1.35')
+                message = f'"{value}" is neither latest nor a version such as v1.35'
+                yield ObjectFinding(NO_LEVEL, manifest, label_path, message)
         elif value not in _LEVELS:
             fix = write(nearest(str(value), _LEVELS))
-            yield ObjectFinding(NO_LEVEL, manifest, place, f'"{value}" is not one of {", ".join(_LEVELS)}', fix)
+            yield ObjectFinding(NO_LEVEL, manifest, label_path, f'"{value}" is not one of {", ".join(_LEVELS)}', fix)

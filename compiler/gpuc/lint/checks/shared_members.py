@@ -1,4 +1,4 @@
-"""Subjects of role bindings in namespaces of several tenants."""
+"""Subjects with role bindings in namespaces of several tenants."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 
 
-def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Bindings of a subject that has bindings in namespaces of other tenants too; in complete input only."""
-    tenancy = labelled_tenancy(tree)
-    if not tree.is_complete or not tenancy.tenants:
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields the bindings of subjects that have bindings in namespaces of several tenants, in complete input only."""
+    tenancy = labelled_tenancy(objects)
+    if not objects.is_complete or not tenancy.tenants:
         return
-    for (kind, name), tenants in Access(tree, tenancy).members.items():
+    for (kind, name), tenants in Access(objects, tenancy).members.items():
         for tenant, (binding, index) in tenants.items() if len(tenants) > 1 else ():
             from gpuc.rules.tenants.group_of_two_tenants import group_of_two_tenants
 

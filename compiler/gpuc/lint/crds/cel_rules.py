@@ -1,6 +1,6 @@
-"""Evaluates the CEL rules of CustomResourceDefinitions, as the API server does when an object is created.
+"""Evaluates the CEL rules of CustomResourceDefinitions, as the API server does when it creates an object.
 
-The cost limit is not checked: the API server refuses an object whose rules are too expensive to evaluate.
+The cost limit of the API server, which refuses an object whose rules are too expensive to evaluate, is not checked.
 
 Source: k8s.io/apiextensions-apiserver v0.35 pkg/apiserver/schema/cel (validation.go, compilation.go)
 """
@@ -28,8 +28,7 @@ BROKEN_RULE = declare_rule(
 )
 _VARIABLES = ("self",)
 _MAP_ERROR = re.compile(r"overload.*\bmap\b")
-"""An error about the type of a map. A timestamp or a duration is a map here and not in Kubernetes, so the error may be
-wrong."""
+"""An error about the type of a map. It may be wrong: timestamps and durations are maps here, but not in Kubernetes."""
 _LONGEST_MESSAGE = 5 * 1024
 """In bytes. If the text of a messageExpression is longer, the API server uses the rule's message."""
 _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)*)'\]")
@@ -38,13 +37,13 @@ _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)*)'\]")
 def broken_rules(
     manifest: Manifest, schema: Schema, rules: Schema, formats: Schema, unchecked: Counter[str]
 ) -> Iterator[ObjectFinding]:
-    """Findings about the rules that an object violates.
+    """Yields findings about the rules that an object violates.
 
     Args:
         schema: the schema of the object's body. The object must fit the schema.
         rules: the rules, in a tree with the keys rules, properties, items and additionalProperties.
-        formats: the formats of texts that have another type in CEL, in a tree of the same form.
-        unchecked: gets a sentence for every rule that is not evaluated.
+        formats: the formats of strings that have another type in CEL, in a tree with the same keys.
+        unchecked: the counter to which a sentence about every rule that is not evaluated is added.
     """
     try:
         body = cel_value(manifest.body, schema, formats)
@@ -66,7 +65,10 @@ def broken_rules(
 
 
 def never_evaluated(rule: Schema) -> str:
-    """The reason why a rule cannot be evaluated for any object. Empty for other rules, and for transition rules."""
+    """Returns the reason why a rule cannot be evaluated for any object.
+
+    The result is an empty string for other rules, and for transition rules, which apply only to updates.
+    """
     if not _applies_to_create(rule):
         return ""
     program = compiled(_text(rule, "rule"), _VARIABLES)
@@ -74,7 +76,7 @@ def never_evaluated(rule: Schema) -> str:
 
 
 def _applies_to_create(rule: Schema) -> bool:
-    """Whether the API server evaluates a rule on create. Transition rules, which use oldSelf, apply to updates."""
+    """Returns whether the API server evaluates a rule on create. Transition rules (oldSelf) apply to updates."""
     if not rule["rule"].strip():
         return False
     program = compiled(_text(rule, "rule"), _VARIABLES)
@@ -82,7 +84,7 @@ def _applies_to_create(rule: Schema) -> bool:
 
 
 def _text(rule: Schema, key: str) -> str:
-    """The text of a rule's expression. With optionalOldSelf, oldSelf is an empty optional for a new object."""
+    """Returns the text of a rule's expression. With optionalOldSelf, oldSelf is an empty optional for a new object."""
     text: str = rule[key]
     return f"cel.bind(oldSelf, optional.none(), {text}\n)" if rule.get("optionalOldSelf") is True else text
 
@@ -93,14 +95,15 @@ def _evaluate(rule: Schema, key: str, value: Any) -> Value | Failed | NotEvaluat
 
 
 def _not_evaluated(manifest: Manifest, path: Path, rule: Schema, result: Value | NotEvaluated) -> str:
-    """The sentence about a rule that is not evaluated. The object is left out if the reason holds for all objects."""
+    """Returns the sentence about a rule that is not evaluated: with the kind if no object can be evaluated, else with
+    the object."""
     reason = result.why if isinstance(result, NotEvaluated) else "the result is neither true nor false"
     owner = f"{manifest.api} {manifest.kind}" if never_evaluated(rule) else f"{manifest} at {place(path) or 'its root'}"
     return f"a CEL rule of {owner}, {rule['rule'].strip()}: {reason}"
 
 
 def _message(rule: Schema, value: Any) -> str:
-    """The message of the API server: the text of messageExpression, else the rule's message, else the rule."""
+    """Returns the message of the API server: the text of messageExpression, else the rule's message, else the rule."""
     result = _evaluate(rule, "messageExpression", value) if rule.get("messageExpression") else None
     if isinstance(result, Value) and isinstance(result.value, str):
         text = result.value.strip()
@@ -110,7 +113,7 @@ def _message(rule: Schema, value: Any) -> str:
 
 
 def _values_with_rules(value: Any, rules: Schema, path: Path) -> Iterator[tuple[Path, list[Schema], Any]]:
-    """Path, rules and value of every part of an object that has rules. The rules of a null are not evaluated."""
+    """Yields the path, the rules and the value of every field that has rules, except for nulls."""
     if value is None:
         return
     if "rules" in rules:
@@ -128,11 +131,11 @@ def _values_with_rules(value: Any, rules: Schema, path: Path) -> Iterator[tuple[
 
 
 def _steps(field_path: str) -> Path:
-    """The steps of a rule's fieldPath: ".spec.x" or ".spec['a.b']"; empty for any other syntax."""
-    found, at = [], 0
+    """Returns the steps of a rule's fieldPath: ".spec.x" or ".spec['a.b']"; an empty path for any other syntax."""
+    steps, end = [], 0
     for match in _STEP.finditer(field_path):
-        if match.start() != at:
+        if match.start() != end:
             return ()
-        at = match.end()
-        found.append(match[1] or match[2].replace("\\'", "'"))
-    return tuple(found) if at == len(field_path) else ()
+        end = match.end()
+        steps.append(match[1] or match[2].replace("\\'", "'"))
+    return tuple(steps) if end == len(field_path) else ()

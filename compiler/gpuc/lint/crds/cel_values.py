@@ -24,27 +24,27 @@ _RESERVED = _KEYWORDS - {"true", "false", "null", "in"}
 """Reserved words that the grammar of CEL accepts as the name of a field."""
 _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 FORMATS = frozenset(("byte", "date", "date-time", "duration"))
-"""Formats of texts that are bytes, timestamps or durations in CEL."""
+"""Formats of strings that are bytes, timestamps or durations in CEL."""
 _CONVERSIONS = {"date": ("timestamp", "T00:00:00Z"), "date-time": ("timestamp", ""), "duration": ("duration", "")}
-"""The CEL function that converts a text of a format, and the suffix that the text needs."""
+"""The CEL function that converts a string of a format, and the suffix that the string needs."""
 
 
 def cel_value(body: Any, schema: Schema, formats: Schema) -> Any:
-    """A copy of an object's body as a value for CEL.
+    """Returns a copy of an object's body as a value for CEL.
 
     Args:
         schema: the strict schema of the body, with or without references.
         formats: the formats in FORMATS, in a tree with the keys format, properties, items and additionalProperties.
 
     Raises:
-        ValueError: for a text that cannot be converted exactly. The message has the text.
+        ValueError: for a string that cannot be converted exactly. The message quotes the string.
     """
     return _as_cel(_defaulted(body, schema, schema), schema, schema, formats)
 
 
 @cache
 def escaped(name: str) -> str:
-    """The name of a field in CEL: "a-b" is a__dash__b.
+    """Returns the name of a field in CEL: "a-b" is a__dash__b.
 
     Source: k8s.io/apiserver v0.35 pkg/cel/escaping.go
     """
@@ -56,15 +56,15 @@ def escaped(name: str) -> str:
 
 
 def _defaulted(value: Any, schema: Any, root: Schema) -> Any:
-    """A copy of a value with the defaults of its schema, as the API server sets them before it validates."""
+    """Returns a copy of a value with the defaults of its schema, which the API server sets before validation."""
     schema = _resolved(schema, root)
     if isinstance(value, dict):
         known, others = schema.get("properties", {}), schema.get("additionalProperties")
-        made = {key: _defaulted(child, known.get(key, others), root) for key, child in value.items()}
+        result = {key: _defaulted(child, known.get(key, others), root) for key, child in value.items()}
         for name, child in known.items():
-            if name not in made and (default := _resolved(child, root).get("default")) is not None:
-                made[name] = _defaulted(deepcopy(default), child, root)
-        return made
+            if name not in result and (default := _resolved(child, root).get("default")) is not None:
+                result[name] = _defaulted(deepcopy(default), child, root)
+        return result
     if isinstance(value, list):
         return [_defaulted(child, schema.get("items"), root) for child in value]
     return value
@@ -74,13 +74,13 @@ def _as_cel(value: Any, schema: Any, root: Schema, formats: Schema) -> Any:
     schema = _resolved(schema, root)
     if isinstance(value, dict):
         known, others = schema.get("properties", {}), schema.get("additionalProperties")
-        named, rest = formats.get("properties", {}), formats.get("additionalProperties", {})
-        made = {}
+        known_formats, other_format = formats.get("properties", {}), formats.get("additionalProperties", {})
+        result = {}
         for key, child in value.items():
-            converted = _as_cel(child, known.get(key, others), root, named.get(key, rest))
+            converted = _as_cel(child, known.get(key, others), root, known_formats.get(key, other_format))
             for name in _names(key) if key in known else (key,):
-                made[name] = converted
-        return made
+                result[name] = converted
+        return result
     if isinstance(value, list):
         return [_as_cel(child, schema.get("items"), root, formats.get("items", {})) for child in value]
     if isinstance(value, str) and "format" in formats:
@@ -92,25 +92,27 @@ def _as_cel(value: Any, schema: Any, root: Schema, formats: Schema) -> Any:
 
 @cache
 def _names(field: str) -> tuple[str, ...]:
-    """The names of a field in a rule. Since Kubernetes 1.31 a reserved word is valid both escaped and as written."""
+    """Returns the names of a field in a rule. Since Kubernetes 1.31 a reserved word is valid escaped and unescaped."""
     return (escaped(field), field) if field in _RESERVED else (escaped(field),)
 
 
 def _converted(text: str, text_format: str) -> Any:
-    """The CEL value of a text that has a format. The engine takes no timestamps and durations, so these become maps.
+    """Returns the CEL value of a string that has a format.
+
+    A timestamp or duration becomes a map, because the CEL engine accepts neither as input.
 
     Raises:
-        ValueError: for a text that cannot be converted exactly.
+        ValueError: for a string that cannot be converted exactly.
     """
     if text_format == "byte":
         return b64decode(text, validate=True)
     function, suffix = _CONVERSIONS[text_format]
     program = compiled(f"string({function}(self))", ("self",))
     assert isinstance(program, Program)
-    read = program.evaluate({"self": text + suffix})
-    if not isinstance(read, Value):
+    result = program.evaluate({"self": text + suffix})
+    if not isinstance(result, Value):
         raise ValueError(f'gpuc cannot convert the {text_format} "{text}"')
-    return {function: read.value}
+    return {function: result.value}
 
 
 def _resolved(schema: Any, root: Schema) -> Schema:

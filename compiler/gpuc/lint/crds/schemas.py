@@ -23,27 +23,27 @@ _RULES = {ErrorKind.UNKNOWN: UNKNOWN_FIELD, ErrorKind.VALUE: WRONG_VALUE, ErrorK
 
 
 def imported_table(folder: Path, api: str, kind: str) -> Table | None:
-    """The imported table of a kind, or None.
+    """Returns the imported table of a kind; None if the folder has no table of the kind.
 
     Raises:
         UsageError: when the file is not a table that `gpuc crds import` wrote.
     """
-    found = _read(folder, api, kind)
-    return found[0] if found else None
+    contents = _read(folder, api, kind)
+    return contents[0] if contents else None
 
 
 def crd_findings(folder: Path, manifests: Sequence[Manifest], unchecked: Counter[str]) -> Iterator[ObjectFinding]:
     """Checks objects against the imported schemas and CEL rules. Objects of kinds without a table are skipped.
 
     Args:
-        folder: the tables that `gpuc crds import` wrote.
-        unchecked: gets a sentence for every rule that could not be evaluated.
+        folder: the folder of tables that `gpuc crds import` wrote.
+        unchecked: the counter to which a sentence about every rule that could not be evaluated is added.
     """
     for manifest in manifests:
-        known = _read(folder, manifest.api, manifest.kind)
-        if known is None:
+        contents = _read(folder, manifest.api, manifest.kind)
+        if contents is None:
             continue
-        table, rules, formats = known
+        table, rules, formats = contents
         fits_schema = True
         for error in schema_errors(_compiled(folder, table.api, table.kind), manifest.body, table.schema):
             if error.kind is not ErrorKind.QUANTITY:  # the API server accepts every spelling of a quantity
@@ -59,7 +59,7 @@ def crd_findings(folder: Path, manifests: Sequence[Manifest], unchecked: Counter
 
 @lru_cache(maxsize=4096)
 def _read(folder: Path, api: str, kind: str) -> tuple[Table, Schema, Schema] | None:
-    """A table, the tree of its rules and the tree of its formats.
+    """Returns the table of a kind, the tree of its rules and the tree of its formats; None without a table.
 
     Raises:
         UsageError: when the file is not a table that `gpuc crds import` wrote.

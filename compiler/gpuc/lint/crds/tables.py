@@ -1,4 +1,4 @@
-"""Converts CustomResourceDefinitions to compact tables: a strict schema, the CEL rules, and the formats of texts."""
+"""Converts CustomResourceDefinitions to compact tables: a strict schema, the CEL rules, and the formats of strings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_IN_BODY = frozenset(("apiVersion", "kind", "metadata", "status"))
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 _RULES = "x-kubernetes-validations"
-_WORDS_OF_A_RULE = ("rule", "message", "messageExpression", "fieldPath", "optionalOldSelf")
+_RULE_FIELDS = ("rule", "message", "messageExpression", "fieldPath", "optionalOldSelf")
 _MAPS_OF_SCHEMAS, _LISTS_OF_SCHEMAS = ("properties", "patternProperties"), ("allOf", "anyOf", "oneOf")
 
 
@@ -32,18 +32,18 @@ class ImportedTable:
     """The number of CEL rules."""
 
     def all_rules(self) -> Iterator[Schema]:
-        """All CEL rules of the table."""
+        """Yields all CEL rules of the table."""
         return _all_rules(json.loads(self.text).get("rules", {}))
 
 
 def imported_tables(definition: Any) -> Iterator[ImportedTable]:
-    """The tables of a CustomResourceDefinition: one table for every served version.
+    """Yields the tables of a CustomResourceDefinition: one table for every served version.
 
     Args:
         definition: a document of kind CustomResourceDefinition.
 
     Raises:
-        ValueError: when the API server would refuse the definition. The message gives the reason.
+        ValueError: when the API server would refuse the definition. The message is the reason.
     """
     spec = _map(_map(definition, "the document").get("spec"), "spec")
     names = _map(spec.get("names"), "spec.names")
@@ -66,25 +66,28 @@ def imported_tables(definition: Any) -> Iterator[ImportedTable]:
 
 
 def are_names(*, group: Any, version: Any, kind: Any) -> bool:
-    """Whether group, version and kind are valid names, and therefore safe as parts of a file path."""
+    """Returns whether group, version and kind are valid names, and therefore safe in the path of a file."""
     return _is(_NAME, group) and _is(_NAME, version) and _is(_KIND, kind)
 
 
 def _replicas(version: Schema) -> list[str]:
-    """The steps of specReplicasPath in the scale subresource; empty without the subresource."""
+    """Returns the steps of specReplicasPath in the scale subresource; an empty list without the subresource."""
     scale = _map(_map(version.get("subresources") or {}, "subresources").get("scale") or {}, "scale")
     path = scale.get("specReplicasPath")
     return path.strip(".").split(".") if isinstance(path, str) else []
 
 
 def _table(schema: Any, replicas: list[str]) -> Schema:
-    """The strict schema without apiVersion, kind, metadata and status, and the trees of rules and formats.
+    """Returns the strict schema of an object's body, and the trees of CEL rules and of formats.
+
+    The body of an object has no apiVersion, kind, metadata and status. A tree has the keys properties, items and
+    additionalProperties, and the rules or the format of every field. Empty trees are left out.
 
     Args:
-        replicas: steps to the number of replicas, which must be at least 0.
+        replicas: the path of the number of replicas, which must be at least 0.
 
     Raises:
-        ValueError: when the schema is not structural, or the validator cannot use the schema.
+        ValueError: when the schema is not structural, or the validator cannot compile the schema.
     """
     _require_structural(schema, "openAPIV3Schema")
     properties = {name: child for name, child in schema.get("properties", {}).items() if name not in _NOT_IN_BODY}
@@ -103,26 +106,30 @@ def _table(schema: Any, replicas: list[str]) -> Schema:
     return {"schema": closed, **{word: tree for word, tree in trees.items() if tree}}
 
 
-def _require_structural(schema: Any, where: str) -> None:
-    """Raises an error unless every part of the schema has the expected type. Later code relies on the types."""
-    _map(schema, where)
+def _require_structural(schema: Any, path: str) -> None:
+    """Raises a ValueError if a keyword of the schema has an unexpected type. Later code relies on the types.
+
+    Args:
+        path: the path of the schema, for the message of the error.
+    """
+    _map(schema, path)
     for word in _MAPS_OF_SCHEMAS:
-        for name, child in _map(schema.get(word, {}), f"{where}.{word}").items():
-            _require_structural(child, f"{where}.{name}")
+        for name, child in _map(schema.get(word, {}), f"{path}.{word}").items():
+            _require_structural(child, f"{path}.{name}")
     for word in _LISTS_OF_SCHEMAS:
-        for child in _list(schema.get(word, []), f"{where}.{word}"):
-            _require_structural(child, f"{where}.{word}")
+        for child in _list(schema.get(word, []), f"{path}.{word}"):
+            _require_structural(child, f"{path}.{word}")
     for word in ("items", "not", "additionalProperties"):
         if word in schema and not (word == "additionalProperties" and isinstance(schema[word], bool)):
-            _require_structural(schema[word], f"{where}.{word}")
+            _require_structural(schema[word], f"{path}.{word}")
     for word in ("required", "enum", _RULES):
-        _list(schema.get(word, []), f"{where}.{word}")
+        _list(schema.get(word, []), f"{path}.{word}")
     if not isinstance(schema.get("type", ""), str) or not isinstance(schema.get("pattern", ""), str):
-        raise ValueError(f"{where} has a type or a pattern that is not text")
+        raise ValueError(f"{path} has a type or a pattern that is not a string")
 
 
 def _with_embedded(schema: Schema) -> Schema:
-    """The schema, with the apiVersion, kind and metadata of embedded objects added."""
+    """Returns the schema with the apiVersion, kind and metadata of embedded objects added."""
     result = dict(schema)
     if schema.get("x-kubernetes-embedded-resource"):
         anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -137,7 +144,7 @@ def _with_embedded(schema: Schema) -> Schema:
 
 
 def _as_defaulted(schema: Any) -> Any:
-    """The schema for written manifests: a required field that has a default may be missing."""
+    """Returns the schema for manifests before the API server sets defaults: fields with a default are not required."""
     if isinstance(schema, list):
         return [_as_defaulted(item) for item in schema]
     if not isinstance(schema, dict):
@@ -149,7 +156,12 @@ def _as_defaulted(schema: Any) -> Any:
 
 
 def _as_written(result: Schema, schema: Schema) -> Schema:
-    """The strict schema for written manifests: integers as quantities, and nulls, where the definition allows them."""
+    """Returns the strict schema with the values that the definition allows: integers as quantities, and nulls.
+
+    Args:
+        result: the strict schema.
+        schema: the schema of the definition.
+    """
     if result.get("format") == "quantity":
         return {**result, "type": ["string", "integer"]} if schema.get("x-kubernetes-int-or-string") is True else result
     if schema.get("nullable") is True and "type" in result:
@@ -174,34 +186,39 @@ def _require_replicas(result: Schema, replicas: list[str]) -> None:
 
 
 def _rules(schema: Schema) -> Schema:
-    """The rules of a schema as a tree, without the branches that have no rules. Kubernetes allows no rules in allOf."""
+    """Returns the tree of a schema's rules, without fields that have none. Kubernetes allows no rules in allOf."""
     own = [_rule(rule) for rule in schema.get(_RULES, [])]
     return _tree(schema, {"rules": own} if own else {}, _rules)
 
 
 def _formats(schema: Schema) -> Schema:
-    """The formats of texts that are not text in CEL, as a tree of the same form."""
+    """Returns the tree of the formats of strings that have another type in CEL."""
     has_format = schema.get("type") == "string" and schema.get("format") in FORMATS
     return _tree(schema, {"format": schema["format"]} if has_format else {}, _formats)
 
 
-def _tree(schema: Schema, result: Schema, of: Callable[[Schema], Schema]) -> Schema:
-    """A tree from the entry of a schema itself and the trees of its parts. Empty trees are left out."""
-    below = {name: found for name, child in schema.get("properties", {}).items() if (found := of(child))}
+def _tree(schema: Schema, result: Schema, tree_of: Callable[[Schema], Schema]) -> Schema:
+    """Adds the trees of a schema's properties, items and additionalProperties to `result`, and returns `result`.
+
+    Args:
+        result: the rules or the format of the schema itself.
+        tree_of: returns the tree of a child schema. Empty trees are left out.
+    """
+    below = {name: tree for name, child in schema.get("properties", {}).items() if (tree := tree_of(child))}
     if below:
         result["properties"] = below
     for word in ("items", "additionalProperties"):
         child = schema.get(word)
-        if isinstance(child, dict) and (found := of(child)):
-            result[word] = found
+        if isinstance(child, dict) and (tree := tree_of(child)):
+            result[word] = tree
     return result
 
 
 def _rule(rule: Any) -> Schema:
     if not isinstance(_map(rule, "a rule").get("rule"), str):
         raise ValueError(f"an entry of {_RULES} has no rule")
-    kept = {word: rule[word] for word in _WORDS_OF_A_RULE if word in rule}
-    return {word: value for word, value in kept.items() if isinstance(value, (str, bool))}
+    fields = {key: rule[key] for key in _RULE_FIELDS if key in rule}
+    return {key: value for key, value in fields.items() if isinstance(value, (str, bool))}
 
 
 def _all_rules(rules: Schema) -> Iterator[Schema]:

@@ -12,53 +12,51 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group, items, pairs
 
 MapDocument = tuple[str, int, dict[str, Any]]
-"""A YAML map that is not a Kubernetes object: its file, the index of the document in the file, its data."""
+"""The file, the index of the document in the file, and the data of a YAML map that is not a Kubernetes object."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValuesSource:
-    """Helm values in one file, object field or parameter. Values of later sources override those of earlier ones."""
+    """Helm values in one file, object field or parameter. A later source overrides earlier sources."""
 
     file: str
     index: int
     path: Path
-    """Path of the values in the document."""
+    """The path of the values in the document."""
     value: Any
-    """The values: a map, or a YAML text."""
+    """The values: a map, or a string with YAML."""
     chart_path: Path = ()
-    """Path of the chart's own values in the values: the values of a dependency are below the name of the dependency."""
+    """The path of the chart's own values within the value: values of a dependency are below the dependency's name."""
     is_parameter: bool = False
-    """Whether the source is one parameter, as in `helm --set`. The path of a parameter is the path of its findings."""
+    """Whether the source is one parameter, as in `helm --set`. All findings about a parameter are at `path`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChartInstall:
-    """A chart that is installed in one version with some values."""
+    """The version and the values with which an object or a file installs a chart."""
 
     chart: str
     version: str
-    by: str
-    """The object or file that installs the chart, as text for messages: "Application argocd/gpu-operator"."""
     sources: tuple[ValuesSource, ...]
     is_complete: bool = True
-    """Whether the sources have all values. Values in a Secret, or in a file that is not loaded, are missing."""
+    """Whether the sources have all values: no values are in a Secret or in a file that is not loaded."""
     ignored: frozenset[Path] = frozenset()
-    """Paths of values that Helm itself reads: the conditions of dependencies."""
+    """Paths of values that Helm reads and the chart does not: the conditions of dependencies."""
 
 
 def chart_installs(
     manifests: Iterable[Manifest], other_maps: list[MapDocument], kustomizations: list[MapDocument]
 ) -> Iterator[ChartInstall]:
-    """Every chart that an object, a Kustomization or an umbrella chart installs.
+    """Yields every chart that an object, a Kustomization or an umbrella chart (a chart of dependencies) installs.
 
     Args:
         other_maps: maps that are not Kubernetes objects, including values files and Chart.yaml.
     """
     loaded = _Input(tuple(manifests), other_maps)
     for manifest in loaded.manifests:
-        found = _KINDS.get((group(manifest), manifest.kind))
-        if found is not None:
-            yield from found(manifest, loaded)
+        installs_of = _KINDS.get((group(manifest), manifest.kind))
+        if installs_of is not None:
+            yield from installs_of(manifest, loaded)
     for file, index, data in kustomizations:
         yield from _kustomization(file, index, data, loaded)
     for chart in loaded.charts.values():
@@ -67,15 +65,15 @@ def chart_installs(
 
 @dataclass(frozen=True, slots=True)
 class _Chart:
-    """A Chart.yaml with dependencies: an umbrella chart."""
+    """An umbrella chart: a Chart.yaml with dependencies."""
 
     file: str
     dependencies: tuple[tuple[str, str, str, str], ...]
-    """Chart, version, key of its values, and condition of every dependency."""
+    """Chart, version, key of the dependency's values, and condition of every dependency."""
 
 
 class _Input:
-    """The objects and maps of all files, with look-ups by path."""
+    """The objects and maps of all files. The methods find a map by the path of its file."""
 
     def __init__(self, manifests: tuple[Manifest, ...], documents: list[MapDocument]) -> None:
         self.manifests = manifests
@@ -86,17 +84,17 @@ class _Input:
                 self.charts[os.path.dirname(path)] = chart
 
     def at(self, path: str) -> MapDocument | None:
-        """The map in the file whose path ends with a path; None if no file or several files match."""
-        tail = "/" + os.path.normpath(path).lstrip("./")
-        found = [document for known, document in self._files.items() if known.endswith(tail)]
-        return found[0] if len(found) == 1 else None
+        """Returns the map in the only file whose path ends with `path`; None if no file or several files match."""
+        ending = "/" + os.path.normpath(path).lstrip("./")
+        matching = [document for file, document in self._files.items() if file.endswith(ending)]
+        return matching[0] if len(matching) == 1 else None
 
-    def beside(self, file: str, name: str) -> MapDocument | None:
-        """The map in the file with a path relative to another file."""
+    def relative_to(self, file: str, name: str) -> MapDocument | None:
+        """Returns the map in the file `name`, a path relative to the folder of `file`; None if it is not loaded."""
         return self._files.get(os.path.abspath(os.path.join(os.path.dirname(file), name)))
 
     def siblings(self, file: str, start: str) -> list[MapDocument]:
-        """The maps in the files of the same folder whose names start with a text, sorted by name."""
+        """Returns the maps in the files of the folder of `file` whose names begin with `start`, sorted by name."""
         folder = os.path.dirname(os.path.abspath(file))
         return [
             self._files[path]
@@ -106,57 +104,61 @@ class _Input:
 
 
 def is_chart(file: str, data: dict[str, Any]) -> bool:
-    """Whether a map is a Chart.yaml, which describes a Helm chart."""
+    """Returns whether a map is a Chart.yaml, the description of a Helm chart."""
     return os.path.basename(file) == "Chart.yaml" and data.get("apiVersion") in ("v1", "v2") and "name" in data
 
 
 def _dependencies(data: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    for _, entry in items(data.get("dependencies")):
-        name = dig(entry, "name")
+    for _, row in items(data.get("dependencies")):
+        name = dig(row, "name")
         if isinstance(name, str):
-            yield name, _text(dig(entry, "version")), _text(dig(entry, "alias")) or name, _text(dig(entry, "condition"))
+            yield name, _text(dig(row, "version")), _text(dig(row, "alias")) or name, _text(dig(row, "condition"))
 
 
 def _umbrella(chart: _Chart, loaded: _Input) -> Iterator[ChartInstall]:
-    """The dependencies of an umbrella chart, once for every other values file that overrides its values.yaml."""
-    first = loaded.beside(chart.file, "values.yaml")
-    others = [file for file in loaded.siblings(chart.file, "values") if first is None or file[0] != first[0]]
-    for layers in [[first]] + [[first, other] for other in others]:
-        known = [layer for layer in layers if layer is not None]
-        sources = [ValuesSource(file, index, (), data) for file, index, data in known]
-        yield from _dependency_installs(chart, f"chart {chart.file}", sources, is_complete=not others)
+    """Yields the installs of an umbrella chart's dependencies.
+
+    The first installs have the values of values.yaml. Each further values file of the folder, such as
+    values-prod.yaml, adds installs with its values over those of values.yaml.
+    """
+    defaults = loaded.relative_to(chart.file, "values.yaml")
+    others = [file for file in loaded.siblings(chart.file, "values") if defaults is None or file[0] != defaults[0]]
+    for layers in [[defaults]] + [[defaults, other] for other in others]:
+        existing = [layer for layer in layers if layer is not None]
+        sources = [ValuesSource(file, index, (), data) for file, index, data in existing]
+        yield from _dependency_installs(chart, sources, is_complete=not others)
 
 
-def _dependency_installs(
-    chart: _Chart, by: str, sources: list[ValuesSource], *, is_complete: bool
-) -> Iterator[ChartInstall]:
+def _dependency_installs(chart: _Chart, sources: list[ValuesSource], *, is_complete: bool) -> Iterator[ChartInstall]:
     for name, version, key, condition in chart.dependencies:
         own_sources = tuple(replace(source, chart_path=(key,)) for source in sources)
         conditions = (tuple(path.strip().split(".")) for path in condition.split(",") if path.strip())
         ignored = frozenset(path[1:] for path in conditions if path[0] == key)
-        yield ChartInstall(name, version, by, own_sources, is_complete, ignored)
+        yield ChartInstall(name, version, own_sources, is_complete, ignored)
 
 
 def _application(manifest: Manifest, loaded: _Input) -> Iterator[ChartInstall]:
-    at: Path = ("spec",) if manifest.kind == "Application" else ("spec", "template", "spec")
-    spec = dig(manifest.body, *at)
-    listed: list[tuple[Path, Any]] = [((*at, "sources", n), source) for n, source in items(dig(spec, "sources"))]
-    for path, source in listed or [((*at, "source"), dig(spec, "source"))]:
+    base: Path = ("spec",) if manifest.kind == "Application" else ("spec", "template", "spec")
+    spec = dig(manifest.body, *base)
+    listed: list[tuple[Path, Any]] = [((*base, "sources", n), source) for n, source in items(dig(spec, "sources"))]
+    for path, source in listed or [((*base, "source"), dig(spec, "source"))]:
         if not isinstance(source, dict):
             continue
         sources, is_complete = _argo_sources(manifest, path, source, loaded)
         chart, version = _text(source.get("chart")), _text(source.get("targetRevision"))
         repository = _text(source.get("repoURL"))
         if chart or repository.startswith("oci://"):
-            yield ChartInstall(_last(chart or repository), version, str(manifest), tuple(sources), is_complete)
+            yield ChartInstall(_last_step(chart or repository), version, tuple(sources), is_complete)
         elif local := _chart_at(_text(source.get("path")), loaded):
-            yield from _dependency_installs(local, str(manifest), sources, is_complete=is_complete)
+            yield from _dependency_installs(local, sources, is_complete=is_complete)
 
 
 def _argo_sources(
     manifest: Manifest, path: Path, source: dict[str, Any], loaded: _Input
 ) -> tuple[list[ValuesSource], bool]:
-    """The values of an Application's source in their order: files, then valuesObject or values, then parameters.
+    """Returns the values of one source of an Application, and whether the input has all of them.
+
+    The order is that of Argo CD: values files, then valuesObject or values, then parameters.
 
     Source: https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#helm-value-precedence
     """
@@ -164,11 +166,11 @@ def _argo_sources(
     for _, name in items(dig(helm, "valueFiles")):
         folder = _text(source.get("path"))
         reference, _, rest = _text(name).partition("/") if _text(name).startswith("$") else ("", "", "")
-        found = loaded.at(rest if reference else os.path.join(folder, _text(name))) if reference or folder else None
-        if found is None:
+        file = loaded.at(rest if reference else os.path.join(folder, _text(name))) if reference or folder else None
+        if file is None:
             is_complete = False
         else:
-            sources.append(ValuesSource(found[0], found[1], (), found[2]))
+            sources.append(ValuesSource(file[0], file[1], (), file[2]))
     if isinstance(dig(helm, "valuesObject"), dict):
         sources.append(_source_in(manifest, (*path, "helm", "valuesObject"), dig(helm, "valuesObject")))
     elif _text(dig(helm, "values")):
@@ -176,37 +178,38 @@ def _argo_sources(
     for number, parameter in items(dig(helm, "parameters")):
         name, value = _text(dig(parameter, "name")), dig(parameter, "value")
         if name and not any(sign in name for sign in "[\\{"):
-            at = (*path, "helm", "parameters", number, "name")
+            name_path = (*path, "helm", "parameters", number, "name")
             typed = value if dig(parameter, "forceString") else _typed(value)
-            sources.append(_source_in(manifest, at, _nested(name.split("."), typed), is_parameter=True))
+            sources.append(_source_in(manifest, name_path, _nested(name.split("."), typed), is_parameter=True))
     return sources, is_complete and not dig(helm, "fileParameters")
 
 
 def _release(manifest: Manifest, loaded: _Input) -> Iterator[ChartInstall]:
-    """The chart of a Flux HelmRelease. Its values override those of valuesFrom."""
+    """Yields the chart of a Flux HelmRelease. spec.values overrides spec.valuesFrom."""
     spec = manifest.body.get("spec")
     sources, is_complete = [], True
-    for _, entry in items(dig(spec, "valuesFrom")):
-        is_config_map = dig(entry, "kind") == "ConfigMap"
-        found = _config_map(dig(entry, "name"), manifest.namespace, loaded) if is_config_map else None
-        key = _text(dig(entry, "valuesKey")) or "values.yaml"
-        text = _text(dig(found.body, "data", key)) if found else ""
-        if found is None or not text or dig(entry, "targetPath"):
+    for _, row in items(dig(spec, "valuesFrom")):
+        is_config_map = dig(row, "kind") == "ConfigMap"
+        config_map = _config_map(dig(row, "name"), manifest.namespace, loaded) if is_config_map else None
+        key = _text(dig(row, "valuesKey")) or "values.yaml"
+        text = _text(dig(config_map.body, "data", key)) if config_map else ""
+        if config_map is None or not text or dig(row, "targetPath"):
             is_complete = False
         else:
-            sources.append(_source_in(found, ("data", key), text))
+            sources.append(_source_in(config_map, ("data", key), text))
     if isinstance(dig(spec, "values"), dict):
         sources.append(_source_in(manifest, ("spec", "values"), dig(spec, "values")))
     chart, version = (_text(dig(spec, "chart", "spec", key)) for key in ("chart", "version"))
     if dig(spec, "chartRef", "kind") == "OCIRepository":
         chart, version = _oci(_text(dig(spec, "chartRef", "name")), loaded)
     if local := _chart_at(chart, loaded) if "/" in chart else None:
-        yield from _dependency_installs(local, str(manifest), sources, is_complete=is_complete)
+        yield from _dependency_installs(local, sources, is_complete=is_complete)
     elif chart:
-        yield ChartInstall(_last(chart), version, str(manifest), tuple(sources), is_complete)
+        yield ChartInstall(_last_step(chart), version, tuple(sources), is_complete)
 
 
 def _oci(name: str, loaded: _Input) -> tuple[str, str]:
+    """Returns the URL and the tag of an OCIRepository; two empty strings if the input does not have the object."""
     for manifest in loaded.manifests:
         if manifest.kind == "OCIRepository" and manifest.name == name:
             return _text(dig(manifest.body, "spec", "url")), _text(dig(manifest.body, "spec", "ref", "tag"))
@@ -221,26 +224,25 @@ def _config_map(name: Any, namespace: str, loaded: _Input) -> Manifest | None:
 
 
 def _k3s(manifest: Manifest, _: _Input) -> Iterator[ChartInstall]:
-    """The chart of a HelmChart, which k3s and RKE2 install."""
+    """Yields the chart of a HelmChart object, which k3s and RKE2 install."""
     spec = manifest.body.get("spec")
     chart, text = _text(dig(spec, "chart")), _text(dig(spec, "valuesContent"))
     sources = (_source_in(manifest, ("spec", "valuesContent"), text),) if text else ()
     if chart:
-        yield ChartInstall(_last(chart), _text(dig(spec, "version")), str(manifest), sources, not dig(spec, "set"))
+        yield ChartInstall(_last_step(chart), _text(dig(spec, "version")), sources, not dig(spec, "set"))
 
 
 def _kustomization(file: str, index: int, data: dict[str, Any], loaded: _Input) -> Iterator[ChartInstall]:
-    for number, entry in items(data.get("helmCharts")):
-        named = [entry.get("valuesFile")] if isinstance(entry, dict) else []
-        named += [name for _, name in items(dig(entry, "additionalValuesFiles"))]
-        found = [loaded.beside(file, name) for name in named if isinstance(name, str)]
-        sources = [ValuesSource(values[0], values[1], (), values[2]) for values in found if values is not None]
-        if isinstance(dig(entry, "valuesInline"), dict):
-            at = ("helmCharts", number, "valuesInline")
-            sources.append(ValuesSource(file, index, at, dig(entry, "valuesInline")))
-        if chart := _text(dig(entry, "name")):
-            version, by = _text(dig(entry, "version")), f"Kustomization {file}"
-            yield ChartInstall(chart, version, by, tuple(sources), None not in found)
+    for number, row in items(data.get("helmCharts")):
+        named = [row.get("valuesFile")] if isinstance(row, dict) else []
+        named += [name for _, name in items(dig(row, "additionalValuesFiles"))]
+        files = [loaded.relative_to(file, name) for name in named if isinstance(name, str)]
+        sources = [ValuesSource(values[0], values[1], (), values[2]) for values in files if values is not None]
+        if isinstance(dig(row, "valuesInline"), dict):
+            inline_path = ("helmCharts", number, "valuesInline")
+            sources.append(ValuesSource(file, index, inline_path, dig(row, "valuesInline")))
+        if chart := _text(dig(row, "name")):
+            yield ChartInstall(chart, _text(dig(row, "version")), tuple(sources), None not in files)
 
 
 _KINDS: dict[tuple[str, str], Callable[[Manifest, _Input], Iterator[ChartInstall]]] = {
@@ -258,12 +260,13 @@ def _source_in(manifest: Manifest, path: Path, value: Any, *, is_parameter: bool
 
 
 def _chart_at(path: str, loaded: _Input) -> _Chart | None:
-    tail = "/" + os.path.normpath(path).lstrip("./") if path else None
-    found = [chart for folder, chart in loaded.charts.items() if tail and folder.endswith(tail)]
-    return found[0] if len(found) == 1 else None
+    """Returns the umbrella chart in the only folder whose path ends with `path`."""
+    ending = "/" + os.path.normpath(path).lstrip("./") if path else None
+    matching = [chart for folder, chart in loaded.charts.items() if ending and folder.endswith(ending)]
+    return matching[0] if len(matching) == 1 else None
 
 
-def _last(name: str) -> str:
+def _last_step(name: str) -> str:
     return name.rstrip("/").rpartition("/")[2]
 
 
@@ -278,7 +281,7 @@ def _nested(keys: list[str], value: Any) -> Any:
 
 
 def _typed(value: Any) -> Any:
-    """The value that Helm reads from the text of `--set`."""
+    """Returns the value that `helm --set` reads from a string: an integer, a boolean, null or the string."""
     words = {"true": True, "false": False, "null": None}
     if isinstance(value, str) and value.lstrip("-").isascii() and value.lstrip("-").isdigit():
         return int(value)
@@ -286,7 +289,7 @@ def _typed(value: Any) -> Any:
 
 
 def merged_values(base: Any, override: Any) -> Any:
-    """Values merged as Helm does: maps are merged by key, other values are replaced, and a null removes the key."""
+    """Returns the values merged as in Helm: maps by key, other values are replaced, and a null removes its key."""
     if not isinstance(base, dict) or not isinstance(override, dict):
         return override
     merged = dict(base)

@@ -41,9 +41,9 @@ NULL_FIELD = declare_rule(
     "compiler/gpuc/catalog/nulls.json",
 )
 Locate = Callable[[Path, bool], Mark]
-"""Maps the path of a value to its mark, or to the mark of its key."""
+"""Returns the mark of the value at a path; with True as the second argument, the mark of the value's key."""
 CONFIGURATION = ("config.kueue.x-k8s.io/v1beta2", "Configuration")
-"""The configuration of Kueue's controller: a text in the values of its chart, a text in a ConfigMap, or a file."""
+"""apiVersion and kind of Kueue's configuration, which is a file, or a string in chart values or in a ConfigMap."""
 _TEXT_OF_KUEUE = ("managerConfig", "controllerManagerConfigYaml")
 
 
@@ -53,11 +53,11 @@ class ChartResult:
 
     findings: list[Finding] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
-    """Values of every chart that is installed once and in the pinned version, by the component of the release set."""
+    """The values of every chart that has one set of values and the pinned version, by component of the release set."""
     unchecked: Counter[str] = field(default_factory=Counter)
     """Sentences about values that could not be checked, with the number of charts."""
     documents: set[tuple[str, int]] = field(default_factory=set)
-    """Documents that are values of an installed chart: file and index."""
+    """File and index of the documents that are values of an installed chart."""
 
 
 def check_chart_installs(
@@ -66,7 +66,7 @@ def check_chart_installs(
     """Checks the values of every installed chart that has the version of the release set.
 
     Args:
-        manifests: all loaded objects, for references in values.
+        manifests: all loaded objects, among which values may name a ConfigMap.
     """
     result = ChartResult()
     variants: dict[str, list[dict[str, Any]]] = {}
@@ -99,7 +99,12 @@ def check_chart_installs(
 
 
 def _null_findings(component: str, values: Any, layers: Sequence[tuple[Any, Locate]]) -> Iterator[Finding]:
-    """Empty values that the chart renders as nulls. The last layer that has the value gets the finding."""
+    """Yields findings about empty values that the chart renders as nulls.
+
+    Args:
+        values: the merged values.
+        layers: the values of every source, in their order. The finding is in the last source that has the value.
+    """
     for path, message in null_fields(component, values):
         for data, locate in reversed(layers):
             if path[-1] in (dig(data, *path[:-1]) or ()):
@@ -109,7 +114,7 @@ def _null_findings(component: str, values: Any, layers: Sequence[tuple[Any, Loca
 
 
 def _config_map_findings(data: dict[str, Any], manifests: Sequence[Manifest], locate: Locate) -> Iterator[Finding]:
-    """Values of the GPU operator with a misspelled ConfigMap, or with a key that the ConfigMap does not have."""
+    """Yields findings about values of the GPU operator that name a missing ConfigMap, or a key that it lacks."""
     maps = {manifest.name: manifest for manifest in manifests if (manifest.api, manifest.kind) == ("v1", "ConfigMap")}
     for operand in ("devicePlugin", "migManager", "dcgmExporter"):
         config = dig(data, operand, "config")
@@ -129,7 +134,7 @@ def _config_map_findings(data: dict[str, Any], manifests: Sequence[Manifest], lo
 
 
 def check_values_files(files: Sequence[MapDocument], component: str, source_map: SourceMap) -> Iterator[Finding]:
-    """Checks values files of one chart."""
+    """Checks values files of one chart: unknown keys, wrong types and empty values."""
     for file, index, data in files:
         locate = _locator(ValuesSource(file, index, (), data), source_map)
         yield from _value_findings(data, component, locate, frozenset(), source_map)
@@ -137,7 +142,7 @@ def check_values_files(files: Sequence[MapDocument], component: str, source_map:
 
 
 def check_kueue_configuration(source: ValuesSource, source_map: SourceMap) -> list[Finding]:
-    """Checks a Configuration of Kueue in a file or in a text of a ConfigMap. Other documents have no findings."""
+    """Checks a Configuration of Kueue in a file or in a string of a ConfigMap. Other documents get no findings."""
     syntax: list[Finding] = []
     data = _data(source, source_map, syntax)
     if (data.get("apiVersion"), data.get("kind")) != CONFIGURATION:
@@ -175,7 +180,10 @@ def _schema_findings(
 
 
 def _is_harmless(error: SchemaError, data: dict[str, Any]) -> bool:
-    """Whether the chart renders a valid object anyway: quoted digits become a number, and empty maps are omitted."""
+    """Returns whether the chart renders a valid object in spite of an error.
+
+    Templates render quoted digits as a number and omit empty maps, and other tools replace placeholders.
+    """
     if error.kind is ErrorKind.MISSING:
         return bool(dig(data, *error.path[:-1]) == {})
     value = dig(data, *error.path)
@@ -184,23 +192,23 @@ def _is_harmless(error: SchemaError, data: dict[str, Any]) -> bool:
 
 
 def is_filled_later(value: Any) -> bool:
-    """Whether a value has a variable that a tool replaces before the apply: ApplicationSets, Flux, envsubst."""
+    """Returns whether a value has a variable that ApplicationSets, Flux or envsubst replace before the apply."""
     return isinstance(value, str) and ("{{" in value or "${" in value)
 
 
 def _data(source: ValuesSource, source_map: SourceMap, findings: list[Finding]) -> dict[str, Any]:
-    """The values of a source, or an empty map.
+    """Returns the values of a source; an empty map if the source has no map.
 
     Args:
-        findings: gets the findings about a text that is not YAML.
+        findings: the list to which the findings about a string that is not YAML are added.
     """
     value = source.value
     if isinstance(value, str):
-        found = read(value, source.file)
+        parsed = read(value, source.file)
         outer = source_map.mark(source.file, source.index, source.path)
-        marks = (source_map.mark_in_file(outer, value, finding.mark) for finding in found.findings)
-        findings += [replace(finding, mark=mark) for finding, mark in zip(found.findings, marks, strict=True)]
-        value = found.documents[0][1] if found.documents else {}
+        marks = (source_map.mark_in_file(outer, value, finding.mark) for finding in parsed.findings)
+        findings += [replace(finding, mark=mark) for finding, mark in zip(parsed.findings, marks, strict=True)]
+        value = parsed.documents[0][1] if parsed.documents else {}
     value = dig(value, *source.chart_path) if source.chart_path else value
     return value if isinstance(value, dict) else {}
 
@@ -223,7 +231,7 @@ def _without_nulls(value: Any) -> Any:
 
 @cache
 def _pinned() -> dict[str, tuple[str, str]]:
-    """Component and version of the charts whose keys gpuc knows, by the name of the chart."""
+    """Returns the component and the version of the charts whose keys gpuc knows, by the name of the chart."""
     from gpuc.catalog import load
 
     rows = [row for rows in load().releases.values() for row in rows.values() if chart(row.component) is not None]

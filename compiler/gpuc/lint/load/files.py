@@ -1,4 +1,4 @@
-"""Finds the files below a path and reads their text. No file can make the reader hang or exhaust the memory."""
+"""Finds the files below a path and reads their text. Pipes, devices and huge files cannot block the reader."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from gpuc.diagnostics.usage import UsageError
 
 SUFFIXES = (".yaml", ".yml", ".json")
 SIZE_MAX_BYTES = 256 << 20
-"""Larger files are refused: neither a file in a repository nor a dump of a cluster is that large."""
+"""The limit for the size of a file. Files in repositories and dumps of clusters are smaller."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class UnreadableError(Exception):
-    """A file cannot be read as text. The message of the error gives the reason, for the user."""
+    """A file cannot be read as text. The message of the error is the reason, in words for the user."""
 
 
 def files_below(path: str) -> Iterator[str]:
-    """The paths of the files to read: the file itself, or all YAML and JSON files of a folder, sorted.
+    """Yields the paths of the files to read: `path` if it is a file, or the sorted YAML and JSON files of a folder.
 
-    A named file may have any suffix. Hidden folders are skipped. Links to folders are not followed, as in kubectl.
-    Folders that cannot be opened are part of the result, so that the caller can report them.
+    The path of a file may have any suffix. Hidden folders are skipped. Links to folders are not followed, as in
+    kubectl. Folders that cannot be opened are yielded too: reading them fails, and the caller reports the error.
 
     Raises:
         UsageError: when the path does not exist.
@@ -38,7 +38,7 @@ def files_below(path: str) -> Iterator[str]:
 
 
 def text_of(file: str) -> str:
-    """The text of a file, without a byte order mark.
+    """Returns the text of a file, without a byte order mark.
 
     A pipe, such as `<(kubectl get ...)`, is read to its end. An endless stream is read up to SIZE_MAX_BYTES.
 
@@ -82,7 +82,7 @@ def _is_null(file: str) -> bool:
 
 
 def _is_folder(path: str) -> bool:
-    """Whether a path is a folder.
+    """Returns whether a path is a folder.
 
     Raises:
         UsageError: when the path does not exist, or permissions forbid access.

@@ -1,4 +1,4 @@
-"""Reads Kustomizations: which files are patches or settings, and which objects Kustomize generates."""
+"""Finds the input files of Kustomizations, such as patches, and the objects that Kustomize generates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GENERATORS = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
 
 
 def is_kustomization(file: str, data: dict[str, Any]) -> bool:
-    """Whether a map is a Kustomization: by its apiVersion, or by its file name if the map has no kind."""
+    """Returns whether a map is a Kustomization: by its apiVersion, or by its file name if the map has no kind."""
     api = data.get("apiVersion")
     return (isinstance(api, str) and api.startswith(f"{GROUP}/")) or (
         "kind" not in data and os.path.basename(file) in _NAMES
@@ -28,12 +28,12 @@ def is_kustomization(file: str, data: dict[str, Any]) -> bool:
 
 
 def has_patches(kustomizations: list[MapDocument]) -> bool:
-    """Whether patches may add fields that the files of the objects lack."""
+    """Returns whether Kustomizations have patches, which may add fields that the files of the objects lack."""
     return any(data.get(key) for _, _, data in kustomizations for key in _LISTS_THAT_CHANGE)
 
 
 def is_unused_patch(file: str, kustomizations: list[MapDocument]) -> bool:
-    """Whether a file below the folder of a Kustomization has "patch" in its name."""
+    """Returns whether a file is below the folder of a Kustomization and has "patch" in its name."""
     folders = {os.path.dirname(os.path.abspath(known)) for known, _, _ in kustomizations}
     return "patch" in os.path.basename(file) and any(
         os.path.abspath(file).startswith(f"{folder}{os.sep}") for folder in folders
@@ -41,8 +41,8 @@ def is_unused_patch(file: str, kustomizations: list[MapDocument]) -> bool:
 
 
 def input_files(kustomizations: list[MapDocument]) -> set[str]:
-    """Absolute paths of the files that Kustomizations read and nothing applies, such as patches and transformers."""
-    found: set[str] = set()
+    """Returns the absolute paths of files that Kustomizations read and nothing applies, such as patches."""
+    paths: set[str] = set()
     for file, _, data in kustomizations:
         names = [name for key in _LISTS_OF_PATHS for _, name in items(data.get(key))]
         names += [dig(patch, "path") for key in _LISTS_WITH_PATHS for _, patch in items(data.get(key))]
@@ -50,14 +50,15 @@ def input_files(kustomizations: list[MapDocument]) -> set[str]:
             lists = (dig(generator, "files") for _, generator in items(data.get(key)))
             names += [name.rpartition("=")[2] for files in lists for _, name in items(files) if isinstance(name, str)]
         folder = os.path.dirname(os.path.abspath(file))
-        found |= {os.path.normpath(os.path.join(folder, name)) for name in names if _is_path(name)}
-    return found
+        paths |= {os.path.normpath(os.path.join(folder, name)) for name in names if _is_path(name)}
+    return paths
 
 
 def generated_objects(kustomizations: list[MapDocument]) -> Iterator[Manifest]:
-    """The ConfigMaps and Secrets that Kustomize generates, with the names by which other objects refer to them.
+    """Yields the ConfigMaps and Secrets that Kustomize generates, with the names by which other objects refer to them.
 
-    The objects have their keys with empty values. An object whose keys come from a file of variables has no keys.
+    The data of an object has the generated keys with empty strings as values. It has no keys where they come from a
+    file of variables (envs).
     """
     for file, index, data in kustomizations:
         namespace = data.get("namespace")

@@ -1,4 +1,4 @@
-"""Loads all objects below some paths, and lists the parts of the files that could not be read."""
+"""Loads all objects below some paths, and describes the documents that could not be read."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ _SENTENCES_MAX = 10
 
 @dataclass
 class LoadedObjects:
-    """The objects of some files, their lines, and the parts of the files that are missing among them."""
+    """The objects of some files, their lines and columns, and sentences about the documents that were not loaded."""
 
     manifests: list[Manifest] = field(default_factory=list)
     source_map: SourceMap = field(default_factory=SourceMap)
     unread: list[str] = field(default_factory=list)
-    """Parts of the files that could not be read: one sentence for every part."""
+    """One sentence for every file or document that could not be read."""
     not_objects: list[str] = field(default_factory=list)
-    """Documents that are not Kubernetes objects, such as templates and patches: one sentence for every sort."""
+    """Sentences about documents that are not Kubernetes objects, such as templates and patches, with their number."""
 
     def locate(self, manifest: Manifest, path: Path) -> Mark | None:
-        """The line and column of a value of an object."""
+        """Returns the line and column of the value at a path of an object; None for objects without a file."""
         index, *prefix = manifest.origin
         return self.source_map.mark(manifest.file, index, (*prefix, *path)) if isinstance(index, int) else None
 
     @property
     def unread_summary(self) -> Iterator[str]:
-        """The first sentences about parts that could not be read, and the number of the others."""
+        """The first sentences about unread files and documents, and one with the number of the others."""
         yield from self.unread[:_SENTENCES_MAX]
         if len(self.unread) > _SENTENCES_MAX:
-            yield f"and {len(self.unread) - _SENTENCES_MAX} more places that could not be read"
+            yield f"and {len(self.unread) - _SENTENCES_MAX} more files or documents that could not be read"
 
 
 def load_objects(paths: Iterable[str]) -> LoadedObjects:
-    """Loads every file below the paths, also if parts of the files cannot be read.
+    """Loads every file below the paths. Files and documents that cannot be read are skipped and described.
 
     Raises:
         UsageError: when a path does not exist.

@@ -1,4 +1,4 @@
-"""Sorts the documents of files: objects, Helm values, Kustomizations, and documents that cannot be checked."""
+"""Groups the documents of files: objects, Helm values, Kustomizations, and documents that cannot be checked."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ _QUANTITY_MAPS = frozenset(
         "maxLimitRequestRatio",
     )
 )  # fmt: skip
-"""Fields of built-in kinds that map resources to quantities. The schemas of built-in kinds only know text there."""
+"""Fields of built-in kinds that map resources to quantities. Their schemas accept only strings as quantities."""
 _QUANTITY_FIELDS = frozenset(("sizeLimit", "divisor", "averageValue"))
-"""Fields of built-in kinds that hold one quantity. The value of a HorizontalPodAutoscaler's target is another."""
-_TYPE_NAMES = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "a boolean"}
+"""Fields of built-in kinds with one quantity. So has `target.value` of a HorizontalPodAutoscaler."""
+_TYPE_NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
 _NOT_IN_BODY = frozenset(("apiVersion", "kind", "metadata", "status"))
 
 
 @dataclass(frozen=True, slots=True)
 class UnnamedObject:
-    """An object that has a kind and no name."""
+    """An object that has apiVersion and kind, but no valid name."""
 
     file: str
     index: int
     """Index of the document in the file."""
     path: Path
-    """Path of the object, or of its invalid name, in the document."""
+    """Path of the object in the document, or of the object's invalid name."""
     api: str
     kind: str
     message: str
@@ -66,7 +66,7 @@ class UnnamedObject:
 
 @dataclass
 class LoadedFiles:
-    """The documents of all files of one path, sorted by what they are."""
+    """The documents of all files below one path: objects, other maps, Kustomizations and unnamed objects."""
 
     manifests: list[Manifest] = field(default_factory=list)
     """Objects. The origin of an object is the index of its document, followed by its path in that document."""
@@ -78,17 +78,17 @@ class LoadedFiles:
     object_findings: list[ObjectFinding] = field(default_factory=list)
     """Findings about labels, annotations and repeated objects."""
     unchecked: Counter[str] = field(default_factory=Counter)
-    """Sentences about documents that could not be checked, with the number of documents."""
+    """The number of documents that could not be checked, by the sentence that describes them."""
     _keys: set[tuple[str, ...]] = field(default_factory=set)
 
     def add(self, file: str, text: str) -> None:
         """Adds the documents of a file."""
-        found = read(text, file)
-        if ("{{" in text or "{%" in text) and _is_template(text, found):
+        parsed = read(text, file)
+        if ("{{" in text or "{%" in text) and _is_template(text, parsed):
             self.unchecked["templates that are not YAML yet; render the templates and lint the output"] += 1
             return
-        self.findings += found.findings
-        for index, data in found.documents:
+        self.findings += parsed.findings
+        for index, data in parsed.documents:
             for path, item in _objects(data):
                 self._add_object(file, index, path, item)
 
@@ -101,8 +101,8 @@ class LoadedFiles:
         files = {manifest.file for manifest in self.manifests}
         inputs |= {os.path.abspath(file) for file in files if is_unused_patch(file, self.kustomizations)}
         patches = {file for file in files if os.path.abspath(file) in inputs}
-        kept = [manifest for manifest in self.manifests if manifest.file not in patches]
-        self.manifests = [*kept, *generated_objects(self.kustomizations)]
+        objects = [manifest for manifest in self.manifests if manifest.file not in patches]
+        self.manifests = [*objects, *generated_objects(self.kustomizations)]
         self.object_findings = [finding for finding in self.object_findings if finding.manifest.file not in patches]
         self.unnamed = [unnamed for unnamed in self.unnamed if os.path.abspath(unnamed.file) not in inputs]
         self.other_maps = [document for document in self.other_maps if os.path.abspath(document[0]) not in inputs]
@@ -150,13 +150,13 @@ class LoadedFiles:
 
 
 def _unnamed(file: str, index: int, path: Path, data: dict[str, Any]) -> UnnamedObject:
-    """An object without a name, or with a name that YAML does not read as text: `on`, 12, 1.5."""
+    """Returns an object without a name, or with a name that YAML does not read as a string: `on`, 12, 1.5."""
     api, kind, metadata = data["apiVersion"], data["kind"], data.get("metadata")
     if not isinstance(metadata, dict):
         message = f"{kind} has no metadata"
     elif isinstance(name := metadata.get("name"), bool | int | float):
         path = (*path, "metadata", "name")
-        message = f"YAML reads the name of this {kind} as {json.dumps(name)}, which is not text: put the name in quotes"
+        message = f"YAML reads the name of this {kind} as {json.dumps(name)}, not as a string: put the name in quotes"
     else:
         message = f"{kind} has no name"
     return UnnamedObject(file, index, path, api, kind, message, data)
@@ -184,7 +184,7 @@ def _manifest(file: str, origin: Path, metadata: dict[str, Any], data: dict[str,
 
 
 def _objects(data: Any) -> Iterator[tuple[Path, Any]]:
-    """The document itself, or the items of a List, which `kubectl get -o yaml` prints."""
+    """Yields the document with an empty path, or the items of a List, which `kubectl get -o yaml` prints."""
     kind = data.get("kind") if isinstance(data, dict) else None
     if isinstance(kind, str) and kind.endswith("List") and isinstance(data.get("items"), list):
         for number, item in enumerate(data["items"]):
@@ -195,11 +195,11 @@ def _objects(data: Any) -> Iterator[tuple[Path, Any]]:
 
 
 def _as_applied(value: Any, is_builtin: bool, name: str = "") -> Any:
-    """A value as the API server reads it: without the nulls of maps, and with quantities as text.
+    """Returns a value as the API server reads it: without the nulls of maps, and with quantities as strings.
 
     Args:
-        is_builtin: whether the object is of a built-in kind. The schemas of custom kinds know which values are
-            quantities, so numbers of these kinds are not changed.
+        is_builtin: whether the object is of a built-in kind. Numbers in other objects are not changed, because the
+            schemas of custom kinds define which values are quantities.
         name: the key of the value.
     """
     if isinstance(value, dict):
@@ -221,17 +221,17 @@ def _map(value: Any) -> dict[str, Any]:
     return dict(value) if isinstance(value, dict) else {}
 
 
-def _is_template(text: str, found: YamlText) -> bool:
-    """Whether a text has template braces outside of YAML strings."""
+def _is_template(text: str, parsed: YamlText) -> bool:
+    """Returns whether a text has template braces outside of YAML strings."""
     if not any(line.lstrip().startswith(("{{", "- {{", "{%")) or ": {{" in line for line in text.splitlines()):
         return False
-    return any(finding.id == UNREADABLE.id for finding in found.findings) or any(
-        _has_map_as_key(data) for _, data in found.documents
+    return any(finding.id == UNREADABLE.id for finding in parsed.findings) or any(
+        _has_map_as_key(data) for _, data in parsed.documents
     )
 
 
 def _has_map_as_key(value: Any) -> bool:
-    """Whether a map has a map as a key: YAML reads `{{ name }}` so."""
+    """Returns whether a map in the value has a map as a key, which is how YAML reads `{{ name }}`."""
     if isinstance(value, dict):
         return "?" in value or any(_has_map_as_key(child) for child in value.values())
     return isinstance(value, list) and any(_has_map_as_key(item) for item in value)

@@ -12,7 +12,10 @@ from gpuc.objects.object_set import dig
 
 
 class SourceMap:
-    """Finds the line and column of a value. Only findings need marks, so documents are parsed again on demand."""
+    """Finds the mark (file, line and column) of a value.
+
+    Only values with findings need marks, so the documents of these values are parsed again when a mark is needed.
+    """
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -25,25 +28,29 @@ class SourceMap:
         self._texts[file] = text
 
     def mark(self, file: str, index: int, path: Path, *, on_key: bool = False) -> Mark:
-        """The mark of the value at a path of a document, or of the closest parent that the document has.
+        """Returns the mark of the value at a path of a document, or of the closest parent that the document has.
 
         A path may continue inside of a string value that contains YAML, as in a ConfigMap.
         """
         known = self._marks(file, index)
-        found = _closest(known, path, on_key)
-        written = next(end for end in range(len(path), -1, -1) if end == 0 or (path[:end], False) in known)
-        if found is None or written == len(path) or (on_key and (path, True) in known):
-            return found or Mark(file, 1, 1)
-        text = dig(self._document(file, index), *path[:written])
-        return self.embedded(found, text)(path[written:], on_key) if isinstance(text, str) else found
+        closest = _closest(known, path, on_key)
+        depth = next(end for end in range(len(path), -1, -1) if end == 0 or (path[:end], False) in known)
+        if closest is None or depth == len(path) or (on_key and (path, True) in known):
+            return closest or Mark(file, 1, 1)
+        text = dig(self._document(file, index), *path[:depth])
+        return self.embedded(closest, text)(path[depth:], on_key) if isinstance(text, str) else closest
 
     def embedded(self, outer: Mark, text: str) -> Callable[[Path, bool], Mark]:
-        """A function that maps paths of a YAML text to marks, where the text is itself a string value at a mark."""
+        """Returns a function that maps paths of a YAML text to marks in the file.
+
+        Args:
+            outer: the mark of the string value that contains the YAML text.
+        """
         known = lru_cache(maxsize=1)(lambda: _marks_of(text, outer.file))
         return lambda path, on_key: self.mark_in_file(outer, text, _closest(known(), path, on_key))
 
     def mark_in_file(self, outer: Mark, text: str, inner: Mark | None) -> Mark:
-        """Converts a mark in a YAML block (`key: |`) to a mark in the file. For other styles the result is `outer`.
+        """Converts a mark in a YAML block (`key: |`) to one in the file. Returns `outer` for strings of other styles.
 
         Args:
             outer: the mark of the text.
@@ -59,7 +66,7 @@ class SourceMap:
         return Mark(outer.file, outer.line + number, len(line_in_file) - len(line_in_text) + column)
 
     def line(self, mark: Mark) -> str | None:
-        """The source line at a mark, without its line break."""
+        """Returns the line of the file at a mark, without the line break; None if the file has fewer lines."""
         lines = self._lines(mark.file)
         return lines[mark.line - 1] if mark.line <= len(lines) else None
 
@@ -74,7 +81,7 @@ class SourceMap:
 
 
 def _marks_of(text: str, file: str) -> dict[tuple[Path, bool], Mark]:
-    """The marks of the first document of a text; empty for a text that is not YAML."""
+    """Returns the marks of the first document of a text; an empty dict for a text that is not YAML."""
     return marks(text, file, 0) if read(text, file).documents else {}
 
 

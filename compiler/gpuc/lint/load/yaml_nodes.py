@@ -1,4 +1,4 @@
-"""Parses YAML text to nodes, with limits, and finds the part of a file that every document occupies."""
+"""Parses YAML text to nodes, with limits, and finds the start and end of every document of a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LimitError(ValueError):
 
 
 def roots(text: str) -> Iterator[tuple[Any, int]]:
-    """The root node of every document, and the number of its nodes."""
+    """Yields the root node and the number of nodes of every document."""
     loader = _loader()(text)
     try:
         while loader.check_node():
@@ -46,7 +46,7 @@ def _loader() -> Any:
         depth = node_count = 0
 
         def descend_resolver(self, current_node: Any, current_index: Any) -> None:
-            """Called before every node; the parent of a root is None."""
+            """Counts a node. PyYAML calls the method before every node, with the node's parent or None for a root."""
             self.depth += 1
             self.node_count = 1 if current_node is None else self.node_count + 1
             if self.depth > PARSER_DEPTH_MAX:
@@ -55,7 +55,7 @@ def _loader() -> Any:
                 raise LimitError(f"the document has more than {NODES_MAX} keys and values", current_node)
 
         def ascend_resolver(self) -> None:
-            """Called after every node."""
+            """Leaves a node. PyYAML calls the method after every node."""
             self.depth -= 1
 
     return LimitedLoader
@@ -71,42 +71,42 @@ class Span:
     column: int
 
     def of(self, text: str) -> str:
-        """The part of the text."""
+        """Returns the text between start and end."""
         return text[self.start : self.end]
 
 
 FULL_TEXT = Span(0, None, 0, 0)
 _DOTS = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))*\.\.\.(?=\s|\Z)")
-"""The end mark of a document, with the comments before it. A YAML text cannot begin with an end mark."""
+"""The end mark of a document (...), with the comments before it. A YAML text cannot begin with an end mark."""
 
 
 @lru_cache(maxsize=4)
 def document_spans(text: str) -> list[Span]:
-    """The span of every document. With spans, a document can be parsed again without the rest of the file."""
+    """Returns the span of every document. With spans, a document can be parsed again without the rest of the file."""
     from yaml import YAMLError
 
-    found: list[Span] = []
+    spans: list[Span] = []
     start, line, column = 0, 0, 0
     try:
         for root, _ in roots(text):
             end = root.end_mark
-            found.append(Span(start, end.index, line, column))
+            spans.append(Span(start, end.index, line, column))
             start, line, column = end.index, end.line, end.column
             if dots := _DOTS.match(text, start):
                 start, line, column = dots.end(), line + len(dots[0].splitlines()) - 1, 3
     except (YAMLError, ValueError, RecursionError):
         stream = json_spans(text)
-        return stream if len(stream) > 1 else found
-    return found
+        return stream if len(stream) > 1 else spans
+    return spans
 
 
 @lru_cache(maxsize=4)
 def json_spans(text: str) -> list[Span]:
-    """The spans of a stream of JSON objects, which kubectl reads too; empty for any other text.
+    """Returns the spans of a stream of JSON objects, which kubectl reads too; an empty list for any other text.
 
     Source: k8s.io/apimachinery v0.35 pkg/util/yaml/decoder.go, YAMLOrJSONDecoder
     """
-    found: list[Span] = []
+    spans: list[Span] = []
     decoder, start = json.JSONDecoder(parse_int=str, parse_float=str), 0
     line = column = 0
     while start < len(text):
@@ -120,8 +120,8 @@ def json_spans(text: str) -> list[Span]:
             end = 0
         if not end:
             return []
-        found.append(Span(start, end, line, column))
+        spans.append(Span(start, end, line, column))
         breaks = text.count("\n", start, end)
         line, column = line + breaks, end - text.rfind("\n", start, end) - 1 if breaks else column + end - start
         start = end
-    return found
+    return spans

@@ -41,7 +41,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000
 
 @dataclass
 class YamlText:
-    """The documents of one text. A document that cannot be read has a finding instead."""
+    """The documents of one text, and the findings about documents that cannot be read."""
 
     documents: list[tuple[int, Any]] = field(default_factory=list)
     """Index of the document in the file, and its plain data: dict, list, str, int, float, bool or None."""
@@ -49,7 +49,7 @@ class YamlText:
 
 
 def read(text: str, file: str) -> YamlText:
-    """All documents of a text, up to the first syntax error."""
+    """Returns the documents of a text, up to the first syntax error."""
     result = _read(((root, count, FULL_TEXT) for root, count in roots(text)), text, file)
     stream = json_spans(text) if result.findings else []
     if len(stream) > 1:
@@ -74,7 +74,11 @@ def _read(documents: Iterator[tuple[Any, int, Span]], text: str, file: str) -> Y
 
 
 def marks(text: str, file: str, index: int) -> dict[tuple[Path, bool], Mark]:
-    """The marks of a document: (path, False) has the mark of the value, (path, True) the mark of its key."""
+    """Returns the marks of a document: the value at a path by (path, False), the value's key by (path, True).
+
+    Args:
+        index: the index of the document in the text.
+    """
     spans = document_spans(text)
     if index >= len(spans):
         return {}
@@ -102,7 +106,7 @@ _REFUSED = object()
 
 
 class _Builder:
-    """Builds the maps, lists and scalars of one YAML document, up to a size: aliases can repeat parts."""
+    """Builds the maps, lists and scalars of one YAML document, up to a limit: aliases can repeat values many times."""
 
     def __init__(self, file: str, span: Span, values_max: int, findings: list[Finding]) -> None:
         self._file = file
@@ -111,7 +115,7 @@ class _Builder:
         self._values_left = values_max
 
     def build(self, node: Any) -> Any:
-        """The data of a node. If the data exceeds a limit: _REFUSED, and a finding."""
+        """Returns the data of a node. If the data exceeds a limit, adds a finding and returns _REFUSED."""
         try:
             return self._value(node, 0)
         except LimitError as error:
@@ -154,7 +158,7 @@ class _Builder:
 
 
 def _scalar(node: Any) -> Any:
-    """The value of a scalar as Kubernetes reads YAML 1.1: dates and binary data stay text."""
+    """Returns the value of a scalar as Kubernetes reads YAML 1.1: dates and binary data stay strings."""
     tag, text = node.tag.rpartition(":")[2], node.value
     match tag:
         case "null":
@@ -169,7 +173,7 @@ def _scalar(node: Any) -> Any:
 
 
 def _integer(text: str) -> Any:
-    """An integer of 64 bits. Kubernetes reads a larger number as a float, and text that is not a number as text.
+    """Returns an integer of at most 64 bits, a float for a larger number, or the text if it is not a number.
 
     Source: go.yaml.in/yaml/v2 v2.4.2 resolve.go, which sigs.k8s.io/yaml uses
     """
@@ -178,23 +182,23 @@ def _integer(text: str) -> Any:
         return _float(text)
     try:
         is_octal = plain.lstrip("+-").startswith("0") and plain.lstrip("+-").isdigit()
-        found = int(plain, 8 if is_octal else 0)
+        number = int(plain, 8 if is_octal else 0)
     except ValueError:
         return text
-    return found if -(2**63) <= found < 2**64 else _float(text)
+    return number if -(2**63) <= number < 2**64 else _float(text)
 
 
 _DIGITS_MAX = 400
-"""A number with more digits is not a float either."""
+"""The digits of the largest float: a number with more digits is infinite as a float."""
 
 
 def _float(text: str) -> Any:
-    """A finite number. JSON has no infinite numbers, so these stay text."""
+    """Returns a finite float. Infinity and NaN, which JSON lacks, stay strings, as does text that is not a number."""
     try:
-        found = float(text.replace("_", ""))
+        number = float(text.replace("_", ""))
     except ValueError:
         return text
-    return found if isfinite(found) else text
+    return number if isfinite(number) else text
 
 
 def _mark(node: Any, file: str, span: Span = FULL_TEXT) -> Mark:
@@ -203,11 +207,11 @@ def _mark(node: Any, file: str, span: Span = FULL_TEXT) -> Mark:
 
 
 def _unreadable(error: Exception, text: str, file: str) -> Finding:
-    place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    position = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None)
-    if place is None and (found := _FORBIDDEN.search(text)):
-        before = text[: found.start()]
+    if position is None and (forbidden := _FORBIDDEN.search(text)):
+        before = text[: forbidden.start()]
         mark = Mark(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
-        return UNREADABLE.at((), f"not YAML: the character U+{ord(found[0]):04X} is not allowed", mark=mark)
-    mark = Mark(file, place.line + 1, place.column + 1) if place else Mark(file, 1, 1)
+        return UNREADABLE.at((), f"not YAML: the character U+{ord(forbidden[0]):04X} is not allowed", mark=mark)
+    mark = Mark(file, position.line + 1, position.column + 1) if position else Mark(file, 1, 1)
     return UNREADABLE.at((), f"not YAML: {problem or 'the parser failed'}", mark=mark)

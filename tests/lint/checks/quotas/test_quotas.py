@@ -124,8 +124,8 @@ def test_a_cohort_above_the_capacity_of_its_pools_is_reported_with_both_numbers(
     objects = copies("prod-use1")
     quota(objects, "research", "train-h100", GPU)["nominalQuota"] = "160"
     ((_, text),) = reported(objects)
-    assert "nominal quota of cohort company for flavor train-h100 is 208 nvidia.com/gpu" in text
-    assert "hold at most 128 nvidia.com/gpu: train-h100" in text
+    assert "nominal quota of cohort company for ResourceFlavor train-h100 is 208 nvidia.com/gpu" in text
+    assert "have at most 128 nvidia.com/gpu: train-h100" in text
     assert "spec.resourceGroups[0].flavors[0].resources[3].nominalQuota" in text
 
 
@@ -133,7 +133,10 @@ def test_queues_that_exceed_the_capacity_only_together_are_reported() -> None:
     objects = [flavor("a", team_pool="p"), pool("p", ["m7i.8xlarge"], limits={"nodes": "4"})]
     objects += [queue("one", {"a": {"cpu": 100}}), queue("two", {"a": {"cpu": 100}})]
     ((identity, text),) = reported(objects)
-    assert (identity, "nominal quota of queue one and 1 more for flavor a is 200 cpu" in text) == ("KRP004", True)
+    assert (identity, "nominal quota of ClusterQueue one and 1 more for ResourceFlavor a is 200 cpu" in text) == (
+        "KRP004",
+        True,
+    )
     assert reported([*objects[:3], queue("two", {"a": {"cpu": 28}})]) == []
 
 
@@ -231,7 +234,7 @@ def test_cpu_for_8_of_64_gpus_is_reported() -> None:
         row["nominalQuota"] = "48"
     found = dict(reported(objects))
     assert set(found) == {"QTA004", "QTA014"}, "the namespaces may request more than that"
-    assert "96 cpu of flavor batch-a100 is a node's share for 8 nvidia.com/gpu" in found["QTA004"]
+    assert "of ResourceFlavor batch-a100, but its 96 cpu suffices for 8 nvidia.com/gpu" in found["QTA004"]
 
 
 def test_a_third_of_a_nodes_share_of_cpu_is_enough() -> None:
@@ -261,7 +264,7 @@ def test_borrowing_without_a_lender_is_reported() -> None:
     )
     text = found["KUE008"]
     assert "ClusterQueue research" in text
-    assert "48 nvidia.com/gpu of flavor train-h100 may be borrowed, but no queue lends any" in text
+    assert "may borrow up to 48 nvidia.com/gpu of ResourceFlavor train-h100, but no ClusterQueue lends any" in text
 
 
 @pytest.mark.parametrize(
@@ -349,13 +352,16 @@ def test_a_resource_quota_without_gpus_is_an_error() -> None:
     rows["spec"]["hard"]["requests.nvidia.com/gpu.shared"] = "0"
     found = dict(reported(objects))
     assert set(found) == {"QTA012", "QTA013"}
-    assert "0 nvidia.com/gpu.shared, and queue platform-ml of namespace embeddings has only GPUs" in found["QTA013"]
+    assert (
+        "0 nvidia.com/gpu.shared, but ClusterQueue platform-ml of namespace embeddings has only GPU quota"
+        in found["QTA013"]
+    )
 
 
 def test_half_a_device_is_none() -> None:
     rows = {f"requests.{GPU}": 4, f"requests.{EFA}": "500m"}
     both = [queue("q", {"f": {"cpu": 1, GPU: 4, EFA: 4}}), local("a", "q"), hard("a", **rows)]
-    assert "0.5 vpc.amazonaws.com/efa, and queue q" in dict(reported(both))["QTA017"]
+    assert "0.5 vpc.amazonaws.com/efa, but ClusterQueue q" in dict(reported(both))["QTA017"]
 
 
 def test_resource_quotas_of_a_queue_below_its_nominal_quota_are_reported() -> None:

@@ -35,7 +35,7 @@ def test_gpus_that_are_borrowed_without_another_resource_are_reported(resource: 
     row["borrowingLimit"] = "0"
     (text,) = only(objects, "QTA015")
     assert "ClusterQueue research" in text
-    assert f"up to 48 {GPU} of flavor train-h100 can be borrowed, but no {resource}" in text
+    assert f"can borrow up to 48 {GPU} of ResourceFlavor train-h100, but no {resource}" in text
     assert only(objects, "QTA015", is_complete=False) == [text], "a limit of 0 is certain, whatever other queues lend"
     row["borrowingLimit"] = "1k"
     assert only(objects, "QTA015") == []
@@ -64,7 +64,7 @@ def test_enough_cpu_of_its_own_is_enough_for_borrowed_gpus() -> None:
 def test_a_flavor_without_cpu_is_reported() -> None:
     rows = {"a": {"cpu": 0, "memory": 8, GPU: 8}, "b": {"cpu": 8, "memory": 8, GPU: 0}}
     (text,) = only([queue("q", rows)], "QTA016")
-    assert f"flavor a has usable memory, {GPU}, but no cpu" in text
+    assert f"can use memory, {GPU} of ResourceFlavor a, but no cpu" in text
     assert only([queue("q", rows)], "QTA016", is_complete=False) != []
     lender = queue("l", {"a": {"cpu": 8, "memory": 0, GPU: 0}, "b": {"cpu": 8, "memory": 8, GPU: 0}}, "c")
     assert [text for text in only([queue("q", rows, "c"), lender], "QTA016") if "ClusterQueue q" in text] == []
@@ -99,7 +99,7 @@ def test_a_namespace_that_allows_none_of_a_resource_is_reported() -> None:
     for is_complete in (True, False):
         (text,) = only(objects, "QTA017", is_complete=is_complete)
         assert "ResourceQuota search-train/gpuc" in text
-        assert "queue search of namespace search-train provides up to" in text
+        assert "ClusterQueue search of namespace search-train provides up to" in text
 
 
 def namespaced(kind: str, spec: Any, name: str = "a", api: str = "v1", **labels: str) -> Row:

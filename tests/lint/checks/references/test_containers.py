@@ -27,9 +27,18 @@ def reported(*texts: str) -> list[str]:
 @pytest.mark.parametrize(
     ("container", "words"),
     [
-        ("resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}", "OBJ020 memory: 2Gi is more than"),
-        ("resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 2}}", "OBJ020 nvidia.com/gpu: 1 is not"),
-        ("resources: {requests: {nvidia.com/gpu: 1}}", "OBJ020 nvidia.com/gpu: a limit of the same amount"),
+        (
+            "resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}",
+            "OBJ020 memory: the request of 2Gi is more than",
+        ),
+        (
+            "resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 2}}",
+            "OBJ020 nvidia.com/gpu: the request of 1 differs from the limit of 2",
+        ),
+        (
+            "resources: {requests: {nvidia.com/gpu: 1}}",
+            "OBJ020 nvidia.com/gpu: the container has no limit for nvidia.com/gpu",
+        ),
         ("resources: {limits: {nvidia.com/gpu: 500m}}", "OBJ020 nvidia.com/gpu: 500m is not an integer"),
         ("resources: {limits: {gpu: 1}}", "OBJ020 gpu: containers have no resource gpu"),
         ("resources: {limits: {hugepages-2Mi: 10Gi}}", "OBJ020 resources: huge pages need"),
@@ -77,7 +86,7 @@ def test_a_request_above_the_default_limit_of_its_namespace_is_refused() -> None
 
 def test_bounds_of_a_limit_range_are_in_order() -> None:
     (only,) = reported(RANGE % ("n", "defaultRequest: {memory: 2Gi}"))
-    assert only.startswith("OBJ021 memory: 2Gi is more than the default")
+    assert only.startswith("OBJ021 memory: defaultRequest of 2Gi is more than default of 1Gi")
     assert reported(RANGE % ("n", "defaultRequest: {memory: 512Mi}, max: {memory: 1Gi}")) == []
 
 

@@ -101,7 +101,7 @@ def test_labels_select_from_the_charts_values() -> None:
     ]
     off = {**values, "migManager": {**values["migManager"], "enabled": False}}
     assert of_values(off, "{nvidia.com/mig.config: halves}") == [
-        "nothing reads this label: migManager.enabled is false in the values of the GPU operator"
+        "no program reads this label: migManager.enabled is false in the values of the GPU operator"
     ]
     elsewhere = {"devicePlugin": {"config": {"create": False, "name": "a", "data": data}}}
     assert of_values(elsewhere, "{nvidia.com/device-plugin.config: other}") == []

@@ -88,7 +88,7 @@ def test_a_layout_sets_the_number_of_slices() -> None:
     right = '{nvidia.com/mig-1g.10gb: "28", nvidia.com/gpu: "4"}'
     assert reported(SLICED, nodes("p5.48xlarge", right), layout=HALF) == []
     assert reported(SLICED, nodes("p5.48xlarge", '{nvidia.com/mig-1g.10gb: "56"}'), layout=HALF) == [
-        "56 nvidia.com/mig-1g.10gb on p5.48xlarge in NodePool a; "
+        "the overlay gives nodes of type p5.48xlarge in NodePool a 56 nvidia.com/mig-1g.10gb, but "
         "the device plugin's configuration chosen creates 28 from 8 GPUs"
     ]
     filtered = HALF.replace("{devices", "{device-filter: ['0x233010DE'], devices", 1)

@@ -71,7 +71,7 @@ def test_the_finding_is_at_the_list_of_types() -> None:
     )
     assert finding.path == ("spec", "template", "spec", "requirements", 1, "values")
     assert finding.message.startswith(
-        "overlays give nvidia.com/gpu.shared to g6.2xlarge of NodePool shared, but not to g6.4x"
+        "overlays give nvidia.com/gpu.shared to instance type g6.2xlarge of NodePool shared, but not to g6.4x"
     )
 
 

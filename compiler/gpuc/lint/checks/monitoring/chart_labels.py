@@ -1,6 +1,6 @@
-"""Labels of the services and pods that charts create, for the selectors of monitors.
+"""Labels of the services and pods that Helm charts create, for the checks of ServiceMonitors and PodMonitors.
 
-Only labels that every release of a chart has are listed. If its values change labels, the chart counts as unknown.
+The tables list only labels that every release of a chart has. A chart whose values change labels counts as unknown.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from gpuc.objects.object_set import ObjectSet, dig, items
 
 Labels = Mapping[str, frozenset[str]]
-"""The values of each label among the objects of one kind; an empty set where any value is possible."""
+"""The values of every label of the objects of one kind; an empty set where any value is possible."""
 
 ANY: Final[frozenset[str]] = frozenset()
 _HELM: Labels = {
@@ -29,12 +29,12 @@ class ChartLabels(NamedTuple):
     services: Labels
     pods: Labels
     relabelling: tuple[str, ...] = ()
-    """Keys of its values, at any depth, that change labels or add objects."""
+    """Keys of the chart's values, at any depth, that change labels or add objects."""
     has_all: bool = True
-    """Whether the chart creates no services and pods with other labels."""
+    """Whether all services and pods that the chart creates have these labels."""
 
     def of(self, kind: str) -> Labels:
-        """Labels of the objects that a kind of monitor selects."""
+        """Returns the labels of services for the kind ServiceMonitor, and the labels of pods for PodMonitor."""
         return self.services if kind == "ServiceMonitor" else self.pods
 
 
@@ -83,20 +83,20 @@ CHARTS: Mapping[str, ChartLabels] = {
         services={"app": _DCGM, "app.kubernetes.io/component": _DCGM}, pods={"app": _DCGM}, has_all=False
     ),
 }
-"""Labels by the name of the chart.
+"""The labels of the objects of a chart, by the chart's name.
 
 Source: templates of kueue v0.19.2 charts/kueue, gatekeeper v3.23.0 charts/gatekeeper and karpenter-provider-aws v1.14.1
 charts/karpenter; NVIDIA/gpu-operator assets/state-dcgm-exporter
 """
 
 
-class DeliveredCharts:
+class InstalledCharts:
     """The charts that Applications install, by namespace."""
 
-    def __init__(self, tree: ObjectSet) -> None:
+    def __init__(self, objects: ObjectSet) -> None:
         self._charts: dict[str, list[str]] = {}
-        self._relabelled = {name for name, row in CHARTS.items() if _sets(tree.values.get(name), row.relabelling)}
-        for application in tree.of("argoproj.io", "Application"):
+        self._relabelled = {name for name, row in CHARTS.items() if _sets(objects.values.get(name), row.relabelling)}
+        for application in objects.of("argoproj.io", "Application"):
             spec = dig(application.body, "spec")
             namespace = dig(spec, "destination", "namespace")
             sources = [dig(spec, "source"), *(source for _, source in items(dig(spec, "sources")))]
@@ -106,32 +106,33 @@ class DeliveredCharts:
 
     def _add(self, namespace: str, chart: str, helm: Any) -> None:
         self._charts.setdefault(namespace, []).append(chart)
-        row = CHARTS.get(chart)
-        if row is not None and _sets(helm, (*row.relabelling, "values", "parameters")):
-            self._relabelled.add(chart)  # values in a text or in parameters are not parsed
+        labels = CHARTS.get(chart)
+        if labels is not None and _sets(helm, (*labels.relabelling, "values", "parameters")):
+            self._relabelled.add(chart)  # values in a string or in parameters are not parsed
 
-    def to(self, namespace: str) -> list[str]:
-        """The names of all charts in a namespace, known or unknown."""
+    def names(self, namespace: str) -> list[str]:
+        """Returns the names of all charts in a namespace, including charts without known labels."""
         return self._charts.get(namespace, [])
 
     @cached_property
     def namespaces(self) -> list[str]:
-        """Every namespace with a known chart."""
+        """The namespaces with a chart whose labels are known."""
         return [name for name, charts in self._charts.items() if not CHARTS.keys().isdisjoint(charts)]
 
     def labels(self, namespace: str, kind: str) -> list[Labels]:
-        """Labels that a kind of monitor can select in a namespace, for each known chart."""
-        return [CHARTS[chart].of(kind) for chart in self.to(namespace) if chart in CHARTS]
+        """Returns the labels that a kind of monitor can select in a namespace, one item for every known chart."""
+        return [CHARTS[chart].of(kind) for chart in self.names(namespace) if chart in CHARTS]
 
     def are_known(self, namespace: str) -> bool:
-        """Whether the labels of all charts in a namespace are known."""
+        """Returns whether the labels of all charts in a namespace are known."""
         return all(
-            chart in CHARTS and CHARTS[chart].has_all and chart not in self._relabelled for chart in self.to(namespace)
+            chart in CHARTS and CHARTS[chart].has_all and chart not in self._relabelled
+            for chart in self.names(namespace)
         )
 
 
 def _sets(value: Any, keys: tuple[str, ...]) -> bool:
-    """Whether one of the keys has a value, at any depth."""
+    """Returns whether one of the keys has a value that is not empty, at any depth."""
     if isinstance(value, dict):
         return any(bool(item) if key in keys else _sets(item, keys) for key, item in value.items())
     return isinstance(value, list) and any(_sets(item, keys) for item in value)

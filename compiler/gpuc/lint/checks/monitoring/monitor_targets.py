@@ -1,4 +1,4 @@
-"""ServiceMonitors and PodMonitors that select nothing among the input's objects and the objects of known charts."""
+"""ServiceMonitors and PodMonitors that select no object of the input and no object of a known Helm chart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
-from gpuc.lint.checks.monitoring.chart_labels import ANY, DeliveredCharts, Labels
+from gpuc.lint.checks.monitoring.chart_labels import ANY, InstalledCharts, Labels
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.namespace_labels import ALWAYS
 from gpuc.objects.object_finding import ObjectFinding
@@ -18,10 +18,10 @@ from gpuc.objects.pods import pods
 from gpuc.objects.selectors import selector, wanted_labels
 
 GROUP = "monitoring.coreos.com"
-NOT_THERE = declare_rule(
-    "MON001", Severity.WARNING, "A monitor looks for its targets in the wrong namespaces.",
-    "Prometheus scrapes nothing and reports no error: alerts on the metrics never fire. A monitor looks in its own "
-    "namespace unless its namespaceSelector names others.",
+WRONG_NAMESPACES = declare_rule(
+    "MON001", Severity.WARNING, "The namespaceSelector of a monitor leaves out the namespaces of its targets.",
+    "Prometheus scrapes nothing and reports no error: alerts on the metrics never fire. Without a namespaceSelector a "
+    "monitor selects targets only in the namespace of the monitor.",
     "prometheus-operator v0.93 pkg/apis/monitoring/v1, ServiceMonitorSpec.namespaceSelector",
 )  # fmt: skip
 NO_TARGETS = declare_rule(
@@ -34,24 +34,24 @@ _WITHOUT_TARGETS = frozenset(
 )
 """Kinds of objects that create no services and no pods."""
 Wanted = tuple[Path, str, list[str]]
-"""Place, key and allowed values of a label."""
-_WHAT = {"ServiceMonitor": "services", "PodMonitor": "pods"}
+"""The path, the key and the allowed values of a label."""
+_TARGETS = {"ServiceMonitor": "services", "PodMonitor": "pods"}
 
 
-def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Monitors that look in the wrong namespaces, or for labels that no target has."""
-    targets = _Targets(tree)
-    for kind in _WHAT:
-        for monitor in tree.of(GROUP, kind):
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields findings about monitors that select the wrong namespaces, or labels that no target has."""
+    targets = _Targets(objects)
+    for kind in _TARGETS:
+        for monitor in objects.of(GROUP, kind):
             yield from _monitor(monitor, targets)
 
 
 def _monitor(monitor: Manifest, targets: _Targets) -> Iterator[ObjectFinding]:
-    raw, chosen = (dig(monitor.body, "spec", part) for part in ("selector", "namespaceSelector"))
+    raw, namespace_selector = (dig(monitor.body, "spec", key) for key in ("selector", "namespaceSelector"))
     wanted = list(wanted_labels(raw, ("spec", "selector")))
-    if not wanted or not monitor.namespace or dig(chosen, "any") is True:
+    if not wanted or not monitor.namespace or dig(namespace_selector, "any") is True:
         return
-    named = [name for _, name in items(dig(chosen, "matchNames")) if isinstance(name, str)]
+    named = [name for _, name in items(dig(namespace_selector, "matchNames")) if isinstance(name, str)]
     namespaces = named or [monitor.namespace]
     if any(targets.has(name, monitor.kind) or targets.may_match(name, monitor.kind, wanted) for name in namespaces):
         return
@@ -59,29 +59,33 @@ def _monitor(monitor: Manifest, targets: _Targets) -> Iterator[ObjectFinding]:
         elsewhere = targets.matching(monitor.kind, selector(raw), wanted)
         if elsewhere:
             path: Path = ("spec", "namespaceSelector", "matchNames") if named else ("spec", "namespaceSelector")
-            what = f"{_WHAT[monitor.kind]} with the selected labels are in {', '.join(elsewhere[:3])}"
-            where = path if isinstance(chosen, dict) else ("spec",)
-            yield ObjectFinding(NOT_THERE, monitor, where, f"the monitor looks only in {', '.join(namespaces)}; {what}")
+            message = (
+                f"the monitor selects {_TARGETS[monitor.kind]} only in namespace {', '.join(namespaces)}, but the "
+                f"{_TARGETS[monitor.kind]} with the selected labels are in namespace {', '.join(elsewhere[:3])}"
+            )
+            finding_path = path if isinstance(namespace_selector, dict) else ("spec",)
+            yield ObjectFinding(WRONG_NAMESPACES, monitor, finding_path, message)
             return
-    if all(targets.delivered.to(name) and targets.are_known(name) for name in namespaces):
+    if all(targets.charts.names(name) and targets.are_known(name) for name in namespaces):
         yield from _labels(monitor, targets, namespaces, wanted)
 
 
 def _labels(
     monitor: Manifest, targets: _Targets, namespaces: list[str], wanted: list[Wanted]
 ) -> Iterator[ObjectFinding]:
-    known = [labels for name in namespaces for labels in targets.delivered.labels(name, monitor.kind)]
-    charts = ", ".join(sorted({chart for name in namespaces for chart in targets.delivered.to(name)}))
+    known = [labels for name in namespaces for labels in targets.charts.labels(name, monitor.kind)]
+    charts = ", ".join(sorted({chart for name in namespaces for chart in targets.charts.names(name)}))
     for path, key, values in wanted:
         if any(_has(labels, key, values) for labels in known):
             continue
         existing = {value for labels in known for value in labels.get(key, ())}
         suggestion = misspelt(values[0], existing) if len(values) == 1 else ""
-        if suggestion or targets.tree.is_complete:
-            what = (
-                missing("the value", " or ".join(values), existing, suggestion) if existing else "none has this label"
-            )
-            text = f"{_WHAT[monitor.kind]} of {charts} in {', '.join(namespaces)}, {key}: {what}"
+        if suggestion or targets.objects.is_complete:
+            kind, spaces = _TARGETS[monitor.kind], ", ".join(namespaces)
+            text = f"the {kind} of chart {charts} in namespace {spaces} do not have the label {key}"
+            if existing:
+                text = f"label {key} of the {kind} of chart {charts} in namespace {spaces}: "
+                text += missing("the value", " or ".join(values), existing, suggestion)
             yield ObjectFinding(NO_TARGETS, monitor, path, text, write(suggestion))
 
 
@@ -91,58 +95,68 @@ def _has(labels: Labels, key: str, values: list[str]) -> bool:
 
 @dataclass(frozen=True)
 class _Targets:
-    """The services and pods that monitors could scrape."""
+    """The services and pods that monitors can select."""
 
-    tree: ObjectSet
-
-    @cached_property
-    def delivered(self) -> DeliveredCharts:
-        return DeliveredCharts(self.tree)
+    objects: ObjectSet
 
     @cached_property
-    def _own(self) -> Mapping[str, Mapping[str, list[dict[str, str]]]]:
+    def charts(self) -> InstalledCharts:
+        return InstalledCharts(self.objects)
+
+    @cached_property
+    def _labels_in_input(self) -> Mapping[str, Mapping[str, list[dict[str, str]]]]:
         """Labels of the services and pods of the input, by kind of monitor and namespace."""
-        found: dict[str, dict[str, list[dict[str, str]]]] = {kind: {} for kind in _WHAT}
-        for service in self.tree.of("", "Service"):
-            found["ServiceMonitor"].setdefault(service.namespace, []).append(labels(service.labels))
-        for workload in pods(self.tree):
-            found["PodMonitor"].setdefault(workload.manifest.namespace, []).append(workload.labels)
-        return found
+        result: dict[str, dict[str, list[dict[str, str]]]] = {kind: {} for kind in _TARGETS}
+        for service in self.objects.of("", "Service"):
+            result["ServiceMonitor"].setdefault(service.namespace, []).append(labels(service.labels))
+        for workload in pods(self.objects):
+            result["PodMonitor"].setdefault(workload.manifest.namespace, []).append(workload.labels)
+        return result
 
     @cached_property
-    def _busy(self) -> frozenset[str]:
+    def _namespaces_with_workloads(self) -> frozenset[str]:
         """Namespaces with objects of the input that may create services or pods."""
         return frozenset(
             manifest.namespace
-            for manifest in self.tree.manifests
+            for manifest in self.objects.manifests
             if group(manifest) != GROUP and manifest.kind not in _WITHOUT_TARGETS
         )
 
     def has(self, namespace: str, kind: str) -> bool:
-        """Whether the input has targets in a namespace; the check of selectors compares their labels."""
-        return namespace in self._own[kind]
+        """Returns whether the input has targets in a namespace. The check of selectors compares the targets' labels."""
+        return namespace in self._labels_in_input[kind]
 
     def are_known(self, namespace: str) -> bool:
-        """Whether all targets in a namespace are known; of partial input, whether nothing points to others."""
-        if namespace in ALWAYS or not self.delivered.are_known(namespace):
+        """Returns whether all targets in a namespace are known.
+
+        In partial input the targets of a namespace count as known if the namespace has known charts, or no object
+        that may create targets.
+        """
+        if namespace in ALWAYS or not self.charts.are_known(namespace):
             return False
-        return self.tree.is_complete or bool(self.delivered.to(namespace)) or namespace not in self._busy
+        if self.objects.is_complete or self.charts.names(namespace):
+            return True
+        return namespace not in self._namespaces_with_workloads
 
     def may_match(self, namespace: str, kind: str, wanted: list[Wanted]) -> bool:
-        """Whether an object of a known chart in a namespace could have the labels."""
+        """Returns whether an object of a known chart in a namespace can have the labels."""
         return any(
-            all(_has(row, key, values) for _, key, values in wanted) for row in self.delivered.labels(namespace, kind)
+            all(_has(labels, key, values) for _, key, values in wanted)
+            for labels in self.charts.labels(namespace, kind)
         )
 
     def matching(self, kind: str, selected: Selector, wanted: list[Wanted]) -> list[str]:
-        """Namespaces in which an object certainly has the labels; of a chart, at least one value has to be known."""
-        own = self._own[kind].items()
-        found = {name for name, several in own if name and any(matches(selected, labels) for labels in several)}
-        for namespace in self.delivered.namespaces:
+        """Returns the sorted namespaces with targets that have the labels.
+
+        The targets are objects of the input, or objects of charts for which the value of at least one label is known.
+        """
+        in_input = self._labels_in_input[kind].items()
+        namespaces = {name for name, several in in_input if name and any(matches(selected, own) for own in several)}
+        for namespace in self.charts.namespaces:
             if self.may_match(namespace, kind, wanted) and any(
-                not row.get(key, ANY).isdisjoint(values)
-                for row in self.delivered.labels(namespace, kind)
+                not labels.get(key, ANY).isdisjoint(values)
+                for labels in self.charts.labels(namespace, kind)
                 for _, key, values in wanted
             ):
-                found.add(namespace)
-        return sorted(found)
+                namespaces.add(namespace)
+        return sorted(namespaces)

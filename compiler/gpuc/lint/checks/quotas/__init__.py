@@ -1,4 +1,4 @@
-"""Quota arithmetic over objects: nominal quotas, borrowing, node capacity and quotas of namespaces."""
+"""Checks of quotas: nominal quotas, borrowing, the capacity of nodes, and ResourceQuotas of namespaces."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 
 
-def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Quotas that cannot be used, that exceed the capacity, or that Kueue refuses."""
-    yield from closed_pools.findings(tree)
-    yield from object_counts(tree)
-    yield from limit_ranges(tree)
-    cohorts = cohort_trees(tree)
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields findings about quotas that cannot be used, that exceed the capacity of nodes, or that Kueue refuses."""
+    yield from closed_pools.findings(objects)
+    yield from object_counts(objects)
+    yield from limit_ranges(objects)
+    cohorts = cohort_trees(objects)
     if not cohorts:
         return
-    pools = FlavorCapacity(tree)
+    pools = FlavorCapacity(objects)
     yield from quota_over_capacity(pools, cohorts)
     for cohort in cohorts:
-        if tree.is_complete or cohort.root.is_queue:
+        if objects.is_complete or cohort.root.is_queue:
             yield from quota_proportions(pools, cohort)
         yield from unbalanced_quota(pools, cohort)
-        yield from borrowing(tree, cohort)
-    yield from namespace_quotas(tree, cohorts)
+        yield from borrowing(objects, cohort)
+    yield from namespace_quotas(objects, cohorts)

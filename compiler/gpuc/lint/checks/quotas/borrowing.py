@@ -1,7 +1,7 @@
-"""Borrowing that cannot happen, limits that Kueue refuses, and resources without quota.
+"""Borrowing limits without a lender, limits and weights that Kueue refuses, and resources without quota.
 
-A finding that a spec can cause too has the id of its rule in `gpuc.rules`. These modules import the model, which takes
-longer than most runs of lint, so a rule is imported when there is a finding.
+Some mistakes can be in objects and in a gpuc spec. Their rules are in `gpuc.rules`, whose modules import the model.
+The import takes longer than most runs of lint, so the checks import a rule only when there is a finding.
 """
 
 from __future__ import annotations
@@ -38,26 +38,27 @@ WEIGHT_OF_ZERO = declare_rule(
     "QTA010",
     Severity.WARNING,
     "A fair sharing weight is zero.",
-    "All borrowed quota counts as an infinite share: the queue or cohort is served last and preempted first.",
+    "Fair sharing divides the borrowed quota by the weight. The queue or cohort is therefore served last and preempted "
+    "first.",
     "kueue v0.19.2 apis/kueue/v1beta2/fairsharing_types.go",
 )
 _TOO_SMALL = Fraction(1, 10**9)
 """The largest weight above zero that Kueue refuses."""
 
 
-def borrowing(tree: ObjectSet, cohort: CohortTree) -> Iterator[ObjectFinding]:
-    """Wrong limits and weights of the members of a cohort tree."""
-    knows_lenders = tree.is_complete or len(cohort.queues) > 1
+def borrowing(objects: ObjectSet, cohort: CohortTree) -> Iterator[ObjectFinding]:
+    """Yields findings about limits and weights of the members of a cohort tree, and resources without quota."""
+    knows_lenders = objects.is_complete or len(cohort.queues) > 1
     for member in cohort.members:
         yield from _weight(member)
         for key, quota in member.quotas.items():
             yield from _refused(member, key, quota)
             if knows_lenders and quota.borrow and member.parent is not None:
-                yield from _no_lender(member, key, quota, tree.is_complete)
-    closed = closed_flavors(tree)
+                yield from _no_lender(member, key, quota, objects.is_complete)
+    closed = closed_flavors(objects)
     if not any(flavor in closed for queue in cohort.queues for flavor, _ in queue.quotas):
         yield from _shares_nothing(cohort)
-    if tree.is_complete or cohort.root.is_queue:
+    if objects.is_complete or cohort.root.is_queue:
         for queue in cohort.queues:
             yield from _no_quota(queue, closed)
 
@@ -72,26 +73,29 @@ def _refused(member: Node, key: Key, quota: Quota) -> Iterator[ObjectFinding]:
     if member.parent is None:
         for field, value in limits:
             if value is not None:
-                what = "cohortName" if member.is_queue else "parentName"
-                text = f"set without spec.{what}: there is no cohort to share {key[1]} of flavor {key[0]} with"
+                parent = "cohortName" if member.is_queue else "parentName"
+                text = (
+                    f"spec.{parent} is not set: no cohort shares {key[1]} of ResourceFlavor {key[0]} with this object"
+                )
                 yield ObjectFinding(
                     LIMIT_WITHOUT_COHORT, member.manifest, (*member.path(key), field), text, on_key=True
                 )
     elif member.is_queue and quota.lend is not None and quota.lend > quota.nominal:
         from gpuc.rules.queues.lends_more_than_quota import lends_more_than_quota
 
-        text = f"lends {rounded(key[1], quota.lend)}, the nominal quota is {rounded(key[1], quota.nominal)}"
+        text = f"the limit is {rounded(key[1], quota.lend)}, but the nominal quota is {rounded(key[1], quota.nominal)}"
         yield ObjectFinding(lends_more_than_quota.rule, member.manifest, (*member.path(key), "lendingLimit"), text)
 
 
 def _no_lender(member: Node, key: Key, quota: Quota, is_complete: bool) -> Iterator[ObjectFinding]:
-    """Borrowing without a lender; a warning where other files may have a queue that lends."""
+    """Yields an error for a borrowing limit without a lender; a warning if other files may have a lender."""
     assert member.manifest is not None, "a member with quotas has an object"
     assert quota.borrow is not None
     if member.capacity(key) <= member.subtree.get(key, 0):
         from gpuc.rules.queues.unreachable_borrowing import unreachable_borrowing
 
-        text = f"up to {rounded(key[1], quota.borrow)} of flavor {key[0]} may be borrowed, but no queue lends any"
+        text = f"the ClusterQueue may borrow up to {rounded(key[1], quota.borrow)} of ResourceFlavor {key[0]}, but no "
+        text += "ClusterQueue lends any"
         rule = (
             unreachable_borrowing.rule
             if is_complete
@@ -106,15 +110,15 @@ def _shares_nothing(cohort: CohortTree) -> Iterator[ObjectFinding]:
         return
     if any(queue.capacity(key) > quota.nominal for queue in queues for key, quota in queue.quotas.items()):
         return
-    at, path = cohort.root.manifest, ()
-    if at is None:
-        at, path = queues[0].manifest, ("spec", "cohortName")  # type: ignore[assignment]
-    assert at is not None, "a queue has an object"
+    manifest, path = cohort.root.manifest, ()
+    if manifest is None:
+        manifest, path = queues[0].manifest, ("spec", "cohortName")  # type: ignore[assignment]
+    assert manifest is not None, "a queue has an object"
     from gpuc.rules.queues.cohort_shares_nothing import cohort_shares_nothing
 
     names = ", ".join(sorted(queue.name for queue in queues))
-    text = f"no queue of cohort {cohort.root.name} can borrow anything: {names}"
-    yield ObjectFinding(cohort_shares_nothing.rule, at, path, text)
+    text = f"no ClusterQueue of cohort {cohort.root.name} can borrow any quota: {names}"
+    yield ObjectFinding(cohort_shares_nothing.rule, manifest, path, text)
 
 
 def _weight(member: Node) -> Iterator[ObjectFinding]:
@@ -125,7 +129,7 @@ def _weight(member: Node) -> Iterator[ObjectFinding]:
     if weight is not None and (weight < 0 or 0 < weight <= _TOO_SMALL):
         yield ObjectFinding(BELOW_ZERO, member.manifest, path, "a weight must be 0 or more than 1n")
     elif weight == 0 and member.parent is not None:
-        text = "all quota that it borrows in its cohort counts as an infinite share"
+        text = "the weight is 0, so any borrowed quota counts as an infinite share of the cohort"
         yield ObjectFinding(WEIGHT_OF_ZERO, member.manifest, path, text)
 
 
@@ -140,5 +144,8 @@ def _no_quota(queue: Node, closed: frozenset[str]) -> Iterator[ObjectFinding]:
 
                 path = ("spec", "resourceGroups", number, "coveredResources", index)
                 yield ObjectFinding(
-                    resource_without_quota.rule, queue.manifest, path, f"no flavor has quota for {name}"
+                    resource_without_quota.rule,
+                    queue.manifest,
+                    path,
+                    f"no flavor of the ClusterQueue has quota for {name}",
                 )

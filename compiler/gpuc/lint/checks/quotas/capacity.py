@@ -1,4 +1,4 @@
-"""The most that node pools can hold, by their limits, instance types and overlays.
+"""The capacity of node pools, by their limits, instance types and node overlays.
 
 Sources: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits, replicas), pkg/controllers/provisioning/scheduling
 (no instance type is launched beyond a limit), pkg/controllers/nodeoverlay/store.go (of two overlays the heavier wins)
@@ -23,9 +23,9 @@ from gpuc.trace.instance_capacity import EFA, GPU, instance_labels
 
 NODES = "nodes"
 _BY_CLOUD = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws", "k8s.aws")
-"""Domains of labels that nodes have although their pool does not name them."""
+"""Domains of labels that nodes get from Kubernetes, Karpenter or the cloud even if the node pool sets none."""
 Capacity = Amounts
-"""Amounts by resource; the amount of a missing resource is unknown."""
+"""Amounts by resource; the amount of an absent resource is unknown."""
 
 
 class Pool(NamedTuple):
@@ -33,15 +33,16 @@ class Pool(NamedTuple):
 
     name: str
     limits: Capacity
-    """Limits by resource; the limit of `nodes` is the number of replicas for a static pool."""
+    """Limits by resource. A static node pool has one limit: `nodes`, the number of replicas."""
     types: tuple[Capacity, ...]
-    """Capacity of one node by instance type; empty where some types are unknown."""
+    """The capacity of one node, for every instance type; empty if some types are unknown."""
 
-    def holds(self, resource: str, *, counts_gpus: bool) -> int | None:
-        """The most of a resource that all nodes together can have; None where nothing limits it.
+    def maximum(self, resource: str, *, counts_gpus: bool) -> int | None:
+        """Returns the largest amount of a resource that all nodes together can have; None if nothing limits it.
 
         Args:
-            counts_gpus: whether a node reports the GPUs of its instance type; with time-slicing it reports more.
+            counts_gpus: whether a node advertises the number of GPUs of its instance type. With time-slicing a node
+                advertises more, so the number of GPUs is then no bound.
         """
         bounds = [self.limits[resource]] if resource in self.limits else []
         if resource != GPU or counts_gpus:
@@ -49,14 +50,23 @@ class Pool(NamedTuple):
         return min(bounds, default=None)
 
     def _by_types(self, resource: str) -> Iterator[int]:
+        """Yields the bounds for a resource that follow from a limit of another resource and the instance types."""
         if not self.types or not all(resource in node for node in self.types):
             return
         for limited, limit in self.limits.items():
             if all(node.get(limited) or not node[resource] for node in self.types):
-                yield max(_fitting(node, resource, limited, limit, is_only=len(self.types) == 1) for node in self.types)
+                is_only = len(self.types) == 1
+                yield max(_within_limit(node, resource, limited, limit, is_only=is_only) for node in self.types)
 
 
-def _fitting(node: Capacity, resource: str, limited: str, limit: int, *, is_only: bool) -> int:
+def _within_limit(node: Capacity, resource: str, limited: str, limit: int, *, is_only: bool) -> int:
+    """Returns the amount of a resource in as many nodes as a limit allows.
+
+    Args:
+        limited: the resource that the limit is for.
+        is_only: whether the pool has only this instance type. Several types may use the limit up more closely, so
+            fractions of a node count.
+    """
     if not node[resource]:
         return 0
     if is_only:
@@ -65,13 +75,16 @@ def _fitting(node: Capacity, resource: str, limited: str, limit: int, *, is_only
 
 
 class PoolIndex:
-    """The capacity of the input's node pools, by the labels of their nodes."""
+    """The capacity of the input's node pools, by the node labels of ResourceFlavors."""
 
-    def __init__(self, tree: ObjectSet) -> None:
-        self._nodes, self._overlays = Nodes(tree), Overlays(tree)
+    def __init__(self, objects: ObjectSet) -> None:
+        self._nodes, self._overlays = Nodes(objects), Overlays(objects)
 
     def selected(self, flavor_labels: Any) -> list[Pool]:
-        """The pools whose nodes can have all labels of a flavor; empty where other nodes can have them too."""
+        """Returns the pools whose nodes can have all labels of a flavor.
+
+        The list is empty if no label distinguishes nodes of the pools from other nodes.
+        """
         named = [key for key in map(normal, labels(flavor_labels)) if key in self._named]
         if not any(key.startswith("karpenter.sh/") or not _is_by_cloud(key) for key in named):
             return []
@@ -79,7 +92,7 @@ class PoolIndex:
 
     @cached_property
     def _named(self) -> frozenset[str]:
-        """Labels that a pool gives or restricts."""
+        """Keys of labels that a node pool sets or restricts."""
         return frozenset(key for pool in self._nodes.pools for key in pool.offer)
 
     @cached_property
@@ -89,37 +102,44 @@ class PoolIndex:
 
 @dataclass(frozen=True)
 class FlavorCapacity:
-    """The node pools of each flavor, and what they can hold."""
+    """The node pools of every flavor, and their capacity."""
 
-    tree: ObjectSet
+    objects: ObjectSet
 
     @cached_property
     def by_flavor(self) -> dict[str, list[Pool]]:
-        """Node pools by flavor; none where nodes of no pool may have the flavor's labels."""
-        index = PoolIndex(self.tree)
-        flavors = self.tree.of(GROUP, "ResourceFlavor")
+        """Node pools by flavor; an empty list if other nodes may have the flavor's labels too."""
+        index = PoolIndex(self.objects)
+        flavors = self.objects.of(GROUP, "ResourceFlavor")
         return {flavor.name: index.selected(dig(flavor.body, "spec", "nodeLabels")) for flavor in flavors}
 
-    def most(self, key: Key) -> int | None:
-        """The most that the pools of a flavor hold of a resource; None where nothing limits it."""
-        chosen = self.by_flavor.get(key[0])
-        bounds = [pool.holds(key[1], counts_gpus=self.tree.is_complete) for pool in chosen or ()]
+    def maximum(self, key: Key) -> int | None:
+        """Returns the largest amount that the pools of a flavor can have of a resource; None if nothing limits it.
+
+        Args:
+            key: flavor and resource.
+        """
+        pools = self.by_flavor.get(key[0])
+        bounds = [pool.maximum(key[1], counts_gpus=self.objects.is_complete) for pool in pools or ()]
         known = [bound for bound in bounds if bound is not None]
         return sum(known) if known and len(known) == len(bounds) else None
 
     def unshared_types(self, flavor: str) -> list[Capacity]:
-        """The node types of a flavor, if all are known and have GPUs that are neither sliced nor shared."""
-        chosen = self.by_flavor.get(flavor, [])
-        types = [node for pool in chosen for node in pool.types]
-        is_known = bool(types) and all(pool.types for pool in chosen) and all(node.get(GPU) for node in types)
+        """Returns the capacity of one node, for every instance type of a flavor.
+
+        The list is empty if an instance type is unknown, or has no GPUs, or its GPUs are shared or divided with MIG.
+        """
+        pools = self.by_flavor.get(flavor, [])
+        types = [node for pool in pools for node in pool.types]
+        is_known = bool(types) and all(pool.types for pool in pools) and all(node.get(GPU) for node in types)
         is_shared = any("nvidia.com/mig-" in name or name.endswith(".shared") for node in types for name in node)
         return types if is_known and not is_shared else []
 
     def is_certain(self, flavor: str) -> bool:
-        """Whether only nodes of the input's pools can have the flavor's labels."""
-        found = self.tree.find(GROUP, "ResourceFlavor", flavor)
-        return self.tree.is_complete or (
-            found is not None and dig(found.body, "spec", "nodeLabels", NODE_POOL) is not None
+        """Returns whether only nodes of the input's pools can have the flavor's labels."""
+        manifest = self.objects.find(GROUP, "ResourceFlavor", flavor)
+        return self.objects.is_complete or (
+            manifest is not None and dig(manifest.body, "spec", "nodeLabels", NODE_POOL) is not None
         )
 
 
@@ -133,7 +153,7 @@ def _pool(pool: PoolOfNodes, overlays: Overlays) -> Pool:
     limits = {key: value for key, row in pairs(dig(spec, "limits")) if (value := amount(key, row)) is not None}
     replicas = amount(NODES, dig(spec, "replicas"))
     if replicas is not None:
-        # A closed pool holds no capacity for quotas: Karpenter does not replace its nodes.
+        # A pool with a limit of 0 nodes has no capacity for quotas: Karpenter does not replace its nodes.
         limits = {NODES: 0 if limits.get(NODES) == 0 else replicas}
     names = sorted(pool.listed(INSTANCE_TYPE))
     is_known = all(name in load().instances for name in names)
@@ -143,8 +163,8 @@ def _pool(pool: PoolOfNodes, overlays: Overlays) -> Pool:
 
 def _capacity(name: str, pool: PoolOfNodes, overlays: Overlays) -> Capacity:
     row = load().instances[name]
-    found = {NODES: 1, "cpu": row.vcpu * 1000, "memory": row.memory_mib * MIB, EFA: row.efa}
-    found[GPU] = row.gpu_count
+    capacity = {NODES: 1, "cpu": row.vcpu * 1000, "memory": row.memory_mib * MIB, EFA: row.efa}
+    capacity[GPU] = row.gpu_count
     possible: Capacity = {}
     decided: set[str] = set()
     for overlay in overlays.of(pool, name, instance_labels(name)):
@@ -153,8 +173,8 @@ def _capacity(name: str, pool: PoolOfNodes, overlays: Overlays) -> Capacity:
             if value is None or resource in decided:
                 continue
             if overlay.is_sure:
-                found[resource] = value
+                capacity[resource] = value
                 decided.add(resource)
             else:
                 possible[resource] = max(value, possible.get(resource, 0))
-    return found | {key: max(value, found[key]) for key, value in possible.items() if key in found}
+    return capacity | {key: max(value, capacity[key]) for key, value in possible.items() if key in capacity}

@@ -1,4 +1,4 @@
-"""Static node pools that start no node, although a queue has quota for their flavor."""
+"""Static node pools that start no node, although a ClusterQueue has quota for their flavor."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.trace.closed_flavors import NODEPOOL, flavors_with_quota
 
 
-def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Static node pools with a limit of 0 nodes whose flavor has quota."""
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields findings about static node pools with a limit of 0 nodes whose flavor has quota."""
     closed = [
         (pool, {**dict(pairs(dig(pool.body, "spec", "template", "metadata", "labels"))), NODEPOOL: pool.name})
-        for pool in tree.of("karpenter.sh", "NodePool")
+        for pool in objects.of("karpenter.sh", "NodePool")
         if quantity(dig(pool.body, "spec", "limits", "nodes")) == 0 and dig(pool.body, "spec", "replicas")
     ]
-    with_quota = flavors_with_quota(tree) if closed else set()
+    with_quota = flavors_with_quota(objects) if closed else set()
     for pool, labels in closed:
-        for flavor in tree.of("kueue.x-k8s.io", "ResourceFlavor"):
+        for flavor in objects.of("kueue.x-k8s.io", "ResourceFlavor"):
             wanted = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))
             if wanted and flavor.name in with_quota and wanted.items() <= labels.items():
-                message = f"the limit is 0 nodes, and queues have quota for flavor {flavor.name}"
+                message = f"the limit is 0 nodes, but ClusterQueues have quota for ResourceFlavor {flavor.name}"
                 yield ObjectFinding(TOO_FEW_NODES, pool, ("spec", "limits", "nodes"), message)

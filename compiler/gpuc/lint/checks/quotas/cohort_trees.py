@@ -1,4 +1,4 @@
-"""ClusterQueues and Cohorts that can share quota."""
+"""Groups of ClusterQueues and Cohorts whose members can share quota."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpuc.trace.quota import Node, quota_nodes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CohortTree:
-    """A root cohort with all descendants, or a ClusterQueue without a cohort: its members can share quota."""
+    """A root cohort with all descendants, or a ClusterQueue without a cohort. Only members can share quota."""
 
     root: Node
     members: list[Node] = field(default_factory=list)
-    """Members, the root first."""
+    """The root and its descendants, the root first."""
 
     @property
     def queues(self) -> list[Node]:
@@ -25,22 +25,22 @@ class CohortTree:
         return [member for member in self.members if member.is_queue]
 
     def __str__(self) -> str:
-        return f"{'queue' if self.root.is_queue else 'cohort'} {self.root.name}"
+        return f"{'ClusterQueue' if self.root.is_queue else 'cohort'} {self.root.name}"
 
 
-def cohort_trees(tree: ObjectSet) -> list[CohortTree]:
-    """Every cohort tree; cohorts in a cycle, which Kueue does not serve, are left out."""
-    found: dict[quota.Node, CohortTree] = {}
-    for node in quota_nodes(tree.of(GROUP, "ClusterQueue"), tree.of(GROUP, "Cohort")):
+def cohort_trees(objects: ObjectSet) -> list[CohortTree]:
+    """Returns every cohort tree. Cohorts in a cycle of parents, for which Kueue admits no work, are left out."""
+    trees: dict[quota.Node, CohortTree] = {}
+    for node in quota_nodes(objects.of(GROUP, "ClusterQueue"), objects.of(GROUP, "Cohort")):
         if not node.is_circular:
             *_, root = node.to_root
-            found.setdefault(root, CohortTree(node)).members.append(node)
-    return list(found.values())
+            trees.setdefault(root, CohortTree(node)).members.append(node)
+    return list(trees.values())
 
 
 def by_flavor(node: Node) -> dict[str, dict[str, Quota]]:
-    """Quotas of a ClusterQueue or Cohort by flavor and resource."""
-    found: dict[str, dict[str, Quota]] = {}
-    for (flavor, resource), quotas in node.quotas.items():
-        found.setdefault(flavor, {})[resource] = quotas
-    return found
+    """Returns the quotas of a ClusterQueue or Cohort by flavor, then by resource."""
+    quotas: dict[str, dict[str, Quota]] = {}
+    for (flavor, resource), resource_quota in node.quotas.items():
+        quotas.setdefault(flavor, {})[resource] = resource_quota
+    return quotas

@@ -33,10 +33,10 @@ _RISING = ("min", "defaultRequest", "default", "max")
 """Fields in rising order: no value may be above the value of a later field."""
 
 
-def limit_ranges(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Types, bounds and defaults of every LimitRange."""
-    bounded = _bounded(tree)
-    for manifest in tree.of("", "LimitRange"):
+def limit_ranges(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields findings about types, bounds and defaults of every LimitRange."""
+    bounded = _bounded(objects)
+    for manifest in objects.of("", "LimitRange"):
         for number, limit in items(dig(manifest.body, "spec", "limits")):
             path: Path = ("spec", "limits", number)
             kind = dig(limit, "type")
@@ -52,23 +52,23 @@ def limit_ranges(tree: ObjectSet) -> Iterator[ObjectFinding]:
                     yield ObjectFinding(COUNTS_AS_NOTHING, manifest, (*path, "defaultRequest", resource), text)
 
 
-def _bounded(tree: ObjectSet) -> dict[tuple[str, str], Manifest]:
-    """A ResourceQuota that limits the requests for a resource, by namespace and resource."""
+def _bounded(objects: ObjectSet) -> dict[tuple[str, str], Manifest]:
+    """Returns the last ResourceQuota that limits the requests for a resource, by namespace and resource."""
     return {
         (quota.namespace, str(name).removeprefix("requests.")): quota
-        for quota in tree.of("", "ResourceQuota")
+        for quota in objects.of("", "ResourceQuota")
         for name, _ in pairs(dig(quota.body, "spec", "hard"))
     }
 
 
 def _crossed(manifest: Manifest, path: Path, limit: Any) -> Iterator[ObjectFinding]:
-    for place, low in enumerate(_RISING):
+    for position, low in enumerate(_RISING):
         for resource, row in pairs(dig(limit, low)):
             value = quantity(row)
-            for high in _RISING[place + 1 :]:
+            for high in _RISING[position + 1 :]:
                 bound = dig(limit, high, resource)
-                most = quantity(bound)
-                if value is not None and most is not None and value > most:
-                    text = f"{low} of {resource} is {row}, above {high} of {bound}"
+                maximum = quantity(bound)
+                if value is not None and maximum is not None and value > maximum:
+                    text = f"{low} of {resource} is {row}, but {high} is {bound}"
                     yield ObjectFinding(CONTRADICTS_ITSELF, manifest, (*path, low, resource), text)
                     break

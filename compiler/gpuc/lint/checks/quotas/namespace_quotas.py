@@ -1,6 +1,6 @@
-"""ResourceQuotas of namespaces that do not fit the ClusterQueues of their LocalQueues.
+"""ResourceQuotas of namespaces that contradict the quota of the ClusterQueues of their LocalQueues.
 
-Source: kubernetes v1.35 pkg/quota/v1/evaluator/core/pods.go (names of what is counted)
+Source: kubernetes v1.35 pkg/quota/v1/evaluator/core/pods.go (keys of spec.hard)
 """
 
 from __future__ import annotations
@@ -23,45 +23,45 @@ from gpuc.trace.quota import Node
 QUOTA_OUT_OF_REACH = declare_rule(
     "QTA012",
     Severity.WARNING,
-    "The ResourceQuotas of a queue's namespaces add up to less than its nominal quota.",
+    "The ResourceQuotas of a ClusterQueue's namespaces add up to less than its nominal quota.",
     "Kueue admits work up to the nominal quota, and the API server refuses the pods.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 )
 NO_POD_FITS = declare_rule(
     "QTA013",
     Severity.ERROR,
-    "The ResourceQuota of a namespace with a GPU queue allows no pod with a GPU.",
+    "The ResourceQuota of a namespace whose ClusterQueue has only GPU quota allows no pod with a GPU.",
     "Kueue admits the work, and the API server refuses all of its pods.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 )
 BOUNDS_NOTHING = declare_rule(
     "QTA014",
     Severity.WARNING,
-    "A ResourceQuota allows more than the queues of its namespace can provide.",
-    "The ResourceQuota limits nothing: pods that bypass the queues can use the quota of other tenants.",
+    "A ResourceQuota allows more than the ClusterQueues of its namespace can provide.",
+    "The ResourceQuota limits nothing: pods that bypass Kueue can use the resources of other tenants.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 )
-NONE_OF_IT = declare_rule(
+FORBIDDEN_RESOURCE = declare_rule(
     "QTA017",
     Severity.WARNING,
-    "The ResourceQuota of a namespace allows none of a resource that its queue provides.",
-    "Kueue admits work that requests the resource, and the API server refuses its pods. The quota is held unused.",
+    "The ResourceQuota of a namespace allows none of a resource that its ClusterQueue provides.",
+    "Kueue admits work that requests the resource, and the API server refuses its pods. Unused quota stays occupied.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 )
 _NATIVE = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
 _GPUS = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/")
 _NAME = "kubernetes.io/metadata.name"
 Hard = dict[str, tuple[Fraction, Manifest, Path]]
-"""The most that pods of a namespace may request, by resource; the lowest ResourceQuota with its object and path."""
+"""By resource: the amount that pods of a namespace may request, and the object and path of the lowest ResourceQuota."""
 
 
-def namespace_quotas(tree: ObjectSet, cohorts: list[CohortTree]) -> Iterator[ObjectFinding]:
-    """ResourceQuotas that contradict the quota of the namespace's queue."""
-    hard = _hard(tree)
+def namespace_quotas(objects: ObjectSet, cohorts: list[CohortTree]) -> Iterator[ObjectFinding]:
+    """Yields findings about ResourceQuotas that contradict the quota of the namespace's ClusterQueues."""
+    hard = _hard(objects)
     if not hard:
         return
     members: dict[str, list[str]] = defaultdict(list)
-    for local in tree.of(GROUP, "LocalQueue"):
+    for local in objects.of(GROUP, "LocalQueue"):
         queue = dig(local.body, "spec", "clusterQueue")
         if isinstance(queue, str) and local.namespace not in members[queue]:
             members[queue].append(local.namespace)
@@ -70,12 +70,12 @@ def namespace_quotas(tree: ObjectSet, cohorts: list[CohortTree]) -> Iterator[Obj
             served = members.get(queue.name, [])
             for namespace in served:
                 refused = list(_no_pod(queue, namespace, hard.get(namespace, {})))
-                yield from refused or _none_of_it(queue, namespace, hard.get(namespace, {}))
-            if served and (tree.is_complete or _admits_only(queue, served)):
+                yield from refused or _forbidden_resources(queue, namespace, hard.get(namespace, {}))
+            if served and (objects.is_complete or _admits_only(queue, served)):
                 yield from _out_of_reach(queue, [hard.get(namespace, {}) for namespace in served])
-    if tree.is_complete:
+    if objects.is_complete:
         queues = {queue.name: queue for cohort in cohorts for queue in cohort.queues}
-        yield from _bounds_nothing(hard, members, queues, closed_flavors(tree))
+        yield from _bounds_nothing(hard, members, queues, closed_flavors(objects))
 
 
 def _bounds_nothing(
@@ -98,29 +98,32 @@ def _bounds_nothing(
         for resource, (value, manifest, path) in hard.get(namespace, {}).items():
             is_covered = resource in provided or (resource in covered and resource not in _NATIVE)
             if is_covered and value > provided.get(resource, 0) < UNLIMITED:
-                most = rounded(resource, provided.get(resource, 0))
-                given = f"allows {rounded(resource, value)}, but queue {', '.join(names)} can provide "
-                text = f"{given}at most {most} in this namespace"
+                capacity = rounded(resource, provided.get(resource, 0))
+                text = f"the ResourceQuota allows {rounded(resource, value)}, but ClusterQueue {', '.join(names)} can "
+                text += f"provide at most {capacity} in this namespace"
                 yield ObjectFinding(BOUNDS_NOTHING, manifest, path, text)
 
 
-def _hard(tree: ObjectSet) -> dict[str, Hard]:
-    found: dict[str, Hard] = defaultdict(dict)
-    for quota in tree.of("", "ResourceQuota"):
+def _hard(objects: ObjectSet) -> dict[str, Hard]:
+    by_namespace: dict[str, Hard] = defaultdict(dict)
+    for quota in objects.of("", "ResourceQuota"):
         if dig(quota.body, "spec", "scopes") or dig(quota.body, "spec", "scopeSelector"):
             continue  # the quota counts only some pods
         for name, row in pairs(dig(quota.body, "spec", "hard")):
             resource = _resource(name)
             value = exact_amount(resource, row)
             if resource and value is not None:
-                least = found[quota.namespace].get(resource)
-                if least is None or value < least[0]:
-                    found[quota.namespace][resource] = (value, quota, ("spec", "hard", name))
-    return found
+                lowest = by_namespace[quota.namespace].get(resource)
+                if lowest is None or value < lowest[0]:
+                    by_namespace[quota.namespace][resource] = (value, quota, ("spec", "hard", name))
+    return by_namespace
 
 
 def _resource(name: Any) -> str:
-    """The resource whose requests an entry limits, `pods` for the number of pods; empty for other entries."""
+    """Returns the resource whose requests a key of spec.hard limits, or `pods` for the number of pods.
+
+    The result is an empty string for other keys.
+    """
     if not isinstance(name, str):
         return ""
     if name in _NATIVE or name == PODS or name.startswith("hugepages-"):
@@ -131,7 +134,7 @@ def _resource(name: Any) -> str:
 
 
 def _admits_only(queue: Node, served: list[str]) -> bool:
-    """Whether the queue's own selector admits only these namespaces, by their names."""
+    """Returns whether the ClusterQueue's namespaceSelector selects only the served namespaces, by their names."""
     assert queue.manifest is not None, "a queue has an object"
     selector = dig(queue.manifest.body, "spec", "namespaceSelector")
     if dig(selector, "matchLabels", _NAME) in served:
@@ -144,34 +147,36 @@ def _admits_only(queue: Node, served: list[str]) -> bool:
 def _no_pod(queue: Node, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
     kinds = [name for name in {key[1]: 0 for key in queue.quotas} if name.startswith(_GPUS)]
     usable = [kind for kind in kinds if any(queue.capacity(key) for key in queue.quotas if key[1] == kind)]
-    if not usable or not all(_has_gpus(quotas) for quotas in _in_use(queue)):
+    if not usable or not all(_has_gpus(quotas) for quotas in _usable_amounts(queue)):
         return
     for resource in (PODS, "cpu", "memory"):
         if resource in hard and hard[resource][0] <= 0:
             value, manifest, path = hard[resource]
-            text = f"allows no pods, and namespace {namespace} uses queue {queue.name}"
+            text = f"the ResourceQuota allows no pods, but namespace {namespace} uses ClusterQueue {queue.name}"
             yield ObjectFinding(NO_POD_FITS, manifest, path, text)
             return
     if all(kind in hard and hard[kind][0] < 1 for kind in usable):
         value, manifest, path = hard[usable[0]]
-        text = f"allows {rounded(usable[0], value)}, and queue {queue.name} of namespace {namespace} has only GPUs: "
+        text = f"the ResourceQuota allows {rounded(usable[0], value)}, but ClusterQueue {queue.name} of namespace "
+        text += f"{namespace} has only GPU quota: "
         yield ObjectFinding(NO_POD_FITS, manifest, path, text + ", ".join(usable))
 
 
-def _none_of_it(queue: Node, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
-    """Devices and huge pages that the queue provides and the namespace does not allow."""
+def _forbidden_resources(queue: Node, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
+    """Yields findings about devices and huge pages that the ClusterQueue provides and the namespace does not allow."""
     provided = dict.fromkeys(key[1] for key in queue.quotas if queue.capacity(key) > 0)
     devices = [name for name in provided if name in hard and name not in _NATIVE and name != PODS]
     refused = [name for name in devices if hard[name][0] < 1]
     for name in refused if len(refused) < len(devices) else ():
         value, manifest, path = hard[name]
-        most = max(queue.capacity(key) for key in queue.quotas if key[1] == name)
-        text = f"allows {rounded(name, value)}, and queue {queue.name} of namespace {namespace} "
-        yield ObjectFinding(NONE_OF_IT, manifest, path, f"{text}provides up to {rounded(name, most)}")
+        capacity = max(queue.capacity(key) for key in queue.quotas if key[1] == name)
+        text = f"the ResourceQuota allows {rounded(name, value)}, but ClusterQueue {queue.name} of namespace "
+        text += f"{namespace} provides up to {rounded(name, capacity)}"
+        yield ObjectFinding(FORBIDDEN_RESOURCE, manifest, path, text)
 
 
-def _in_use(queue: Node) -> list[dict[str, int]]:
-    """Usable amounts by resource, of every flavor that has any."""
+def _usable_amounts(queue: Node) -> list[dict[str, int]]:
+    """Returns the amounts that the ClusterQueue can use, by resource, for every flavor in which it can use any."""
     flavors = [
         {resource: queue.capacity((flavor, resource)) for resource in quotas}
         for flavor, quotas in by_flavor(queue).items()
@@ -192,7 +197,6 @@ def _out_of_reach(queue: Node, bounds: list[Hard]) -> Iterator[ObjectFinding]:
         total = sum(row[0] for row in rows)
         if len(rows) == len(bounds) and total < wanted < UNLIMITED:
             _, manifest, path = min(rows, key=lambda row: row[0])
-            text = f"the namespaces of queue {queue.name} may request {rounded(resource, total)} together, "
-            yield ObjectFinding(
-                QUOTA_OUT_OF_REACH, manifest, path, text + f"its nominal quota is {rounded(resource, wanted)}"
-            )
+            text = f"all namespaces of ClusterQueue {queue.name} together may request {rounded(resource, total)}, "
+            text += f"but its nominal quota is {rounded(resource, wanted)}"
+            yield ObjectFinding(QUOTA_OUT_OF_REACH, manifest, path, text)

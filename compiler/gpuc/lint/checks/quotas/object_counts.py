@@ -1,6 +1,6 @@
 """ResourceQuotas that allow fewer objects of a kind than the input has in the namespace.
 
-Source: kubernetes v1.35 pkg/quota/v1/evaluator/core/registry.go, pkg/quota/v1/install (names of what is counted)
+Source: kubernetes v1.35 pkg/quota/v1/evaluator/core/registry.go, pkg/quota/v1/install (keys of spec.hard)
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ TOO_MANY = declare_rule(
     "QTA018",
     Severity.ERROR,
     "A ResourceQuota allows fewer objects of a kind than its namespace has.",
-    "The API server refuses the last objects: exceeded quota.",
+    "The API server refuses the objects beyond the quota: exceeded quota.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
 )
 NO_JOBS = declare_rule(
     "QTA021",
     Severity.WARNING,
     "A namespace with a LocalQueue allows no Jobs.",
-    "The API server refuses every Job for the queue.",
+    "The API server refuses every Job that names the LocalQueue.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
 )
 _JOBS = "jobs.batch"
@@ -33,17 +33,22 @@ _OLD_NAMES = frozenset(("configmaps", "persistentvolumeclaims", "replicationcont
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
-def object_counts(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Object counts of quotas that the input exceeds. Work for queues counts as one object, since work can wait."""
-    quotas = tree.of("", "ResourceQuota")
+def object_counts(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields findings about ResourceQuotas with object counts that the input exceeds.
+
+    All workloads of a kind that name a LocalQueue count as one object, because users can submit them one by one.
+    """
+    quotas = objects.of("", "ResourceQuota")
     if not quotas:
         return
     queues = (
-        {queue.namespace: queue.name for queue in tree.of("kueue.x-k8s.io", "LocalQueue")} if tree.is_complete else {}
+        {queue.namespace: queue.name for queue in objects.of("kueue.x-k8s.io", "LocalQueue")}
+        if objects.is_complete
+        else {}
     )
     counts: Counter[tuple[str, str]] = Counter()
     waiting: set[tuple[str, str]] = set()
-    for manifest in tree.manifests:
+    for manifest in objects.manifests:
         if manifest.namespace:
             key = manifest.namespace, _resource(manifest)
             if _QUEUE in manifest.labels:
@@ -53,19 +58,19 @@ def object_counts(tree: ObjectSet) -> Iterator[ObjectFinding]:
     for quota in quotas:
         for name, row in pairs(dig(quota.body, "spec", "hard")):
             resource_name = _counted(name)
-            key, most = (quota.namespace, resource_name), quantity(row)
+            key, maximum = (quota.namespace, resource_name), quantity(row)
             actual = counts[key] + (key in waiting)
-            if resource_name and most is not None and most < actual:
+            if resource_name and maximum is not None and maximum < actual:
                 text = f"the quota allows {row} {resource_name}, and namespace {quota.namespace} has {actual}"
                 yield ObjectFinding(TOO_MANY, quota, ("spec", "hard", name), text)
-            elif resource_name == _JOBS and most is not None and most < 1 and quota.namespace in queues:
+            elif resource_name == _JOBS and maximum is not None and maximum < 1 and quota.namespace in queues:
                 local = queues[quota.namespace]
                 text = f"the quota allows no Jobs, and namespace {quota.namespace} has LocalQueue {local}"
                 yield ObjectFinding(NO_JOBS, quota, ("spec", "hard", name), text)
 
 
 def _resource(manifest: Manifest) -> str:
-    """The name of an object's resource in quotas, such as "jobs.batch" or "networkpolicies.networking.k8s.io".
+    """Returns the name of an object's resource in quotas: "jobs.batch" or "networkpolicies.networking.k8s.io".
 
     Source: k8s.io/apimachinery v0.35 pkg/api/meta/restmapper.go (UnsafeGuessKindToResource)
     """
@@ -75,7 +80,10 @@ def _resource(manifest: Manifest) -> str:
 
 
 def _counted(name: object) -> str:
-    """The resource that a quota entry counts: "jobs.batch" for "count/jobs.batch"; empty for other entries."""
+    """Returns the resource that a key of spec.hard counts: "jobs.batch" for "count/jobs.batch".
+
+    The result is an empty string for keys that count no objects.
+    """
     if not isinstance(name, str):
         return ""
     return name if name in _OLD_NAMES else name.removeprefix("count/") if name.startswith("count/") else ""

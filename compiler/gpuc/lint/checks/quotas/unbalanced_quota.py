@@ -14,18 +14,18 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.trace.instance_capacity import EFA, GPU
 from gpuc.trace.quota import Node
 
-BORROWED_ALONE = declare_rule(
+BORROWED_GPUS_WITHOUT_CPU = declare_rule(
     "QTA015",
     Severity.WARNING,
-    "A queue can borrow GPUs of a flavor, but not the cpu, memory or EFA that goes with them.",
-    "Pods with a node's share use up the queue's own cpu together with its own GPUs. Borrowed GPUs then start nothing.",
+    "A ClusterQueue can borrow GPUs of a flavor, but not the cpu, memory or EFA that pods need with the GPUs.",
+    "Pods on the ClusterQueue's own GPUs use up its own cpu, memory or EFA. No pod can use the borrowed GPUs.",
     "kueue v0.19.2 pkg/scheduler/flavorassigner (every resource of a pod has to fit the same flavor)",
 )
-NONE_BESIDE = declare_rule(
+FLAVOR_WITHOUT_CPU = declare_rule(
     "QTA016",
     Severity.WARNING,
     "A flavor has quota, but no quota for the cpu, memory or pods that all work needs.",
-    "Workload that requests all of these resources is never admitted to the flavor: its other quota is not used.",
+    "Kueue never admits work that requests all of these resources to the flavor: its other quota is not used.",
     "kueue v0.19.2 pkg/scheduler/flavorassigner (every resource of a pod has to fit the same flavor)",
 )
 _WITH_GPUS = ("cpu", "memory", EFA)
@@ -33,52 +33,54 @@ _ALWAYS = ("cpu", "memory", "pods")
 
 
 def unbalanced_quota(pools: FlavorCapacity, cohort: CohortTree) -> Iterator[ObjectFinding]:
-    """Flavors of queues in which one resource has no quota, or cannot be borrowed, while others have or can."""
+    """Yields findings about flavors in which only some of the resources of a pod have quota or can be borrowed."""
     for queue in cohort.queues:
         reachable = {resource for flavor, resource in queue.quotas if queue.capacity((flavor, resource)) > 0}
         for flavor, quotas in by_flavor(queue).items():
-            closed = {resource for resource, quota in quotas.items() if not _is_open(queue, quota, pools)}
-            yield from _none_beside(queue, flavor, quotas, closed & reachable)
-            yield from _borrowed_alone(pools, queue, flavor, quotas, closed)
+            certain = {resource for resource, quota in quotas.items() if not _may_borrow_more(queue, quota, pools)}
+            yield from _without_cpu(queue, flavor, quotas, certain & reachable)
+            yield from _borrowed_gpus_without_cpu(pools, queue, flavor, quotas, certain)
 
 
-def _is_open(queue: Node, quota: Quota, pools: FlavorCapacity) -> bool:
-    """Whether queues of other files may lend more."""
-    return not pools.tree.is_complete and queue.parent is not None and quota.borrow != 0
+def _may_borrow_more(queue: Node, quota: Quota, pools: FlavorCapacity) -> bool:
+    """Returns whether the ClusterQueue may borrow from ClusterQueues in files that are not in the input."""
+    return not pools.objects.is_complete and queue.parent is not None and quota.borrow != 0
 
 
-def _none_beside(queue: Node, flavor: str, quotas: dict[str, Quota], checked: set[str]) -> Iterator[ObjectFinding]:
+def _without_cpu(queue: Node, flavor: str, quotas: dict[str, Quota], checked: set[str]) -> Iterator[ObjectFinding]:
+    """Yields findings about flavors without quota for cpu, memory or pods."""
     usable = [resource for resource in quotas if queue.capacity((flavor, resource)) > 0]
     for resource in _ALWAYS:
         # The check of borrowing reports a resource without quota in all flavors of the queue.
         if usable and resource in checked and resource not in usable:
             assert queue.manifest is not None, "a queue has an object"
-            text = f"flavor {flavor} has usable {', '.join(usable)}, but no {resource}"
-            yield ObjectFinding(NONE_BESIDE, queue.manifest, (*queue.path((flavor, resource)), "nominalQuota"), text)
+            text = f"the ClusterQueue can use {', '.join(usable)} of ResourceFlavor {flavor}, but no {resource}"
+            path = (*queue.path((flavor, resource)), "nominalQuota")
+            yield ObjectFinding(FLAVOR_WITHOUT_CPU, queue.manifest, path, text)
 
 
-def _borrowed_alone(
-    pools: FlavorCapacity, queue: Node, flavor: str, quotas: dict[str, Quota], closed: set[str]
+def _borrowed_gpus_without_cpu(
+    pools: FlavorCapacity, queue: Node, flavor: str, quotas: dict[str, Quota], checked: set[str]
 ) -> Iterator[ObjectFinding]:
     gpus = quotas.get(GPU)
     types = pools.unshared_types(flavor)
     if gpus is None or not types or queue.parent is None:
         return
-    most = queue.capacity((flavor, GPU))
-    if most <= gpus.nominal or most >= UNLIMITED:
+    usable = queue.capacity((flavor, GPU))
+    if usable <= gpus.nominal or usable >= UNLIMITED:
         return
     for resource in _WITH_GPUS:
         quota = quotas.get(resource)
-        if quota is None or not quota.nominal or resource not in closed:
+        if quota is None or not quota.nominal or resource not in checked:
             continue
         if queue.capacity((flavor, resource)) > quota.nominal:
             continue
-        shares = [Fraction(node[GPU] * quota.nominal, node[resource]) for node in types if node.get(resource)]
-        if shares and max(shares) <= gpus.nominal:
+        gpus_served = [Fraction(node[GPU] * quota.nominal, node[resource]) for node in types if node.get(resource)]
+        if gpus_served and max(gpus_served) <= gpus.nominal:
             assert queue.manifest is not None, "a queue has an object"
             field = "borrowingLimit" if quota.borrow is not None else "nominalQuota"
-            text = (
-                f"up to {rounded(GPU, most - gpus.nominal)} of flavor {flavor} can be borrowed, but no {resource}; the "
-            )
-            text += f"queue's own {rounded(resource, quota.nominal)} is a node's share for {rounded(GPU, max(shares))}"
-            yield ObjectFinding(BORROWED_ALONE, queue.manifest, (*queue.path((flavor, resource)), field), text)
+            borrowed, own = rounded(GPU, usable - gpus.nominal), rounded(resource, quota.nominal)
+            text = f"the ClusterQueue can borrow up to {borrowed} of ResourceFlavor {flavor}, but no {resource}; its "
+            text += f"nominal quota of {own} suffices for {rounded(GPU, max(gpus_served))} on such nodes"
+            path = (*queue.path((flavor, resource)), field)
+            yield ObjectFinding(BORROWED_GPUS_WITHOUT_CPU, queue.manifest, path, text)

@@ -1,6 +1,6 @@
 """References between objects: references to missing objects, and objects that nothing refers to.
 
-Each module checks one subject and has a function `findings(index)`. A new reference is a new row of a module's table.
+A module checks one subject and has a function `findings(index)`.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ SUBJECTS = (
 """Subjects in the order of their findings."""
 
 
-def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """References to missing objects, and objects that nothing refers to."""
-    index = Index(tree)
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields findings about references to missing objects, and objects that nothing refers to."""
+    index = Index(objects)
     for subject in SUBJECTS:
         yield from subject.findings(index)

@@ -12,11 +12,12 @@ from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 
-LONELY_COHORT = declare_rule(
+MISSPELT_COHORT = declare_rule(
     "REF011",
     Severity.WARNING,
-    "The cohort name of a single queue is probably a misspelling of another cohort.",
-    "Kueue creates a cohort for any name. The queue is alone in its cohort: it lends nothing and borrows nothing.",
+    "A cohort name that only one object uses is probably a misspelling of another cohort.",
+    "Kueue creates a cohort for any name. The ClusterQueue or Cohort is the only member of its cohort, so it neither "
+    "lends nor borrows quota.",
     "Kueue v0.19.2, apis/kueue/v1beta2/cohort_types.go (parentName), clusterqueue_types.go (cohortName)",
 )
 _KUEUE = "kueue.x-k8s.io"
@@ -25,7 +26,7 @@ _FIELDS = (("ClusterQueue", "cohortName"), ("ClusterQueue", "cohort"), ("Cohort"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Names of cohorts that have one member, no object, and a similar name among the other cohorts."""
+    """Yields findings about cohorts with one member and no Cohort object, if another cohort has a similar name."""
     members: dict[str, list[tuple[Manifest, Path]]] = {}
     for kind, key in _FIELDS:
         for manifest in index.tree.of(_KUEUE, kind):
@@ -39,5 +40,5 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
             is_single_too = suggestion not in objects and len(members[suggestion]) == 1
             if not is_single_too:
                 yield ObjectFinding(
-                    LONELY_COHORT, manifest, path, missing("the Cohort", name, (), suggestion), write(suggestion)
+                    MISSPELT_COHORT, manifest, path, missing("the Cohort", name, (), suggestion), write(suggestion)
                 )

@@ -1,4 +1,4 @@
-"""Resources and ports of containers: amounts that the API server refuses, and ports that do not exist."""
+"""Resource amounts of containers that the API server refuses, and names of ports that do not exist."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Amounts of containers and LimitRanges, then the names of ports."""
+    """Yields findings about the amounts of containers and LimitRanges, and about names of ports."""
     defaults = _defaults(index)
     workloads: dict[str, list[Pods]] = {}
     for pods in index.pods:
@@ -64,26 +64,31 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Iterator[ObjectFinding]:
-    limits, requests = (dict(pairs(dig(container, "resources", part))) for part in ("limits", "requests"))
-    for part, requested in (("limits", limits), ("requests", requests)):
-        for name, value in requested.items():
-            if message := _refused(name, value):
-                yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, (*path, "resources", part, name), message)
+    limits, requests = (dict(pairs(dig(container, "resources", field))) for field in ("limits", "requests"))
+    for field, amounts in (("limits", limits), ("requests", requests)):
+        for name, value in amounts.items():
+            if message := _refusal(name, value):
+                yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, (*path, "resources", field, name), message)
     for name, value in requests.items():
-        wanted, most = quantity(value), quantity(limits.get(name, defaults.get(name)))
-        place, shown = (*path, "resources", "requests", name), limits.get(name, defaults.get(name))
-        if wanted is None:
+        written_limit = limits.get(name, defaults.get(name))
+        request, limit = quantity(value), quantity(written_limit)
+        request_path = (*path, "resources", "requests", name)
+        if request is None:
             continue
         if name in _NATIVE or "kubernetes.io/" in str(name):
-            if most is not None and wanted > most:
+            if limit is not None and request > limit:
                 origin = "" if name in limits else ", which the LimitRange of the namespace sets"
-                message = f"{value} is more than the limit of {shown}{origin}"
-                yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, place, message)
+                message = f"the request of {value} is more than the limit of {written_limit}{origin}"
+                yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, request_path, message)
         elif name not in {**limits, **defaults}:
-            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, place, "a limit of the same amount is missing")
-        elif most is not None and wanted != most:
-            message = f"{value} is not the limit of {shown}; they must be equal for devices and huge pages"
-            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, place, message)
+            message = f"the container has no limit for {name}; devices and huge pages need a limit equal to the request"
+            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, request_path, message)
+        elif limit is not None and request != limit:
+            message = (
+                f"the request of {value} differs from the limit of {written_limit}; requests and limits of devices "
+            )
+            message += "and huge pages must be equal"
+            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, request_path, message)
     yield from _huge_pages(pods, path, {**limits, **requests}, defaults)
 
 
@@ -94,39 +99,42 @@ def _huge_pages(pods: Pods, path: Path, requested: dict[str, Any], defaults: dic
         yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, (*path, "resources"), message)
 
 
-def _refused(name: Any, value: Any) -> str:
-    """Why the API server refuses an amount, whatever the other amounts are; empty where it accepts the amount."""
-    found = quantity(value)
-    if not isinstance(name, str) or name in _NATIVE or found is None:
+def _refusal(name: Any, value: Any) -> str:
+    """Returns the reason why the API server refuses an amount, or an empty string.
+
+    The reason does not depend on other amounts of the container.
+    """
+    amount = quantity(value)
+    if not isinstance(name, str) or name in _NATIVE or amount is None:
         return ""
     if page := _PAGES.get(name):
-        return f"{value} is not a multiple of the page size" if found % page else ""
+        return f"{value} is not a multiple of the page size" if amount % page else ""
     if name.startswith("hugepages-"):
         return ""
     if "/" not in name:
         return f"containers have no resource {name}; the name of a device has a domain, as in nvidia.com/gpu"
-    return f"{value} is not an integer" if found % 1 else ""
+    return f"{value} is not an integer" if amount % 1 else ""
 
 
 def _defaults(index: Index) -> dict[str, dict[str, Any]]:
-    """Default limits of containers by namespace; namespaces with several LimitRanges are left out."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    """Returns the default limits of containers by namespace. Namespaces with several LimitRanges are left out."""
+    by_namespace: dict[str, list[dict[str, Any]]] = {}
     for manifest in index.tree.of("", "LimitRange"):
         for _, limit in items(dig(manifest.body, "spec", "limits")):
             if manifest.namespace and dig(limit, "type") == "Container":
-                found.setdefault(manifest.namespace, []).append(dict(pairs(dig(limit, "default"))))
-    return {namespace: maps[0] for namespace, maps in found.items() if len(maps) == 1}
+                by_namespace.setdefault(manifest.namespace, []).append(dict(pairs(dig(limit, "default"))))
+    return {namespace: defaults[0] for namespace, defaults in by_namespace.items() if len(defaults) == 1}
 
 
 def _bounds(manifest: Manifest) -> Iterator[ObjectFinding]:
     for number, limit in items(dig(manifest.body, "spec", "limits")):
-        maps = [(part, dict(pairs(dig(limit, part)))) for part in _ORDER]
-        for first, (low, below) in enumerate(maps):
-            for high, above in maps[first + 1 :]:
-                for name in below:
-                    small, large = quantity(below[name]), quantity(above.get(name))
+        bounds = [(field, dict(pairs(dig(limit, field)))) for field in _ORDER]
+        for first, (low, lower) in enumerate(bounds):
+            for high, upper in bounds[first + 1 :]:
+                for name in lower:
+                    small, large = quantity(lower[name]), quantity(upper.get(name))
                     if small is not None and large is not None and small > large:
-                        message = f"{below[name]} is more than the {high} of {above[name]}"
+                        message = f"{low} of {lower[name]} is more than {high} of {upper[name]}"
                         yield ObjectFinding(REFUSED_DEFAULTS, manifest, ("spec", "limits", number, low, name), message)
 
 
@@ -139,12 +147,12 @@ def _probes(pods: Pods, path: Path, container: Any) -> Iterator[ObjectFinding]:
         for action in ("httpGet", "tcpSocket"):
             name = dig(container, probe, action, "port")
             if isinstance(name, str) and not name.isdigit() and name not in (known := _ports(container)):
-                place = (*path, probe, action, "port")
-                yield _no_port(pods.manifest, place, name, known, "the container")
+                port_path = (*path, probe, action, "port")
+                yield _no_port(pods.manifest, port_path, name, known, "the container")
 
 
 def _targets(service: Manifest, workloads: list[Pods]) -> Iterator[ObjectFinding]:
-    """Named ports of a Service, where the input has pods that the Service selects."""
+    """Yields findings about named ports that no selected pod has, for a Service that selects pods of the input."""
     selected = equal_labels(dig(service.body, "spec", "selector"))
     chosen = [pods for pods in workloads if selected and matches(selected, pods.labels)]
     known = {name for pods in chosen for _, container in pods.containers() for name in _ports(container)}
@@ -155,7 +163,10 @@ def _targets(service: Manifest, workloads: list[Pods]) -> Iterator[ObjectFinding
 
 
 def _endpoints(monitor: Manifest, services: list[Manifest]) -> Iterator[ObjectFinding]:
-    """Named ports of a ServiceMonitor, where the input has services that it selects in its own namespace."""
+    """Yields findings about named ports that no selected Service has.
+
+    Only monitors that select a Service of the input in their own namespace are checked.
+    """
     selected = selector(dig(monitor.body, "spec", "selector"))
     if not selected or dig(monitor.body, "spec", "namespaceSelector"):
         return

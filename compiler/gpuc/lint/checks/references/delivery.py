@@ -1,4 +1,4 @@
-"""Delivery by Argo CD: every folder is synced, and the folders, values and charts of Applications exist."""
+"""Applications of Argo CD: folders that none of them syncs, and folders, values files and charts that are missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpuc.objects.object_set import ObjectSet, dig, group, items
 NOT_SYNCED = declare_rule(
     "DLV001",
     Severity.ERROR,
-    "No Application syncs a folder, although Applications sync the folders beside it.",
+    "No Application syncs a folder, although Applications sync other folders with the same parent.",
     "The objects in the folder never reach the cluster, or Argo CD does not keep them up to date.",
     "Argo CD v3.5, docs/operator-manual/cluster-bootstrapping.md",
 )
@@ -47,43 +47,44 @@ _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Folders that no Application syncs, or that two sync; missing folders, values and charts of Applications.
+    """Yields findings about folders that no or two Applications sync, and about missing folders, values and charts.
 
-    ApplicationSets create Applications that are in no file. Beside them, missing Applications are not reported.
+    Input with an ApplicationSet is not checked for missing Applications, because the Applications of an
+    ApplicationSet are in no file.
     """
-    found = index.delivery
-    if not found.sources:
+    delivery = index.delivery
+    if not delivery.sources:
         return
-    for source in found.sources:
-        yield from _folder(source, found, is_complete=index.tree.is_complete)
-        yield from _values(source, found, index.tree)
-    yield from _twice(found)
+    for source in delivery.sources:
+        yield from _folder(source, delivery, is_complete=index.tree.is_complete)
+        yield from _values(source, delivery, index.tree)
+    yield from _twice(delivery)
     if index.tree.is_complete and not index.tree.has(ARGO, "ApplicationSet"):
-        yield from _not_synced(found)
-        yield from missing_charts(index, found)
+        yield from _not_synced(delivery)
+        yield from missing_charts(index, delivery)
 
 
-def _folder(source: Source, found: Delivery, *, is_complete: bool) -> Iterator[ObjectFinding]:
-    """A source whose folder has no objects; in partial input only if the folder is probably misspelt."""
+def _folder(source: Source, delivery: Delivery, *, is_complete: bool) -> Iterator[ObjectFinding]:
+    """Yields a finding if the folder of a source has no objects; in partial input only for a misspelt folder."""
     folder = source.folder
-    if folder is None or source.repository not in found.repositories or found.synced_folders(source):
+    if folder is None or source.repository not in delivery.repositories or delivery.synced_folders(source):
         return
-    suggestion = misspelt(folder, (other for other in found.objects if other not in found.delivered))
+    suggestion = misspelt(folder, (other for other in delivery.objects if other not in delivery.delivered))
     if suggestion or is_complete:
         message = f'the folder "{folder}" has no objects{alternatives((), suggestion)}'
         yield ObjectFinding(NOTHING_TO_SYNC, source.application, (*source.path, "path"), message, write(suggestion))
 
 
-def _twice(found: Delivery) -> Iterator[ObjectFinding]:
-    """Sources whose folder another Application syncs to the same destination."""
+def _twice(delivery: Delivery) -> Iterator[ObjectFinding]:
+    """Yields findings about sources whose folder another Application syncs to the same destination."""
     synced: dict[tuple[str, ...], Source] = {}
-    for source in found.sources:
+    for source in delivery.sources:
         if any(dig(source.value, key) for key in ("helm", "kustomize", "plugin")) or _is_part(source):
             continue  # sources with such settings may create different objects from the same folder
         destination = dig(source.application.body, "spec", "destination")
-        place = tuple(str(dig(destination, key)) for key in ("server", "name", "namespace"))
-        for folder in found.synced_folders(source):
-            first = synced.setdefault((source.repository, folder, *place), source)
+        target = tuple(str(dig(destination, key)) for key in ("server", "name", "namespace"))
+        for folder in delivery.synced_folders(source):
+            first = synced.setdefault((source.repository, folder, *target), source)
             if first.application is not source.application:
                 message = f"Application {first.application.name} syncs {folder} to the same destination"
                 yield ObjectFinding(SYNCED_TWICE, source.application, (*source.path, "path"), message)
@@ -91,52 +92,55 @@ def _twice(found: Delivery) -> Iterator[ObjectFinding]:
 
 
 def _is_part(source: Source) -> bool:
-    """Whether the source leaves out some files of its folder."""
+    """Returns whether the source leaves out some files of its folder."""
     directory = dig(source.value, "directory")
     return dig(directory, "include") is not None or dig(directory, "exclude") is not None
 
 
-def _not_synced(found: Delivery) -> Iterator[ObjectFinding]:
-    """Folders that no Application syncs, beside synced folders; the finding is at the first object of the folder."""
-    root = posixpath.commonpath(found.delivered) if len(found.delivered) > 1 else ""
+def _not_synced(delivery: Delivery) -> Iterator[ObjectFinding]:
+    """Yields findings about folders that no Application syncs, below the common parent of the synced folders.
+
+    The finding is at the first object of the folder.
+    """
+    root = posixpath.commonpath(delivery.delivered) if len(delivery.delivered) > 1 else ""
     if not root:
         return
-    for folder, manifests in found.objects.items():
-        if folder.startswith(f"{root}/") and folder not in found.delivered and not _is_applied_by_users(manifests):
+    for folder, manifests in delivery.objects.items():
+        if folder.startswith(f"{root}/") and folder not in delivery.delivered and not _is_applied_by_users(manifests):
             more = f" and {len(manifests) - 1} more objects" if len(manifests) > 1 else ""
             message = f"no Application syncs the folder {folder}: {manifests[0]}{more}"
             yield ObjectFinding(NOT_SYNCED, manifests[0], (), message)
 
 
 def _is_applied_by_users(manifests: list[Manifest]) -> bool:
-    """Whether users apply the objects of a folder: Applications, and work that they submit to queues.
+    """Returns whether users apply the objects of a folder: Applications, and work that users submit to queues.
 
-    Work runs once and ends. Argo CD would start it again.
+    Work runs once and ends. Argo CD would start the work again.
     """
     return any(_QUEUE in manifest.labels or group(manifest) == ARGO for manifest in manifests)
 
 
-def _values(source: Source, found: Delivery, tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Value files in another source of the Application, such as "$values/out/prod-use1/kueue/values.yaml"."""
+def _values(source: Source, delivery: Delivery, objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields findings about values files in another source, such as "$values/out/prod-use1/kueue/values.yaml"."""
     if dig(source.value, "helm", "ignoreMissingValueFiles") is True:
         return
     for number, text in items(dig(source.value, "helm", "valueFiles")):
         if not isinstance(text, str) or not text.startswith("$") or "/" not in text:
             continue
-        place = (*source.path, "helm", "valueFiles", number)
+        file_path = (*source.path, "helm", "valueFiles", number)
         name, _, file = text[1:].partition("/")
-        siblings = [sibling for sibling in found.sources if sibling.application is source.application]
+        siblings = [sibling for sibling in delivery.sources if sibling.application is source.application]
         other = next((sibling for sibling in siblings if dig(sibling.value, "ref") == name), None)
         if other is None and len(siblings) > 1:
-            yield ObjectFinding(NO_VALUES, source.application, place, f'no source of this Application has ref "{name}"')
-        elif other is not None and _is_missing(file, other, found, tree):
-            suggestion = misspelt(file, tree.value_files or ())
+            message = f'no source of this Application has ref "{name}"'
+            yield ObjectFinding(NO_VALUES, source.application, file_path, message)
+        elif other is not None and _is_missing(file, other, delivery, objects):
+            suggestion = misspelt(file, objects.value_files or ())
             message = missing("the file", file, (), suggestion)
-            yield ObjectFinding(
-                NO_VALUES, source.application, place, message, write(f"${name}/{suggestion}" if suggestion else "")
-            )
+            fix = write(f"${name}/{suggestion}" if suggestion else "")
+            yield ObjectFinding(NO_VALUES, source.application, file_path, message, fix)
 
 
-def _is_missing(file: str, source: Source, found: Delivery, tree: ObjectSet) -> bool:
-    is_known = tree.is_complete and tree.value_files is not None and source.repository in found.repositories
-    return is_known and "*" not in file and file not in (tree.value_files or ())
+def _is_missing(file: str, source: Source, delivery: Delivery, objects: ObjectSet) -> bool:
+    is_known = objects.is_complete and objects.value_files is not None and source.repository in delivery.repositories
+    return is_known and "*" not in file and file not in (objects.value_files or ())

@@ -1,4 +1,4 @@
-"""Names of resources that device plugins provide, and misspellings of them."""
+"""Names of resources that device plugins provide, and misspellings of these names."""
 
 from __future__ import annotations
 
@@ -33,15 +33,17 @@ Source: karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go, and the device plu
 
 
 def is_device(name: str) -> bool:
-    """Whether a device plugin provides a resource of this name."""
+    """Returns whether a device plugin provides a resource of this name."""
     return name in KNOWN or MIG.fullmatch(name) is not None
 
 
 def intended_resource(name: str, offered: Collection[str]) -> str:
-    """The resource that a misspelt name most likely means; empty where the name is right or means no device.
+    """Returns the resource that a misspelt name most likely means.
+
+    The result is an empty string if the name is correct, or similar to no known resource.
 
     Args:
-        offered: further names of resources that objects of the input add to nodes.
+        offered: names of further resources that objects of the input add to nodes.
     """
     if "/" not in name or is_device(name) or name in offered:
         return ""

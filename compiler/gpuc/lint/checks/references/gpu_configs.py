@@ -26,8 +26,8 @@ NO_CONFIGURATION = declare_rule(
 NO_POLICY = declare_rule(
     "REF014",
     Severity.ERROR,
-    "The chart of the GPU operator creates no ClusterPolicy, and there is no other.",
-    "The operator deploys nothing: no node advertises a GPU.",
+    "The chart of the GPU operator creates no ClusterPolicy, and the input has none.",
+    "The operator deploys no device plugin: no node advertises a GPU.",
     "NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates/clusterpolicy.yaml",
 )
 DEVICE_PLUGIN: Final = "devicePlugin"
@@ -45,11 +45,11 @@ class Configurations(NamedTuple):
 
     part: str
     source: str
-    """Where the configurations are, for messages."""
+    """The ConfigMap or the values key with the configurations, for messages."""
     texts: dict[str, Any]
-    """Configurations by name: YAML text for the device plugin, parsed data for the MIG manager."""
+    """Configurations by name: a string with YAML for the device plugin, parsed data for the MIG manager."""
     default: str
-    """The configuration of nodes without the label; empty where no default is set."""
+    """The name of the configuration for nodes without the label; empty if no default is set."""
     policy: Manifest | None
     """The ClusterPolicy with the default; None for the values of the chart."""
 
@@ -60,7 +60,7 @@ class Configurations(NamedTuple):
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Labels that select no configuration, labels that nothing reads, and operators without a ClusterPolicy."""
+    """Yields findings about labels without a configuration, labels without effect, and a missing ClusterPolicy."""
     yield from _without_policy(index)
     for known in configurations(index):
         if known.policy is not None and known.default:
@@ -72,7 +72,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     for pool in index.nodes.pools:
         for key, _ in pairs(dig(pool.manifest.body, *_POOL_LABELS)):
             if (suggestion := misspelt(key, _LABELS.values())) and key not in _LABELS.values():
-                message = f'nothing reads this label, did you mean "{suggestion}"'
+                message = f'no program reads this label, did you mean "{suggestion}"'
                 yield ObjectFinding(
                     NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, key), message, write(suggestion), True
                 )
@@ -83,11 +83,11 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _unread(index: Index, part: str, label: str, policy: Manifest | None) -> Iterator[ObjectFinding]:
-    """Labels of node pools for a part of the operator that is switched off."""
-    where = f"ClusterPolicy {policy.name}" if policy else "the values of the GPU operator"
+    """Yields findings about node labels for a part of the operator that is switched off."""
+    settings = f"ClusterPolicy {policy.name}" if policy else "the values of the GPU operator"
     for pool in index.nodes.pools:
         if dig(pool.manifest.body, *_POOL_LABELS, label) is not None:
-            message = f"nothing reads this label: {part}.enabled is false in {where}"
+            message = f"no program reads this label: {part}.enabled is false in {settings}"
             yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, label), message, on_key=True)
 
 
@@ -103,14 +103,14 @@ def _without_policy(index: Index) -> Iterator[ObjectFinding]:
 
 
 def operators(index: Index) -> Iterator[tuple[Any, Manifest | None]]:
-    """Settings of every GPU operator: from ClusterPolicies, and from chart values that create a ClusterPolicy."""
+    """Yields the settings of every GPU operator, with the ClusterPolicy; None for chart values that create one."""
     yield from ((dig(policy.body, "spec"), policy) for policy in index.tree.of("nvidia.com", "ClusterPolicy"))
     if (values := policy_values(index.tree)) is not None:
         yield values, None
 
 
 def configurations(index: Index) -> Iterator[Configurations]:
-    """The configurations of the input: of ClusterPolicies, and of the chart's values."""
+    """Yields the configurations of the input: of ClusterPolicies, and of the chart's values."""
     for spec, policy in operators(index):
         for part in _LABELS:
             config = dig(spec, part, "config")
@@ -124,7 +124,10 @@ def configurations(index: Index) -> Iterator[Configurations]:
 
 
 def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict[str, Any], str]:
-    """Data of the ConfigMap that the chart creates or the settings name (perhaps misspelt), and its description."""
+    """Returns the data of the ConfigMap for one part of the operator, and a description of the data's source.
+
+    The chart creates the ConfigMap, or the settings name it. A misspelt name counts as the similar existing name.
+    """
     own = dict(pairs(dig(config, "data")))
     if is_chart and own and dig(config, "create") is True:
         return own, f"the GPU operator's values, {part}.config.data"
@@ -133,10 +136,10 @@ def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict
     name = dig(config, "name")
     target = (name if name in names else misspelt(name, names)) if isinstance(name, str) else ""
     if target in created:
-        where, data = created[target]
-        return data, f"the GPU operator's values, {where}.config.data"
-    found = [dict(pairs(dig(manifest.body, "data"))) for manifest in written if manifest.name == target]
-    return found[0] if len(found) == 1 else {}, f"ConfigMap {target}"
+        owner, data = created[target]
+        return data, f"the GPU operator's values, {owner}.config.data"
+    named = [dict(pairs(dig(manifest.body, "data"))) for manifest in written if manifest.name == target]
+    return named[0] if len(named) == 1 else {}, f"ConfigMap {target}"
 
 
 def _layouts(data: dict[str, Any], index: Index) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""MIG layouts that fit on no GPU model."""
+"""MIG layouts that need more slices than any GPU model has."""
 
 from __future__ import annotations
 
@@ -21,32 +21,34 @@ NO_ROOM = declare_rule(
 )
 _PROFILE = re.compile(r"([12347])g\.\d+gb(?:\+[a-z.]+)?")
 _COMPUTE, _MEMORY = 7, 8
-"""Slices of a GPU; smaller models have fewer profiles."""
+"""Compute slices and memory slices of a GPU. Smaller models have fewer profiles."""
 _SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
 """The smallest number of memory slices of a profile, by its number of compute slices."""
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """MIG layouts of mig-parted's configuration that need more slices than a GPU has."""
+    """Yields findings about MIG layouts of mig-parted's configuration that need more slices than a GPU has."""
     for manifest in index.tree.of("", "ConfigMap"):
         for key, text in pairs(dig(manifest.body, "data")):
             if not isinstance(text, str) or "mig-configs" not in text or "mig-devices" not in text:
                 continue
             for name, entries in pairs(dig(document(index.tree, text), "mig-configs")):
                 for number, entry in items(entries):
-                    if message := _too_much(dig(entry, "mig-devices")):
+                    if message := _excess(dig(entry, "mig-devices")):
                         path = ("data", key, "mig-configs", str(name), number, "mig-devices")
                         yield ObjectFinding(NO_ROOM, manifest, path, message)
 
 
-def _too_much(devices: Any) -> str:
+def _excess(devices: Any) -> str:
+    """Returns the message about a layout that needs too many slices; an empty string for other layouts."""
     compute = memory = 0
     for profile, count in pairs(devices):
-        found = _PROFILE.fullmatch(str(profile))
-        if found is None or isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        match = _PROFILE.fullmatch(str(profile))
+        if match is None or isinstance(count, bool) or not isinstance(count, int) or count < 0:
             return ""
-        compute += count * int(found[1])
-        memory += count * _SLICES[int(found[1])]
+        compute += count * int(match[1])
+        memory += count * _SLICES[int(match[1])]
     if compute <= _COMPUTE and memory <= _MEMORY:
         return ""
-    return f"{compute} compute slices and {memory} memory slices; a GPU has {_COMPUTE} and {_MEMORY}"
+    needed = f"the layout needs {compute} compute slices and {memory} memory slices"
+    return f"{needed}; a GPU has {_COMPUTE} compute slices and {_MEMORY} memory slices"

@@ -16,7 +16,7 @@ NO_CHART = declare_rule(
     "DLV004",
     Severity.ERROR,
     "No Application installs a chart that objects or resources need, although Applications install other charts.",
-    "Without the chart's CRDs the sync fails. Without its controller nothing acts on the objects. Without its device "
+    "Without the chart's CRDs the sync fails. Without its controller the objects have no effect. Without its device "
     "plugin no node has the resource.",
     "Argo CD v3.5, docs/user-guide/helm.md",
 )
@@ -25,7 +25,7 @@ FURTHER_GROUPS: dict[str, tuple[str, ...]] = {
     "jobset": ("jobset.x-k8s.io",),
     "lws": ("leaderworkerset.x-k8s.io",),
 }
-"""API groups by chart, beside those of the charts in catalog/releases.json.
+"""API groups by chart, for charts that are not in catalog/releases.json.
 
 Source: charts of jobset v0.12 and lws v0.9
 """
@@ -39,59 +39,59 @@ RESOURCES: tuple[tuple[str, tuple[str, ...], str], ...] = (
 Source: gpu-operator v26.7.0; NVIDIA/k8s-device-plugin deployments/helm; aws/eks-charts
 stable/aws-efa-k8s-device-plugin; aws-neuron/neuron-helm-charts
 """
-_MOST_KINDS = 4
-_KARPENTER, _DEFINITIONS = "karpenter", "karpenter-crd"
+_KINDS_MAX = 4
+_KARPENTER, _KARPENTER_CRD = "karpenter", "karpenter-crd"
 
 
-def missing_charts(index: Index, found: Delivery) -> Iterator[ObjectFinding]:
-    """Charts that are needed and not installed; nothing where no Application installs any chart."""
-    if not found.charts:
+def missing_charts(index: Index, delivery: Delivery) -> Iterator[ObjectFinding]:
+    """Yields findings about charts that are needed and not installed, if Applications install other charts."""
+    if not delivery.charts:
         return
-    yield from _definitions(found)
+    yield from _karpenter_crd(delivery)
     groups: dict[str, list[Manifest]] = {}
     for manifest in index.tree.manifests:
         groups.setdefault(group(manifest), []).append(manifest)
     for chart, names in _groups().items():
         users = [manifest for name in names for manifest in groups.get(name, ())]
-        if users and chart not in found.charts:
-            message = f"{_summary(users)} need chart {chart}, and no Application installs it"
+        if users and chart not in delivery.charts:
+            message = f"{_summary(users)} need chart {chart}, but no Application installs the chart"
             yield ObjectFinding(NO_CHART, users[0], ("apiVersion",), message)
     for prefix, charts, image in RESOURCES:
-        if not found.charts & set(charts) and not _runs(index, image):
+        if not delivery.charts & set(charts) and not _runs(index, image):
             yield from _resource(index, prefix, charts)
 
 
 def _groups() -> dict[str, tuple[str, ...]]:
-    """API groups by the chart that their objects need."""
+    """Returns the API groups of the objects that need a chart, by chart."""
     releases = [release for components in load().releases.values() for release in components.values()]
     return {release.chart: release.groups for release in releases if release.groups} | FURTHER_GROUPS
 
 
 def _summary(manifests: list[Manifest]) -> str:
-    """The number of objects, and the first few of their kinds."""
+    """Returns the number of objects and the first few of their kinds, as text."""
     kinds = list(dict.fromkeys(manifest.kind for manifest in manifests))
-    named = ", ".join(kinds[:_MOST_KINDS]) + ("..." if len(kinds) > _MOST_KINDS else "")
+    named = ", ".join(kinds[:_KINDS_MAX]) + ("..." if len(kinds) > _KINDS_MAX else "")
     return f"{len(manifests)} objects ({named})"
 
 
-def _definitions(found: Delivery) -> Iterator[ObjectFinding]:
-    """Karpenter's chart without its CRDs needs the chart karpenter-crd."""
-    if _DEFINITIONS in found.charts:
+def _karpenter_crd(delivery: Delivery) -> Iterator[ObjectFinding]:
+    """Yields findings about sources with Karpenter's chart and skipCrds, if the chart karpenter-crd is missing."""
+    if _KARPENTER_CRD in delivery.charts:
         return
-    for source in found.sources:
+    for source in delivery.sources:
         if source.chart == _KARPENTER and dig(source.value, "helm", "skipCrds") is True:
-            message = f"the chart leaves out its CRDs, and no Application installs chart {_DEFINITIONS}"
+            message = f"the chart is installed without its CRDs, and no Application installs chart {_KARPENTER_CRD}"
             yield ObjectFinding(NO_CHART, source.application, (*source.path, "helm", "skipCrds"), message)
 
 
 def _runs(index: Index, image: str) -> bool:
-    """Whether pods of the input run the device plugin."""
+    """Returns whether pods of the input run an image whose name contains `image`."""
     containers = (container for pods in index.pods for _, container in pods.containers())
     return any(isinstance(text := dig(container, "image"), str) and image in text for container in containers)
 
 
 def _resource(index: Index, prefix: str, charts: tuple[str, ...]) -> Iterator[ObjectFinding]:
-    """The first queue that covers a resource that no chart provides, or else the first pods that request it."""
+    """Yields a finding at the first ClusterQueue that covers a resource without a chart, or else at the first pods."""
     first = next(_covering(index.tree, prefix), None) or next(_requesting(index, prefix), None)
     if first is not None:
         manifest, path, name = first
@@ -99,12 +99,12 @@ def _resource(index: Index, prefix: str, charts: tuple[str, ...]) -> Iterator[Ob
         yield ObjectFinding(NO_CHART, manifest, path, message)
 
 
-def _covering(tree: ObjectSet, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:
-    for queue in tree.of("kueue.x-k8s.io", "ClusterQueue"):
-        for number, part in items(dig(queue.body, "spec", "resourceGroups")):
-            for place, name in items(dig(part, "coveredResources")):
+def _covering(objects: ObjectSet, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:
+    for queue in objects.of("kueue.x-k8s.io", "ClusterQueue"):
+        for number, resource_group in items(dig(queue.body, "spec", "resourceGroups")):
+            for position, name in items(dig(resource_group, "coveredResources")):
                 if isinstance(name, str) and name.startswith(prefix):
-                    yield queue, ("spec", "resourceGroups", number, "coveredResources", place), name
+                    yield queue, ("spec", "resourceGroups", number, "coveredResources", position), name
 
 
 def _requesting(index: Index, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:

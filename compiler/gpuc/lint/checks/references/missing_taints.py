@@ -1,4 +1,4 @@
-"""Node pools without a taint that the pods meant for them tolerate."""
+"""Node pools without a taint, although the flavors or pods that select them tolerate the taint."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ MISSING_TAINT = declare_rule(
     "REF028",
     Severity.WARNING,
     "A node pool lacks a taint that its flavor or its pods tolerate.",
-    "Other pods may run on these nodes. They use the cpu and memory beside the GPUs, which then stay idle, and "
-    "Karpenter starts expensive nodes for them.",
+    "Pods without GPUs may run on these nodes and use up cpu and memory, so that GPUs stay idle. Karpenter may also "
+    "start expensive nodes for such pods.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#example-use-cases",
 )
 _OF_OTHERS = re.compile(r"(?:[\w.-]+\.)?(?:kubernetes\.io|k8s\.io|karpenter\.sh|azure\.com|google\.com)/.*")
-"""Taints that Kubernetes and cloud programs add to nodes."""
+"""Taints that Kubernetes, Karpenter and cloud providers add to nodes."""
 _AWS = ("karpenter.k8s.aws", "eks.amazonaws.com")
-"""Providers that add no GPU taint to nodes by themselves."""
+"""API groups of node classes whose provider adds no GPU taint to nodes."""
 _ACCELERATED = re.compile(r"(?:p|g|gr|trn|inf|dl)\d[\w-]*")
 """EC2 instance families with accelerators."""
 _PREFIX = "karpenter.k8s.aws/instance-"
-_PLACE: Path = ("spec", "template", "spec", "taints")
+_TAINTS: Path = ("spec", "template", "spec", "taints")
 Tolerations = tuple[Toleration, ...]
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Node pools without a taint that flavors tolerate, then without a taint that pods tolerate."""
+    """Yields findings about node pools without a taint that flavors or pods tolerate."""
     reported: set[tuple[str, str]] = set()
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
         spec = dig(flavor.body, "spec")
@@ -46,41 +46,41 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _lacking(
-    user: Manifest, selector: Any, taken: Tolerations, index: Index, reported: set[tuple[str, str]]
+    user: Manifest, selector: Any, accepted: Tolerations, index: Index, reported: set[tuple[str, str]]
 ) -> Iterator[ObjectFinding]:
     if not any(key in index.nodes.values for key in labels(selector)) or not index.nodes.is_complete:
         return
     pools = index.nodes.matching(selector)
-    if all(untolerated(pool.taints, taken) for pool in pools):  # the check of taints reports these pools
+    if all(untolerated(pool.taints, accepted) for pool in pools):  # the check of taints reports these pools
         return
     is_strict = not index.tree.is_complete or user.kind != "ResourceFlavor"
     if is_strict and not all(_is_untainted(pool) for pool in pools):
         return
-    for key in _missing(taken, pools):
+    for key in _missing(accepted, pools):
         for pool in pools:
             if (pool.name, key) not in reported and not _is_in_user_data(key, pool, index):
                 reported.add((pool.name, key))
-                yield ObjectFinding(MISSING_TAINT, pool.manifest, _PLACE, _message(user, key, pool))
+                yield ObjectFinding(MISSING_TAINT, pool.manifest, _TAINTS, _message(user, key, pool))
 
 
 def _message(user: Manifest, key: str, pool: Pool) -> str:
-    left = ", ".join(str(taint) for taint in pool.taints if taint.keeps_off)
-    others = f"pods that tolerate {left}" if left else "all pods"
+    remaining = ", ".join(str(taint) for taint in pool.taints if taint.keeps_off)
+    others = f"pods that tolerate {remaining}" if remaining else "all pods"
     message = f"{user} tolerates the taint {key}, which nodes of NodePool {pool.name} do not have"
     return f"{message}; {others} may run on these nodes"
 
 
-def _missing(taken: Tolerations, pools: list[Pool]) -> Iterator[str]:
-    """Tolerated keys for which no pool has a taint that keeps pods off."""
-    for key in dict.fromkeys(toleration.key for toleration in taken if toleration.key):
+def _missing(accepted: Tolerations, pools: list[Pool]) -> Iterator[str]:
+    """Yields the tolerated keys for which no pool has a taint that keeps pods off its nodes."""
+    for key in dict.fromkeys(toleration.key for toleration in accepted if toleration.key):
         taints = [taint for pool in pools for taint in (*pool.taints, *pool.startup_taints) if taint.key == key]
-        is_there = any(taint.keeps_off or tolerated(taint, taken) for taint in taints)
-        if not is_there and not _OF_OTHERS.fullmatch(key):
+        exists = any(taint.keeps_off or tolerated(taint, accepted) for taint in taints)
+        if not exists and not _OF_OTHERS.fullmatch(key):
             yield key
 
 
 def _is_untainted(pool: Pool) -> bool:
-    """Whether a pool of accelerated nodes has no taint that keeps pods off."""
+    """Returns whether a pool of AWS nodes with accelerators has no taint that keeps pods off its nodes."""
     group = pool.node_class[0] if pool.node_class else ""
     return group in _AWS and not any(taint.keeps_off for taint in pool.taints) and _is_accelerated(pool)
 
@@ -93,6 +93,6 @@ def _is_accelerated(pool: Pool) -> bool:
 
 
 def _is_in_user_data(key: str, pool: Pool, index: Index) -> bool:
-    """Whether the user data of a pool's nodes mentions the taint."""
-    found = index.tree.find(*pool.node_class) if pool.node_class else None
-    return key in str(dig(found.body, "spec", "userData")) if found else False
+    """Returns whether the user data of a pool's node class mentions the key of the taint."""
+    node_class = index.tree.find(*pool.node_class) if pool.node_class else None
+    return key in str(dig(node_class.body, "spec", "userData")) if node_class else False

@@ -1,4 +1,4 @@
-"""Namespaces that objects use and that nothing creates."""
+"""Namespaces of objects that neither an object nor an Application of the input creates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
 NO_NAMESPACE = declare_rule(
     "REF040",
     Severity.ERROR,
-    "Nothing creates the namespace of an object.",
+    "No object and no Application creates the namespace of an object.",
     "The API server refuses the object: namespace not found.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/",
 )
@@ -24,9 +24,9 @@ _DELIVERY = ("argoproj.io", "toolkit.fluxcd.io")
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Objects in a namespace that neither an object nor an Application creates.
+    """Yields findings about objects in a namespace that neither an object nor an Application creates.
 
-    Partial input is checked only if it has namespaces. The finding is at the first object of the namespace.
+    Partial input is checked only if it has Namespace objects. The finding is at the first object of the namespace.
     """
     known, is_complete = index.namespaces, index.tree.is_complete
     if not (is_complete or known.has_objects):
@@ -38,7 +38,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
         if not is_name(name) or name in known.named or name in reported:
             continue
         if group(manifest).endswith(_DELIVERY) and (not is_complete or name in argo):
-            continue  # the namespace of Argo CD or Flux exists before they deliver objects
+            continue  # the namespace of Argo CD or Flux exists before Argo CD or Flux delivers objects
         reported.add(name)
         suggestion = misspelt(name, known.named)
         rule = NO_NAMESPACE if is_complete or suggestion else NOT_IN_THESE_FILES

@@ -1,4 +1,4 @@
-"""Node labels that flavors and pods select, and that no node pool gives."""
+"""Node labels that flavors and pods select, and that no node pool sets."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 FLAVOR_WITHOUT_NODES = declare_rule(
     "REF020",
     Severity.ERROR,
-    "A ResourceFlavor selects a node label that no node pool gives.",
-    "Kueue admits work to the flavor. Karpenter cannot start a node for its pods, which hold the quota. Labels that "
-    "appear after boot, such as those of GPU feature discovery, do not count.",
+    "A ResourceFlavor selects a node label that no node pool sets.",
+    "Kueue admits work to the flavor. Karpenter starts no node for the pods, which stay Pending and occupy the quota. "
+    "Labels that agents add to running nodes, such as those of GPU feature discovery, do not count.",
     "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
 )
 PODS_WITHOUT_NODES = declare_rule(
     "REF021",
     Severity.ERROR,
-    "Pods select a node label that no node pool gives.",
+    "Pods select a node label that no node pool sets.",
     "Karpenter starts no node for the pods, and they stay Pending.",
     "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
 )
@@ -37,7 +37,7 @@ _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Selectors of flavors and pods that no node matches; nothing for input without node pools."""
+    """Yields findings about selectors of flavors and pods that no node matches, if the input has node pools."""
     if not index.nodes.pools:
         return
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
@@ -64,7 +64,7 @@ def _flavor(flavor: Manifest, index: Index) -> Iterator[ObjectFinding]:
                 yield ObjectFinding(rule, flavor, (*path, key), message, write(suggestion), on_key)
     if not is_reported and nodes.is_complete:
         rule = FLAVOR_WITHOUT_NODES if is_complete else NOT_IN_THESE_FILES
-        message = "node pools give each of these labels, but no pool gives all of them"
+        message = "node pools set each of these labels, but no node pool sets all of them"
         yield ObjectFinding(rule, flavor, path, message)
 
 
@@ -81,18 +81,18 @@ def _selector(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
             yield from _unmatched(pods, (*path, key), key, [value], index)
     if not is_reported and _is_for_pools(pods, index):
         rule = PODS_WITHOUT_NODES if index.tree.is_complete else NOT_IN_THESE_FILES
-        message = "node pools give each of these labels, but no pool gives all of them"
+        message = "node pools set each of these labels, but no node pool sets all of them"
         yield ObjectFinding(rule, pods.manifest, path, message)
 
 
 def _affinity(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
-    where = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+    terms = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     unmet: list[tuple[Path, Any]] = []
-    for number, term in items(dig(pods.spec, *where)):
-        path: Path = (*pods.path, "spec", *where, number, "matchExpressions")
+    for number, term in items(dig(pods.spec, *terms)):
+        path: Path = (*pods.path, "spec", *terms, number, "matchExpressions")
         failing = (
-            (place, requirement)
-            for place, requirement in items(dig(term, "matchExpressions"))
+            (position, requirement)
+            for position, requirement in items(dig(term, "matchExpressions"))
             if not _is_met(requirement, index)
         )
         if (first := next(failing, None)) is None:
@@ -104,7 +104,7 @@ def _affinity(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
 
 
 def _is_met(expression: Any, index: Index) -> bool:
-    """Whether a pool meets a requirement; schema validation reports an invalid requirement."""
+    """Returns whether a pool meets a requirement, or the requirement is invalid, which the check of schemas reports."""
     return all(index.nodes.meeting((wanted,)) for wanted in valid_requirements([expression], NODE_OPERATORS))
 
 
@@ -118,14 +118,17 @@ def _unmatched(pods: Pods, path: Path, key: str, values: list[str], index: Index
 
 
 def _is_for_pools(pods: Pods, index: Index) -> bool:
-    """Whether the pods are meant for nodes of the input; nodes outside of partial input may have other labels."""
+    """Returns whether the pods are meant for nodes of the input's node pools.
+
+    The cluster of partial input may have nodes with other labels.
+    """
     if index.tree.is_complete:
         return True
     return index.nodes.is_complete and (_QUEUE in pods.manifest.labels or pods.wants_devices)
 
 
 def _nothing_gives(key: str, values: list[str], nodes: Nodes) -> tuple[str, str, bool]:
-    """A message about a label that no pool gives, a suggestion, and whether the suggestion is for the key."""
+    """Returns a message about a label that no pool sets, a suggestion, and whether the suggestion is for the key."""
     known = {*nodes.values.get(normal(key), ()), *WELL_KNOWN.get(normal(key), ())}
     if known or normal(key) in nodes.keys:
         value = values[0] if len(values) == 1 else ""

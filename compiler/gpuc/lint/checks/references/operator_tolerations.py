@@ -1,4 +1,4 @@
-"""Tolerations of the GPU operator's pods in the ClusterPolicy, and the taints of node pools with GPUs."""
+"""Taints of node pools with GPUs that the tolerations in the ClusterPolicy of the GPU operator do not match."""
 
 from __future__ import annotations
 
@@ -22,27 +22,28 @@ KEPT_OFF = declare_rule(
     "NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (applyCommonDaemonsetConfig)",
 )
 _TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
-_WITHOUT: Final = "nvidia.com/gpu.deploy.operands"
+_DEPLOY_LABEL: Final = "nvidia.com/gpu.deploy.operands"
 """The operator runs no pods on nodes where the value of this label is false."""
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Taints that the only ClusterPolicy does not tolerate; the first taint of each pool."""
+    """Yields a finding about the first taint of every pool that the only ClusterPolicy does not tolerate."""
     policies = index.tree.of("nvidia.com", "ClusterPolicy")
     raw = dig(policies[0].body, *_TOLERATIONS) if len(policies) == 1 else None
     if not isinstance(raw, list):
         return
-    taken = tolerations(raw)
+    accepted = tolerations(raw)
     for pool in index.nodes.pools:
-        taint = untolerated(pool.taints, taken)
+        taint = untolerated(pool.taints, accepted)
         if taint and _serves_gpus(pool):
             message = f"nodes of NodePool {pool.name} have the taint {taint}, which these tolerations do not match"
             yield ObjectFinding(KEPT_OFF, policies[0], _TOLERATIONS, message)
 
 
 def _serves_gpus(pool: Pool) -> bool:
-    """Whether the operator serves GPUs on the pool's nodes."""
+    """Returns whether the pool's nodes have GPUs and the operator runs pods on these nodes."""
     from gpuc.catalog import load
 
     instances = [load().instances.get(name) for name in types_of(pool)]
-    return pool.labels.get(_WITHOUT) != "false" and any(instance is not None and instance.gpu for instance in instances)
+    has_gpus = any(instance is not None and instance.gpu for instance in instances)
+    return pool.labels.get(_DEPLOY_LABEL) != "false" and has_gpus

@@ -1,4 +1,4 @@
-"""Devices in the capacity of node overlays that the device plugin does not create from the GPUs of the nodes."""
+"""Devices in the capacity of node overlays that differ from the devices that the device plugin advertises."""
 
 from __future__ import annotations
 
@@ -23,35 +23,39 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.trace.instance_capacity import instance_labels
 
-NEVER_THERE = declare_rule(
+WRONG_DEVICES = declare_rule(
     "REF054",
     Severity.ERROR,
     "The devices in a node overlay do not match the device plugin's configuration.",
-    "Karpenter relies on the overlay: it starts too few nodes, or nodes for work that then stays Pending.",
+    "Karpenter plans with the devices of the overlay: it starts too few nodes, or nodes on which pods stay Pending.",
     "k8s-device-plugin v0.20.0, README.md (Shared Access to GPUs, migStrategy)",
 )
 _GPU = "nvidia.com/gpu"
 _SHARED = ".shared"
 _MIG = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?(\d)g\.\d+gb(?:\.[a-z.+-]+)?")
-_MOST_DIGITS = 18
+_DIGITS_MAX = 18
 _SLICES = 7
 """Compute slices of one GPU; the first number of a MIG profile is the number of its compute slices."""
 
 
 class Sharing(NamedTuple):
-    """The devices that a configuration of the device plugin creates from GPUs."""
+    """The devices that a configuration of the device plugin advertises for the GPUs of a node."""
 
     name: str
     strategy: str
     """The MIG strategy: none, single or mixed."""
     replicas: dict[str, int]
-    """Replicas of shared resources."""
+    """The number of replicas of every shared resource."""
     renames: bool
+    """Whether shared resources get the suffix .shared."""
     layout: Any
-    """Groups of GPUs and their MIG devices, as the MIG manager creates them; None where unknown."""
+    """The MIG layout of the MIG manager: groups of GPUs and their MIG devices; None if unknown."""
 
     def limit(self, resource: str, gpus: int) -> tuple[int, bool] | None:
-        """The most that a node with these GPUs has of a resource, and whether the number is exact; None: unknown."""
+        """Returns the largest amount of a resource on a node with some GPUs, and whether the amount is exact.
+
+        The result is None if the amount is unknown.
+        """
         base = resource.removesuffix(_SHARED)
         times = self.replicas.get(base, 1)
         if (base in self.replicas and self.renames) is not (base != resource):
@@ -70,18 +74,21 @@ class Sharing(NamedTuple):
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Devices in overlays that no node of a pool has, where the configuration and the GPUs of the nodes are known."""
+    """Yields findings about devices in overlays that the nodes of a pool do not have.
+
+    Nodes whose configuration of the device plugin or whose GPUs are unknown are not checked.
+    """
     settings = [values for values, _ in operators(index)] if index.tree.has("karpenter.sh", "NodeOverlay") else []
     known = list(configurations(index)) if len(settings) == 1 else []
-    plugin = next((entry for entry in known if entry.part == DEVICE_PLUGIN), None)
-    layouts = next((entry for entry in known if entry.part == MIG_MANAGER), None)
+    plugin = next((configs for configs in known if configs.part == DEVICE_PLUGIN), None)
+    layouts = next((configs for configs in known if configs.part == MIG_MANAGER), None)
     if len(settings) != 1 or (plugin is None and dig(settings[0], DEVICE_PLUGIN, "config")):
         return
     strategy = dig(settings[0], "mig", "strategy")
     documents = {name: document(index.tree, text) for name, text in plugin.texts.items()} if plugin else {"": {}}
     for pool in index.nodes.pools:
-        name = _chosen(pool, plugin) if plugin else ""
-        layout = layouts.texts.get(_chosen(pool, layouts)) if layouts else None
+        name = _selected(pool, plugin) if plugin else ""
+        layout = layouts.texts.get(_selected(pool, layouts)) if layouts else None
         sharing = _sharing(name, documents.get(name), strategy, layout)
         if sharing is not None:
             yield from _pool(pool, sharing, index)
@@ -94,31 +101,32 @@ def _pool(pool: Pool, sharing: Sharing, index: Index) -> Iterator[ObjectFinding]
         instance = load().instances.get(name)
         if instance is None or not instance.gpu or not instance.gpu_count:
             continue
-        given = index.overlays.of(pool, name, instance_labels(name))
-        by_name = {overlay.value.name: overlay for overlay in given}
-        for resource, counting in capacity(overlay.value for overlay in given).items():
-            overlay = by_name[counting.name]
-            amount, limit = counting.capacity[resource], sharing.limit(resource, instance.gpu_count)
+        overlays = index.overlays.of(pool, name, instance_labels(name))
+        by_name = {overlay.value.name: overlay for overlay in overlays}
+        for resource, effective in capacity(overlay.value for overlay in overlays).items():
+            overlay = by_name[effective.name]
+            amount, limit = effective.capacity[resource], sharing.limit(resource, instance.gpu_count)
             if limit is None or not _is_positive(amount) or not overlay.is_sure:
                 continue
-            most, is_exact = limit
-            if int(amount) > most or (is_exact and int(amount) != most):
+            maximum, is_exact = limit
+            if int(amount) > maximum or (is_exact and int(amount) != maximum):
                 source = f"the device plugin's configuration {sharing.name}" if sharing.name else "the device plugin"
-                bound = f"{'' if is_exact else 'at most '}{most} from {instance.gpu_count} GPUs"
-                message = f"{amount} {resource} on {name} in NodePool {pool.name}; {source} creates {bound}"
-                yield ObjectFinding(NEVER_THERE, overlay.manifest, ("spec", "capacity", resource), message)
+                bound = f"{'' if is_exact else 'at most '}{maximum} from {instance.gpu_count} GPUs"
+                message = f"the overlay gives nodes of type {name} in NodePool {pool.name} {amount} {resource}, but "
+                message += f"{source} creates {bound}"
+                yield ObjectFinding(WRONG_DEVICES, overlay.manifest, ("spec", "capacity", resource), message)
 
 
-def _chosen(pool: Pool, known: Configurations) -> str:
-    """The name of the configuration for a pool's nodes."""
-    return pool.labels.get(known.label) or known.default
+def _selected(pool: Pool, configs: Configurations) -> str:
+    """Returns the name of the configuration for a pool's nodes."""
+    return pool.labels.get(configs.label) or configs.default
 
 
 def _sharing(name: str, document: Any, strategy: Any, layout: Any) -> Sharing | None:
-    """The devices of a configuration; None where it renames devices or is not fully known.
+    """Returns the devices of a configuration; None if the configuration renames devices or is not fully known.
 
     Args:
-        strategy: the operator's strategy, which overrides the strategy of the configuration.
+        strategy: the MIG strategy of the operator, which overrides the strategy of the configuration.
     """
     strategy = strategy or dig(document, "flags", "migStrategy")
     if not isinstance(document, dict) or not isinstance(strategy, str) or "resources" in document:
@@ -134,24 +142,28 @@ def _sharing(name: str, document: Any, strategy: Any, layout: Any) -> Sharing | 
 
 
 def _created(layout: Any, resource: str, gpus: int) -> int | None:
-    """The number of devices that a layout creates from some GPUs; None where unknown."""
+    """Returns the number of devices of a resource that a MIG layout creates on a node; None if unknown.
+
+    Args:
+        gpus: the number of GPUs of the node.
+    """
     if not isinstance(layout, list) or not layout:
         return None
-    found = 0
-    for _, entry in items(layout):
-        devices, is_mig = dig(entry, "devices"), dig(entry, "mig-enabled")
-        if dig(entry, "device-filter") or not (devices == "all" or isinstance(devices, list)):
+    total = 0
+    for _, group in items(layout):
+        devices, is_mig = dig(group, "devices"), dig(group, "mig-enabled")
+        if dig(group, "device-filter") or not (devices == "all" or isinstance(devices, list)):
             return None
         count = gpus if devices == "all" else len(devices)
         if not is_mig:
-            found += count if resource == _GPU else 0
+            total += count if resource == _GPU else 0
             continue
-        for profile, number in pairs(dig(entry, "mig-devices")):
+        for profile, number in pairs(dig(group, "mig-devices")):
             is_wanted = f"nvidia.com/mig-{str(profile).replace('+', '.')}" == resource
-            found += count * number if is_wanted and isinstance(number, int) else 0
-    return found
+            total += count * number if is_wanted and isinstance(number, int) else 0
+    return total
 
 
 def _is_positive(amount: Any) -> bool:
     text = str(amount)
-    return text.isascii() and text.isdigit() and 0 < len(text) <= _MOST_DIGITS and int(text) > 0
+    return text.isascii() and text.isdigit() and 0 < len(text) <= _DIGITS_MAX and int(text) > 0

@@ -13,7 +13,7 @@ from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.trace.instance_capacity import instance_labels
 
-LEFT_OUT = declare_rule(
+PARTIAL_OVERLAY = declare_rule(
     "REF053",
     Severity.WARNING,
     "Node overlays give a resource to only some instance types of a node pool.",
@@ -21,8 +21,8 @@ LEFT_OUT = declare_rule(
     "resource, even if the types with the resource are more expensive or not available.",
     "Karpenter v1.14.1, pkg/controllers/nodeoverlay",
 )
-_PROVIDER = "karpenter.k8s.aws/instance-"
-_PROVIDERS_OWN = frozenset(
+_PROVIDER_PREFIX = "karpenter.k8s.aws/instance-"
+_SET_BY_PROVIDER = frozenset(
     (
         "amd.com/gpu",
         "aws.amazon.com/neuron",
@@ -47,32 +47,35 @@ class Declared:
     has: set[str] = field(default_factory=set)
     """Resources with an amount above zero."""
     zero: dict[str, Manifest] = field(default_factory=dict)
-    """Overlays that set a resource to zero, by resource."""
+    """The first overlay that sets a resource to zero, by resource."""
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Instance types that lack a resource which overlays give to other types of the same pool."""
+    """Yields findings about instance types without a resource that overlays give to other types of the same pool."""
     if not index.tree.has("karpenter.sh", "NodeOverlay"):
         return
     for pool in index.nodes.pools:
         declared = {name: _declared(index, pool, name) for name in types_of(pool)}
-        for resource in sorted(set().union(*(row.has for row in declared.values()))):
-            without = [name for name, row in declared.items() if _lacks(row, resource)]
+        for resource in sorted(set().union(*(resources.has for resources in declared.values()))):
+            without = [name for name, resources in declared.items() if _lacks(resources, resource)]
             if without and len(without) < len(declared):
-                yield from _left_out(pool, resource, without, declared)
+                yield from _partial(pool, resource, without, declared)
 
 
 def types_of(pool: Pool) -> list[str]:
-    """The instance types that a pool lists and does not exclude; empty where a requirement cannot be evaluated."""
+    """Returns the instance types that a pool lists and does not exclude.
+
+    The list is empty if a requirement cannot be evaluated.
+    """
     names = sorted(pool.listed(INSTANCE_TYPE))
-    about = [key for key in pool.offer if key.startswith(_PROVIDER)]
-    if any(key not in instance_labels(name) for name in names for key in about):
+    required = [key for key in pool.offer if key.startswith(_PROVIDER_PREFIX)]
+    if any(key not in instance_labels(name) for name in names for key in required):
         return []
     return [name for name in names if pool.can_start(instance_labels(name))]
 
 
 def _declared(index: Index, pool: Pool, name: str) -> Declared:
-    """The resources of an instance type; the first overlay that certainly applies decides about a resource."""
+    """Returns the resources of an instance type. The first overlay that certainly applies decides about a resource."""
     declared = Declared()
     decided: set[str] = set()
     for overlay in index.overlays.of(pool, name, instance_labels(name)):
@@ -87,26 +90,27 @@ def _declared(index: Index, pool: Pool, name: str) -> Declared:
     return declared
 
 
-def _left_out(pool: Pool, resource: str, without: list[str], declared: dict[str, Declared]) -> Iterator[ObjectFinding]:
-    having = [name for name, row in declared.items() if resource in row.has]
-    shown = f"{resource} to {', '.join(having)} of NodePool {pool.name}, but not to {', '.join(without)}"
-    message = f"overlays give {shown}, which Karpenter does not start for pods that request the resource"
+def _partial(pool: Pool, resource: str, without: list[str], declared: dict[str, Declared]) -> Iterator[ObjectFinding]:
+    having = [name for name, resources in declared.items() if resource in resources.has]
+    given = f"{resource} to instance type {', '.join(having)} of NodePool {pool.name}, but not to {', '.join(without)}"
+    message = f"overlays give {given}, which Karpenter does not start for pods that request the resource"
     zero = [name for name in without if resource in declared[name].zero]
     for name in zero:
-        yield ObjectFinding(LEFT_OUT, declared[name].zero[resource], ("spec", "capacity", resource), message)
+        yield ObjectFinding(PARTIAL_OVERLAY, declared[name].zero[resource], ("spec", "capacity", resource), message)
     if len(zero) < len(without):
-        yield ObjectFinding(LEFT_OUT, pool.manifest, _place(pool), message)
+        yield ObjectFinding(PARTIAL_OVERLAY, pool.manifest, _requirement_path(pool), message)
 
 
 def _lacks(declared: Declared, resource: str) -> bool:
-    """Whether an instance type lacks a resource, and has no other device of the same vendor instead."""
-    if resource in declared.has or (resource in _PROVIDERS_OWN and resource not in declared.zero):
+    """Returns whether an instance type lacks a resource and has no other device of the same vendor."""
+    if resource in declared.has or (resource in _SET_BY_PROVIDER and resource not in declared.zero):
         return False
     vendor, _, name = resource.partition("/")
     return not name or not any(other.startswith(f"{vendor}/") for other in declared.has)
 
 
-def _place(pool: Pool) -> Path:
+def _requirement_path(pool: Pool) -> Path:
+    """Returns the path of the pool's requirement for instance types."""
     path: Path = ("spec", "template", "spec", "requirements")
     number = pool.requirement_index(INSTANCE_TYPE)
     return path if number is None else (*path, number, "values")

@@ -32,7 +32,7 @@ KIND_NOT_PERMITTED = declare_rule(
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Applications, then objects of their folders, that the project does not permit."""
+    """Yields findings about Applications, and objects in their folders, that the AppProject does not permit."""
     projects = {project.name: project for project in index.tree.of(ARGO, "AppProject")}
     for application in index.tree.of(ARGO, "Application"):
         if (project := _project(application, projects)) is not None:
@@ -52,7 +52,8 @@ def _repository(source: Source, project: Manifest) -> Iterator[ObjectFinding]:
     url = dig(source.value, "repoURL")
     allowed = [text for _, text in items(dig(project.body, "spec", "sourceRepos")) if isinstance(text, str)]
     if isinstance(url, str) and not any(_matches(pattern, url) for pattern in allowed):
-        message = f"AppProject {project.name} does not permit {url}, only {', '.join(allowed) or 'none'}"
+        permitted = ", ".join(allowed) or "none"
+        message = f"AppProject {project.name} does not permit the repository {url}; sourceRepos has {permitted}"
         yield ObjectFinding(NOT_PERMITTED, source.application, (*source.path, "repoURL"), message)
 
 
@@ -65,12 +66,12 @@ def _destination(application: Manifest, project: Manifest) -> Iterator[ObjectFin
     destination = dig(application.body, "spec", "destination")
     namespace = dig(destination, "namespace")
     if isinstance(namespace, str) and not _is_permitted(project, destination, namespace):
-        message = f"AppProject {project.name} does not permit this server with namespace {namespace}"
+        message = f"AppProject {project.name} does not permit namespace {namespace} on the server of this destination"
         yield ObjectFinding(NOT_PERMITTED, application, ("spec", "destination", "namespace"), message)
 
 
 def _is_permitted(project: Manifest, destination: Any, namespace: str) -> bool:
-    """Whether a project permits a namespace in the destination's cluster."""
+    """Returns whether a project permits a namespace in the destination's cluster."""
     server, name = dig(destination, "server"), dig(destination, "name")
     permits = False
     for _, permitted in items(dig(project.body, "spec", "destinations")):
@@ -90,7 +91,10 @@ def _fits(pattern: Any, text: Any) -> bool:
 
 
 def _objects(source: Source, delivery: Delivery, project: Manifest) -> Iterator[ObjectFinding]:
-    """Objects in a source's folders that the project does not permit; one finding for each kind and namespace."""
+    """Yields findings about objects in a source's folders that the project does not permit.
+
+    There is one finding for every kind and namespace.
+    """
     reported: set[tuple[str, str]] = set()
     checked: set[tuple[str, str, str]] = set()
     destination = dig(source.application.body, "spec", "destination")
@@ -132,7 +136,7 @@ def _kind(
 
 
 def _is_of_cluster(kind: tuple[str, str]) -> bool:
-    """Whether objects of a kind certainly have no namespace."""
+    """Returns whether objects of a kind certainly have no namespace."""
     return (
         kind in CLUSTER_SCOPED
         or kind[0] in ("constraints.gatekeeper.sh", "templates.gatekeeper.sh")

@@ -1,4 +1,4 @@
-"""Names of resources in ClusterQueues, ResourceQuotas, node pools and pods that do not match each other."""
+"""Names of resources that differ between ClusterQueues, ResourceQuotas, node pools and pods."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_COVERED = declare_rule(
     "Kueue admits no work that requests a resource which the ClusterQueue does not cover.",
     "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (resource unavailable in ClusterQueue)",
 )
-IDLE_QUOTA = declare_rule(
+USELESS_QUOTA_KEY = declare_rule(
     "REF051",
     Severity.ERROR,
     "A ResourceQuota has a key that Kubernetes refuses or never counts.",
@@ -50,7 +50,7 @@ NAMED: tuple[tuple[str, str], ...] = (
     ("karpenter.sh/NodeOverlay", "spec.capacity"),
     ("karpenter.sh/NodePool", "spec.limits"),
 )
-"""Kinds and paths of names of resources, as a text or as the keys of a map. Pods are checked separately."""
+"""Kinds, and paths of fields with names of resources: strings, or the keys of a map. Pods are checked separately."""
 _PREFIXES = ("requests.", "limits.")
 _STANDARD = frozenset(
     (
@@ -78,7 +78,7 @@ _COUNTED_WITH_SLASH = (
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Keys of ResourceQuotas, misspelt names of resources, and resources that ClusterQueues do not cover."""
+    """Yields findings about keys of ResourceQuotas, misspelt resources, and resources that no ClusterQueue covers."""
     for quota in index.tree.of("", "ResourceQuota"):
         yield from _quota_keys(quota)
     yield from _misspelt_names(index)
@@ -96,29 +96,30 @@ def _quota_keys(quota: Manifest) -> Iterator[ObjectFinding]:
         if "/" not in key:
             if not key.startswith("count/"):
                 hint = f"requests.{key.removeprefix('limits.')}" if "hugepages-" in key else ""
-                message = "Kubernetes has no such quota and refuses the object"
-                yield ObjectFinding(IDLE_QUOTA, quota, path, message, write(hint), True)
+                message = "Kubernetes has no quota with this key and refuses the ResourceQuota"
+                yield ObjectFinding(USELESS_QUOTA_KEY, quota, path, message, write(hint), True)
         elif not key.startswith("requests.") and not any(part in key for part in _COUNTED_WITH_SLASH):
             name = key.removeprefix("limits.")
             message = (
                 "Kubernetes accepts this key but never counts it; extended resources are counted as requests.<name>"
             )
-            yield ObjectFinding(IDLE_QUOTA, quota, path, message, write(f"requests.{name}"), True)
+            yield ObjectFinding(USELESS_QUOTA_KEY, quota, path, message, write(f"requests.{name}"), True)
 
 
 def _misspelt_names(index: Index) -> Iterator[ObjectFinding]:
     offered = {name for overlay in index.tree.of("karpenter.sh", "NodeOverlay") for name in _capacity(overlay)}
-    sure = {name for name in offered if not intended_resource(name, ())}
-    for kind, where in NAMED:
+    offered = {name for name in offered if not intended_resource(name, ())}
+    for kind, field_path in NAMED:
         api_group, _, name = kind.rpartition("/")
         for manifest in index.tree.of(api_group, name):
-            for path, value in matching_values(manifest.body, pattern(where)):
-                texts = [(path, value)] if isinstance(value, str) else [((*path, key), key) for key, _ in pairs(value)]
-                for place, text in texts:
-                    yield from _misspelt_name(manifest, place, text, sure, index, on_key=isinstance(value, dict))
+            for path, value in matching_values(manifest.body, pattern(field_path)):
+                names = [(path, value)] if isinstance(value, str) else [((*path, key), key) for key, _ in pairs(value)]
+                for name_path, text in names:
+                    is_map = isinstance(value, dict)
+                    yield from _misspelt_name(manifest, name_path, text, offered, index, on_key=is_map)
     for pods in index.pods:
         for path, text in pods.resources():
-            yield from _misspelt_name(pods.manifest, path, text, sure, index, on_key=True)
+            yield from _misspelt_name(pods.manifest, path, text, offered, index, on_key=True)
 
 
 def _misspelt_name(
@@ -133,7 +134,7 @@ def _misspelt_name(
 
 
 def _is_renamed(name: str, index: Index) -> bool:
-    """Whether a ConfigMap mentions the name, as the configuration of a device plugin that renames devices does."""
+    """Returns whether a ConfigMap mentions the name. The configuration of a device plugin may rename devices."""
     maps = index.tree.of("", "ConfigMap")
     return any(
         name in text for config_map in maps for _, text in pairs(dig(config_map.body, "data")) if isinstance(text, str)
@@ -141,17 +142,17 @@ def _is_renamed(name: str, index: Index) -> bool:
 
 
 def _capacity(overlay: Manifest) -> list[str]:
-    """Resources that an overlay adds to nodes."""
+    """Returns the resources that an overlay adds to nodes."""
     return [key for key, value in pairs(dig(overlay.body, "spec", "capacity")) if str(value).strip() not in ("0", "")]
 
 
 def _covered(queue: Manifest) -> set[str]:
-    found = matching_values(queue.body, pattern("spec.resourceGroups[].coveredResources[]"))
-    return {name for _, name in found if isinstance(name, str)}
+    names = matching_values(queue.body, pattern("spec.resourceGroups[].coveredResources[]"))
+    return {name for _, name in names if isinstance(name, str)}
 
 
 def _excludes(index: Index) -> bool:
-    """Whether Kueue's configuration, where the input has it, excludes resources."""
+    """Returns whether a configuration of Kueue in the input excludes resources from quota."""
     for config_map in index.tree.of("", "ConfigMap"):
         for _, text in pairs(dig(config_map.body, "data")):
             if isinstance(text, str) and "excludeResourcePrefixes" in text and "kueue" in text:
@@ -160,8 +161,9 @@ def _excludes(index: Index) -> bool:
 
 
 def _nodes_covered(index: Index) -> Iterator[ObjectFinding]:
-    given = _given(index)
-    if not given:
+    """Yields findings about resources of nodes that the ClusterQueue of the nodes' flavor does not cover."""
+    resources = _overlay_resources(index)
+    if not resources:
         return
     by_flavor: dict[str, list[Pool]] = {}
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
@@ -170,30 +172,31 @@ def _nodes_covered(index: Index) -> Iterator[ObjectFinding]:
     for queue in index.tree.of("kueue.x-k8s.io", "ClusterQueue"):
         covered = _covered(queue)
         for number, resource_group in items(dig(queue.body, "spec", "resourceGroups")):
-            missing: dict[str, str] = {}
+            uncovered: dict[str, str] = {}
             for _, flavor in items(dig(resource_group, "flavors")):
                 for pool in by_flavor.get(str(dig(flavor, "name")), []):
-                    missing |= {name: pool.name for name in given.get(pool.name, ()) if name not in covered}
-            for name, pool_name in missing.items():
+                    uncovered |= {name: pool.name for name in resources.get(pool.name, ()) if name not in covered}
+            for name, pool_name in uncovered.items():
                 path: Path = ("spec", "resourceGroups", number, "coveredResources")
-                message = f"{name} is missing, and nodes of NodePool {pool_name} have it"
+                message = f"coveredResources lacks {name}, which nodes of NodePool {pool_name} have"
                 yield ObjectFinding(NOT_COVERED, queue, path, message)
 
 
-def _given(index: Index) -> dict[str, list[str]]:
-    """Extended resources and huge pages that overlays add to nodes, by node pool."""
-    found: dict[str, list[str]] = {}
+def _overlay_resources(index: Index) -> dict[str, list[str]]:
+    """Returns the extended resources and huge pages that overlays add to nodes, by node pool."""
+    by_pool: dict[str, list[str]] = {}
     for pool in index.nodes.pools:
         for name in types_of(pool) or [""]:
             for overlay in index.overlays.of(pool, name, instance_labels(name) if name else {}):
                 names = _capacity(overlay.manifest) if overlay.is_sure else ()
-                found.setdefault(pool.name, []).extend(
+                by_pool.setdefault(pool.name, []).extend(
                     name for name in names if "/" in name or name.startswith("hugepages-")
                 )
-    return {name: list(dict.fromkeys(names)) for name, names in found.items()}
+    return {name: list(dict.fromkeys(names)) for name, names in by_pool.items()}
 
 
 def _quotas_covered(index: Index, covered: dict[str, set[str]]) -> Iterator[ObjectFinding]:
+    """Yields findings about resources of a ResourceQuota that the ClusterQueues of its namespace do not cover."""
     queues: dict[str, list[str]] = {}
     for local in index.tree.of("kueue.x-k8s.io", "LocalQueue"):
         queues.setdefault(local.namespace, []).append(str(dig(local.body, "spec", "clusterQueue")))
@@ -201,10 +204,10 @@ def _quotas_covered(index: Index, covered: dict[str, set[str]]) -> Iterator[Obje
         names = queues.get(quota.namespace, [])
         if not names or not quota.namespace or any(name not in covered for name in names):
             continue
-        has = set().union(*(covered[name] for name in names))
+        covered_here = set().union(*(covered[name] for name in names))
         for key, value in pairs(dig(quota.body, "spec", "hard")):
             name = key.removeprefix("requests.")
             is_request = key.startswith("requests.") and key != "requests.storage" and ".storageclass." not in key
-            if is_request and name not in has and str(value).strip() != "0":
+            if is_request and name not in covered_here and str(value).strip() != "0":
                 message = f"the quota allows {name}, which ClusterQueue {', '.join(names)} does not cover"
                 yield ObjectFinding(NOT_COVERED, quota, ("spec", "hard", key), message, on_key=True)

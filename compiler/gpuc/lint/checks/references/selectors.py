@@ -22,14 +22,15 @@ NO_NAMESPACE = declare_rule(
     "REF030",
     Severity.ERROR,
     "A label selector matches no namespace.",
-    "The policy applies nowhere, the network rule allows no traffic, or the queue admits no work, without any error.",
+    "The policy applies to no namespace, the network rule allows no traffic, or the ClusterQueue admits no work. No "
+    "error is reported.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
 )
 CLOSED_QUEUE = declare_rule(
     "REF031",
     Severity.ERROR,
     "A ClusterQueue does not select the namespace of its LocalQueue.",
-    "Kueue holds all work of the LocalQueue as inadmissible. A ClusterQueue without a namespaceSelector selects no "
+    "Kueue marks all work of the LocalQueue as inadmissible. A ClusterQueue without a namespaceSelector selects no "
     "namespace.",
     "Kueue v0.19.2, apis/kueue/v1beta2/clusterqueue_types.go (namespaceSelector)",
 )
@@ -37,7 +38,8 @@ NO_PODS = declare_rule(
     "REF032",
     Severity.WARNING,
     "A label selector matches no pod or service, although pods or services have its label keys.",
-    "The Service has no endpoints, the disruption budget or NetworkPolicy protects nothing, or nothing is scraped.",
+    "The Service has no endpoints, the PodDisruptionBudget or NetworkPolicy protects no pod, or Prometheus scrapes "
+    "nothing.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
 )
 
@@ -56,8 +58,8 @@ POD_SELECTORS: tuple[tuple[str, str], ...] = (
     ("policy/PodDisruptionBudget", "spec.selector"),
     ("networking.k8s.io/NetworkPolicy", "spec.podSelector"),
 )
-"""Kinds and paths of label selectors over pods in the object's own namespace; a Service has a map of labels."""
-_ADDED = (
+"""Kinds and paths of label selectors over pods in the object's own namespace. The selector of a Service is a map."""
+_ADDED_BY_CONTROLLERS = (
     "apps.kubernetes.io/",
     "batch.kubernetes.io/",
     "controller-",
@@ -75,12 +77,12 @@ _OF_JOBSETS = frozenset((JOBSET_NAME, REPLICATED_JOB))
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Selectors that match nothing: over namespaces, of queues, over pods, of monitors."""
+    """Yields findings about selectors of policies, ClusterQueues, Services and monitors that match no object."""
     if index.namespaces.has_objects:
         for manifest in index.tree.manifests:
-            for kind, where in NAMESPACE_SELECTORS:
+            for kind, field_path in NAMESPACE_SELECTORS:
                 if _is(manifest, kind):
-                    for path, raw in matching_values(manifest.body, pattern(where)):
+                    for path, raw in matching_values(manifest.body, pattern(field_path)):
                         yield from _namespaces(manifest, path, raw, index)
         yield from _queues(index)
     yield from _pods(index)
@@ -96,21 +98,22 @@ def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Itera
     known = index.namespaces
     if not isinstance(raw, dict) or not raw or known.index.select(selector(raw)):
         return
-    for place, key, values in wanted_labels(raw, path):
+    for label_path, key, values in wanted_labels(raw, path):
         existing = known.values(key)
         if any(value in existing for value in values):
             continue
         if not existing and (suggestion := misspelt(key, known.keys)):
-            is_key = place[-1] == key
+            is_key = label_path[-1] == key
             message = f'no namespace has the label "{key}"{alternatives((), suggestion)}'
-            yield ObjectFinding(NO_NAMESPACE, manifest, place, message, write(suggestion) if is_key else "", is_key)
+            fix = write(suggestion) if is_key else ""
+            yield ObjectFinding(NO_NAMESPACE, manifest, label_path, message, fix, is_key)
             continue
         suggestion = misspelt(values[0], existing) if len(values) == 1 else ""
         # Namespaces of other files may have the name.
         if suggestion or (key != NAMESPACE_NAME and (existing or index.tree.is_complete)):
             rule = NO_NAMESPACE if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES
             message = f'no namespace has {key}: "{" or ".join(values)}"{alternatives(existing, suggestion)}'
-            yield ObjectFinding(rule, manifest, place, message, write(suggestion))
+            yield ObjectFinding(rule, manifest, label_path, message, write(suggestion))
 
 
 def _queues(index: Index) -> Iterator[ObjectFinding]:
@@ -130,16 +133,17 @@ def _queues(index: Index) -> Iterator[ObjectFinding]:
 
 
 Wanted = tuple[Path, str, list[str]]
-"""Place, key and allowed values of a label."""
+"""The path, the key and the allowed values of a label."""
 
 
 class _Candidates(NamedTuple):
     """The labels of the objects that a selector can match."""
 
-    what: str
+    noun: str
+    """The kind of the objects, as a plural noun for messages."""
     labels: list[dict[str, str]]
     closed: frozenset[str] = frozenset()
-    """Labels of controllers whose values all follow from the objects; other labels of controllers are not checked."""
+    """Labels from controllers whose values all follow from the objects. Other such labels are not checked."""
     is_complete: bool = False
     """Whether the input has all objects that the selector can match."""
 
@@ -151,13 +155,13 @@ def _pods(index: Index) -> Iterator[ObjectFinding]:
     kinds: dict[str, set[tuple[str, str]]] = {}
     for manifest in index.tree.manifests:
         kinds.setdefault(manifest.namespace, set()).add((group(manifest), manifest.kind))
-    for kind, where in POD_SELECTORS:
+    for kind, field_path in POD_SELECTORS:
         for manifest in index.tree.of(*_kind(kind)):
             namespace = manifest.namespace
             is_shared = namespace in ALWAYS - {"default"} and not index.tree.is_complete
             own = by_namespace.get(namespace, []) if not is_shared else []  # other programs run there
             candidates = _Candidates("pods", own, _closed(kinds[namespace]), index.tree.is_complete)
-            for path, raw in matching_values(manifest.body, pattern(where)):
+            for path, raw in matching_values(manifest.body, pattern(field_path)):
                 if kind == "Service":
                     wanted = [((*path, key), key, [value]) for key, value in labels(raw).items()]
                     yield from _labelled(manifest, wanted, equal_labels(raw), candidates)
@@ -166,7 +170,10 @@ def _pods(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _closed(kinds: set[tuple[str, str]]) -> frozenset[str]:
-    """Labels of Jobs and JobSets, unless another controller of the namespace may choose their names."""
+    """Returns the labels of Jobs and JobSets whose values are all known.
+
+    The values are unknown if an object in the namespace, such as a CronJob, may create Jobs or JobSets.
+    """
     if any(api_group != "batch" and kind.endswith(("Job", "Workflow")) for api_group, kind in kinds):
         return frozenset()
     if ("batch", "CronJob") in kinds or ("jobset.x-k8s.io", "JobSet") in kinds:
@@ -180,54 +187,58 @@ def _kind(text: str) -> tuple[str, str]:
 
 
 def _labelled(
-    manifest: Manifest, asked: list[Wanted], selected: Selector, candidates: _Candidates
+    manifest: Manifest, selected_labels: list[Wanted], selected: Selector, candidates: _Candidates
 ) -> Iterator[ObjectFinding]:
-    """Wanted values that no candidate has, where candidates have all wanted keys."""
-    wanted = [label for label in asked if label[1] in candidates.closed or not label[1].startswith(_ADDED)]
+    """Yields findings about labels of a selector whose value no candidate has, if candidates have all keys."""
+    wanted = [
+        label
+        for label in selected_labels
+        if label[1] in candidates.closed or not label[1].startswith(_ADDED_BY_CONTROLLERS)
+    ]
     if not wanted or any(matches(selected, own) for own in candidates.labels):
         return
     actual = {key: {own[key] for own in candidates.labels if key in own} for _, key, _ in wanted}
     if not all(known or (candidates.is_complete and key in candidates.closed) for key, known in actual.items()):
         yield from _misspelt_keys(manifest, wanted, candidates)
         return
-    for place, key, values in wanted:
+    for path, key, values in wanted:
         if not actual[key] & set(values):
             suggestion = misspelt(values[0], actual[key]) if len(values) == 1 else ""
             if key in candidates.closed and not (suggestion or candidates.is_complete):
                 continue  # users create Jobs whose names are in no file
-            text = f'none of the {candidates.what} has {key}: "{" or ".join(values)}"'
+            text = f'none of the {candidates.noun} has {key}: "{" or ".join(values)}"'
             message = f"{text}{alternatives(actual[key], suggestion)}"
-            yield ObjectFinding(NO_PODS, manifest, place, message, write(suggestion))
+            yield ObjectFinding(NO_PODS, manifest, path, message, write(suggestion))
 
 
 def _misspelt_keys(manifest: Manifest, wanted: list[Wanted], candidates: _Candidates) -> Iterator[ObjectFinding]:
-    """Keys that no candidate has, where a candidate has the wanted value under a similar key."""
+    """Yields findings about keys that no candidate has, if a candidate has the wanted value under a similar key."""
     keys = {key for own in candidates.labels for key in own}
-    for place, key, values in wanted:
+    for path, key, values in wanted:
         suggestion = misspelt(key, keys) if key not in keys else ""
         if suggestion and any(own.get(suggestion) in values for own in candidates.labels):
-            is_key = place[-1] == key
-            message = f'none of the {candidates.what} has the label "{key}"{alternatives((), suggestion)}'
-            yield ObjectFinding(NO_PODS, manifest, place, message, write(suggestion) if is_key else "", is_key)
+            is_key = path[-1] == key
+            message = f'none of the {candidates.noun} has the label "{key}"{alternatives((), suggestion)}'
+            yield ObjectFinding(NO_PODS, manifest, path, message, write(suggestion) if is_key else "", is_key)
 
 
 def _monitors(index: Index) -> Iterator[ObjectFinding]:
     services = [(service.namespace, labels(service.labels)) for service in index.tree.of("", "Service")]
     templates = [(pods.manifest.namespace, pods.labels) for pods in index.pods]
-    for kind, what, known in (("ServiceMonitor", "services", services), ("PodMonitor", "pods", templates)):
+    for kind, noun, known in (("ServiceMonitor", "services", services), ("PodMonitor", "pods", templates)):
         for monitor in index.tree.of("monitoring.coreos.com", kind):
-            chosen = dig(monitor.body, "spec", "namespaceSelector")
-            names = {name for _, name in items(dig(chosen, "matchNames")) if isinstance(name, str)}
+            namespace_selector = dig(monitor.body, "spec", "namespaceSelector")
+            names = {name for _, name in items(dig(namespace_selector, "matchNames")) if isinstance(name, str)}
             names = names or {monitor.namespace}
-            is_any = dig(chosen, "any") is True
-            candidates = _Candidates(what, [own for namespace, own in known if is_any or namespace in names])
+            is_any = dig(namespace_selector, "any") is True
+            candidates = _Candidates(noun, [own for namespace, own in known if is_any or namespace in names])
             raw = dig(monitor.body, "spec", "selector")
             yield from _labelled(monitor, list(wanted_labels(raw, ("spec", "selector"))), selector(raw), candidates)
-            yield from _match_names(monitor, chosen, index)
+            yield from _match_names(monitor, namespace_selector, index)
 
 
-def _match_names(monitor: Manifest, chosen: Any, index: Index) -> Iterator[ObjectFinding]:
-    for number, name in items(dig(chosen, "matchNames")):
+def _match_names(monitor: Manifest, namespace_selector: Any, index: Index) -> Iterator[ObjectFinding]:
+    for number, name in items(dig(namespace_selector, "matchNames")):
         known = index.namespaces.mentioned
         suggestion = misspelt(name, known) if isinstance(name, str) and name not in known else ""
         if suggestion:

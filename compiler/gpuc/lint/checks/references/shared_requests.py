@@ -24,43 +24,45 @@ _KINDS = ("timeSlicing", "mps")
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Requests and limits above one for resources that every configuration of the input limits to one."""
+    """Yields findings about requests and limits above one for resources that all configurations limit to one."""
     requesting = [pods for pods in index.pods if any(name.endswith(_SHARED) for _, name in pods.resources())]
     refused = _refused(index) if requesting else set()
     for pods in requesting if refused else ():
         for path, container in pods.containers():
             amounts = {
-                name: (*path, "resources", part, name)
-                for part in ("requests", "limits")
-                for name, amount in pairs(dig(container, "resources", part))
+                name: (*path, "resources", field, name)
+                for field in ("requests", "limits")
+                for name, amount in pairs(dig(container, "resources", field))
                 if name in refused and _is_more_than_one(amount)
             }
-            for name, where in amounts.items():
-                message = f"more than one {name}; the device plugin's configuration allows one for each container"
-                yield ObjectFinding(MORE_THAN_ONE, pods.manifest, where, message)
+            for name, amount_path in amounts.items():
+                message = (
+                    f"the container requests more than one {name}, but the device plugin's configuration allows one"
+                )
+                yield ObjectFinding(MORE_THAN_ONE, pods.manifest, amount_path, message)
 
 
 def _refused(index: Index) -> set[str]:
-    """Resources of which no configuration of the device plugin allows more than one."""
-    known = [entry for entry in configurations(index) if entry.part == DEVICE_PLUGIN]
+    """Returns the resources of which no configuration of the device plugin allows more than one."""
+    known = [configs for configs in configurations(index) if configs.part == DEVICE_PLUGIN]
     strict: set[str] = set()
     lenient: set[str] = set()
-    for text in (text for entry in known for text in entry.texts.values()):
+    for text in (text for configs in known for text in configs.texts.values()):
         config = document(index.tree, text)
         for kind in _KINDS:
             sharing = dig(config, "sharing", kind)
-            (strict if _fails(sharing, kind) else lenient).update(_names(sharing))
+            (strict if _is_limited_to_one(sharing, kind) else lenient).update(_names(sharing))
     return strict - lenient
 
 
-def _fails(sharing: Any, kind: str) -> bool:
-    """Whether the device plugin refuses requests above one; with MPS it does so by default."""
+def _is_limited_to_one(sharing: Any, kind: str) -> bool:
+    """Returns whether the device plugin refuses requests above one, which is the default with MPS."""
     setting = dig(sharing, "failRequestsGreaterThanOne")
     return setting is True or (setting is None and kind == "mps")
 
 
 def _names(sharing: Any) -> Iterator[str]:
-    """Names of shared resources; resources that keep the name of unshared devices are left out."""
+    """Yields the names of shared resources, except for resources that keep the name of unshared devices."""
     for _, row in items(dig(sharing, "resources")):
         name, new_name = dig(row, "name"), dig(row, "rename")
         if isinstance(new_name, str):

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.diagnostics.spelling import misspelt, write
+from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import normal
 from gpuc.kubernetes.startup_agents import AGENTS, agent_of
 from gpuc.kubernetes.toleration import Taint, tolerated
@@ -22,8 +22,8 @@ from gpuc.objects.pods import Pods
 UNREMOVED_TAINT = declare_rule(
     "REF025",
     Severity.ERROR,
-    "Nothing removes a startup taint of a node pool.",
-    "Karpenter waits for the node forever. The node is never initialised and takes no work, but costs money.",
+    "No known agent and no pods of the input remove a startup taint of a node pool.",
+    "Karpenter waits for the node forever. The node is never initialised and runs no work, but costs money.",
     "Karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle/initialization.go",
 )
 IDLE_REMOVER = declare_rule(
@@ -53,21 +53,21 @@ STARTUP_TAINTS: Path = ("spec", "template", "spec", "startupTaints")
 class Remover:
     """Pods that may remove taints from nodes: they tolerate the taint, or their containers mention it."""
 
-    def __init__(self, pods: Pods, tree: ObjectSet) -> None:
+    def __init__(self, pods: Pods, objects: ObjectSet) -> None:
         self._pods = pods
-        self._tree = tree
+        self._objects = objects
         self._by_key = [toleration for toleration in pods.tolerations if toleration.key]
 
     def removes(self, taint: Taint, pool: Pool) -> bool:
-        """Whether the pods may remove a taint from a pool's nodes.
+        """Returns whether the pods may remove a taint from a pool's nodes.
 
-        A toleration of all taints is no evidence, because agents of every kind have it. Then the text of the
-        containers has to mention the key.
+        Pods that tolerate all taints count only if the text of their containers mentions the key, because agents of
+        every kind tolerate all taints.
         """
         return self._may_run(pool) and (tolerated(taint, self._by_key) or self._mentions(taint))
 
     def _may_run(self, pool: Pool) -> bool:
-        """Whether a DaemonSet can run on a pool's nodes; other workloads can act from any node."""
+        """Returns whether the pods can act on a pool's nodes. Only a DaemonSet has to run on the node itself."""
         if self._pods.manifest.kind != "DaemonSet":
             return True
         wanted = labels(dig(self._pods.spec, "nodeSelector")).items()
@@ -75,24 +75,25 @@ class Remover:
         return all(domain is None or domain.allows(value) for domain, value in known)
 
     def _mentions(self, taint: Taint) -> bool:
-        """Whether the text mentions the key, with the taint's effect or without an effect."""
+        """Returns whether the text mentions the key of a taint, with the taint's effect or without an effect."""
         if taint.key not in self._text:
             return False
         mention = rf"(?<![\w./-]){re.escape(taint.key)}(?![\w/]|[.-]\w)(?:=[^\s:]*)?(?::(No\w+|PreferNo\w+))?"
-        return any(found[1] in (None, taint.effect) for found in re.finditer(mention, self._text))
+        return any(match[1] in (None, taint.effect) for match in re.finditer(mention, self._text))
 
     @cached_property
     def _text(self) -> str:
+        """All strings of the containers and of the ConfigMaps that the pods read."""
         spec = self._pods.spec
         named = {name for path in _MAPS for _, name in matching_values(spec, path) if isinstance(name, str)}
-        maps = (self._tree.find("", "ConfigMap", name, self._pods.manifest.namespace) for name in sorted(named))
+        maps = (self._objects.find("", "ConfigMap", name, self._pods.manifest.namespace) for name in sorted(named))
         parts = [dig(spec, "initContainers"), dig(spec, "containers")]
         parts += [dig(config_map.body, "data") for config_map in maps if config_map]
         return "\n".join(text for part in parts for text in _texts(part))
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Startup taints that nothing removes; in complete input also removals of taints that no pool has."""
+    """Yields findings about startup taints that no pods remove, and DaemonSets that remove taints of no pool."""
     if index.tree.is_complete and index.nodes.pools:
         for pods in index.pods:
             yield from _idle(pods, index)
@@ -110,14 +111,13 @@ def _unremoved(pool: Pool, index: Index, removers: list[Remover]) -> Iterator[Ob
         suggestion = misspelt(taint.key, AGENTS)
         if not (suggestion or index.tree.is_complete) or any(remover.removes(taint, pool) for remover in removers):
             continue
-        reason = f', did you mean "{suggestion}"' if suggestion else "; no known agent and no pods remove it"
         path: Path = (*STARTUP_TAINTS, taint.index, "key")
-        message = f"nothing removes the taint {taint}{reason}"
+        message = f"no known agent and no pods remove the taint {taint}{alternatives((), suggestion)}"
         yield ObjectFinding(UNREMOVED_TAINT, pool.manifest, path, message, write(suggestion))
 
 
 def _idle(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
-    """Node pools without the startup taint that a DaemonSet on their nodes removes."""
+    """Yields findings about node pools without the startup taint that a DaemonSet on their nodes removes."""
     wanted = labels(dig(pods.spec, "nodeSelector"))
     if pods.manifest.kind != "DaemonSet" or not any(key in index.nodes.values for key in wanted):
         return
@@ -125,27 +125,28 @@ def _idle(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
     for key in _removed(pods):
         if not any(taint.key == key for pool in pools for taint in (*pool.startup_taints, *pool.taints)):
             for pool in pools:
-                message = f"{pods.manifest} removes the taint {key} from nodes of NodePool {pool.name}, which lacks it"
+                message = f"{pods.manifest} removes the taint {key} from nodes of NodePool {pool.name}, but the node "
+                message += "pool has no such startup taint"
                 yield ObjectFinding(IDLE_REMOVER, pool.manifest, STARTUP_TAINTS, message)
 
 
 def _removed(pods: Pods) -> Iterator[str]:
-    """Keys of taints in commands such as kubectl taint node NAME KEY[=VALUE][:EFFECT]-."""
+    """Yields the keys of taints in commands such as kubectl taint node NAME KEY[=VALUE][:EFFECT]-."""
     for _, container in pods.containers():
         words = [word for part in ("command", "args") for _, word in items(dig(container, part))]
         texts = [word for word in words if isinstance(word, str)]
         if "taint" in texts and {"node", "nodes", "no"} & set(texts):
-            yield from (found[1] for text in texts if (found := _REMOVED.fullmatch(text)))
+            yield from (match[1] for text in texts if (match := _REMOVED.fullmatch(text)))
 
 
-def _has_readiness_rule(taint: Taint, tree: ObjectSet) -> bool:
-    """Whether a NodeReadinessRule removes the taint."""
-    rules = tree.of("readiness.node.x-k8s.io", "NodeReadinessRule")
+def _has_readiness_rule(taint: Taint, objects: ObjectSet) -> bool:
+    """Returns whether a NodeReadinessRule removes the taint."""
+    rules = objects.of("readiness.node.x-k8s.io", "NodeReadinessRule")
     return any(dig(rule.body, "spec", "taint", "key") == taint.key for rule in rules)
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every string in plain data."""
+    """Yields every string in plain data."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

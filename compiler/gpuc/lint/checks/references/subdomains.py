@@ -24,7 +24,7 @@ _WITH_OWN_SERVICE = ("jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "kubeflow.or
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Pods whose subdomain is not the name of a Service in their namespace."""
+    """Yields findings about pods whose subdomain is not the name of a Service in their namespace."""
     for pods in index.pods:
         name = dig(pods.spec, "subdomain")
         if is_name(name) and group(pods.manifest) not in _WITH_OWN_SERVICE:
@@ -38,5 +38,5 @@ def _subdomain(pods: Pods, name: str, index: Index) -> Iterator[ObjectFinding]:
         return
     suggestion = misspelt(name, services)
     rule = NO_SUBDOMAIN if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES
-    message = missing("the Service", name, services, suggestion) + ", so no name of these pods resolves"
+    message = missing("the Service", name, services, suggestion) + ", so the DNS names of these pods do not resolve"
     yield ObjectFinding(rule, pods.manifest, (*pods.path, "spec", "subdomain"), message, write(suggestion))

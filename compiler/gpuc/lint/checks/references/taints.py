@@ -20,7 +20,7 @@ FLAVOR_KEPT_OFF = declare_rule(
     "REF022",
     Severity.ERROR,
     "A ResourceFlavor neither tolerates nor lists a taint of the nodes that it selects.",
-    "Kueue admits pods that do not tolerate the taint: they stay Pending and hold the quota.",
+    "Kueue admits pods that do not tolerate the taint: the pods stay Pending and occupy the quota.",
     "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (FindMatchingUntoleratedTaint)",
 )
 LEFT_TO_ADMISSION = declare_rule(
@@ -28,10 +28,10 @@ LEFT_TO_ADMISSION = declare_rule(
     Severity.WARNING,
     "A ResourceFlavor relies on an admission plugin to add the toleration of a device's taint.",
     "With the admission plugin ExtendedResourceToleration, as on EKS, pods that request the device get the "
-    "toleration. Without the plugin Kueue admits the pods, and they stay Pending.",
+    "toleration. Without the plugin Kueue admits the pods, and the pods stay Pending.",
     "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/extendedresourcetoleration/admission.go",
 )
-PHANTOM_TAINT = declare_rule(
+UNKNOWN_NODE_TAINT = declare_rule(
     "REF023",
     Severity.WARNING,
     "A ResourceFlavor lists a node taint that none of its nodes has.",
@@ -41,8 +41,8 @@ PHANTOM_TAINT = declare_rule(
 PODS_KEPT_OFF = declare_rule(
     "REF024",
     Severity.ERROR,
-    "Pods do not tolerate a taint that all of their selected nodes have.",
-    "None of these nodes accepts the pods: a DaemonSet does not run there, and other pods stay Pending.",
+    "Pods do not tolerate a taint that all nodes of their node selector have.",
+    "None of these nodes accepts the pods: a DaemonSet does not run on the nodes, and other pods stay Pending.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
 MISSPELT_TAINT = declare_rule(
@@ -56,7 +56,7 @@ _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Taints of node pools that flavors or pods do not tolerate, and taints in flavors that no node has."""
+    """Yields findings about taints that flavors or pods do not tolerate, and taints of flavors that no node has."""
     if not index.nodes.pools:
         return
     devices = frozenset() if index.tree.is_complete else _covered(index.tree)
@@ -65,16 +65,16 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
         labels = dig(flavor.body, "spec", "nodeLabels")
         if labels and (pools := index.nodes.matching(labels)):
             yield from _flavor(flavor, pools, added, devices)
-            yield from _phantoms(flavor, pools)
+            yield from _unknown_taints(flavor, pools)
     keys = {taint.key for pool in index.nodes.pools for taint in (*pool.taints, *pool.startup_taints)}
     for pods in index.pods:
         reported = list(_pods(pods, index))
         yield from reported or _misspelt_keys(pods, keys)
 
 
-def _covered(tree: ObjectSet) -> frozenset[str]:
-    """Resources that ClusterQueues cover."""
-    queues = tree.of("kueue.x-k8s.io", "ClusterQueue")
+def _covered(objects: ObjectSet) -> frozenset[str]:
+    """Returns the resources that ClusterQueues cover."""
+    queues = objects.of("kueue.x-k8s.io", "ClusterQueue")
     groups = [group for queue in queues for _, group in items(dig(queue.body, "spec", "resourceGroups"))]
     return frozenset(
         name for group in groups for _, name in items(dig(group, "coveredResources")) if isinstance(name, str)
@@ -86,52 +86,53 @@ def _flavor(
 ) -> Iterator[ObjectFinding]:
     spec = dig(flavor.body, "spec")
     accepted = (*tolerations(dig(spec, "tolerations")), *added)
-    named = {(taint.key, taint.value, taint.effect) for taint in taints(dig(spec, "nodeTaints"))}
-    closed: list[tuple[Pool, Taint]] = []
+    listed = {(taint.key, taint.value, taint.effect) for taint in taints(dig(spec, "nodeTaints"))}
+    unmet_taints: list[tuple[Pool, Taint]] = []
     for pool in pools:
         unmet = [taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, accepted)]
-        unmet = [taint for taint in unmet if (taint.key, taint.value, taint.effect) not in named]
+        unmet = [taint for taint in unmet if (taint.key, taint.value, taint.effect) not in listed]
         if not unmet:
             return
-        closed += [(pool, taint) for taint in unmet]
-    first = closed[0][0]
-    for pool, taint in closed:
+        unmet_taints += [(pool, taint) for taint in unmet]
+    first = unmet_taints[0][0]
+    for pool, taint in unmet_taints:
         if pool is first:
             message = (
                 f"nodes of NodePool {pool.name} have the taint {taint}, which the flavor neither tolerates nor lists"
             )
             path, fix = _intended(dig(spec, "tolerations"), taint)
-            is_given = taint.key in devices and taint.effect == "NoSchedule" and not fix
-            rule = LEFT_TO_ADMISSION if is_given else FLAVOR_KEPT_OFF
+            is_device_taint = taint.key in devices and taint.effect == "NoSchedule" and not fix
+            rule = LEFT_TO_ADMISSION if is_device_taint else FLAVOR_KEPT_OFF
             yield ObjectFinding(rule, flavor, ("spec", *path), message, fix)
 
 
 def _with_key(pods: Pods) -> list[Toleration]:
-    """The pods' own tolerations with a key; none for DaemonSets, which are agents of nodes."""
+    """Returns the tolerations of pods that have a key; an empty list for DaemonSets, which are agents of nodes."""
     return [toleration for toleration in pods.tolerations if toleration.key and pods.manifest.kind != "DaemonSet"]
 
 
 def _intended(raw: Any, taint: Taint) -> tuple[Path, str]:
-    """The path of the toleration that was meant for a taint, and the fix."""
+    """Returns the path of the toleration that was meant for a taint, and the fix."""
     for number, toleration in items(raw):
         key = dig(toleration, "key")
         if key == taint.key:
-            part = "value" if dig(toleration, "effect") in (None, "", taint.effect) else "effect"
-            return ("tolerations", number, part), write(str(getattr(taint, part)))
+            field = "value" if dig(toleration, "effect") in (None, "", taint.effect) else "effect"
+            return ("tolerations", number, field), write(str(getattr(taint, field)))
         if isinstance(key, str) and misspelt(key, [taint.key]):
             return ("tolerations", number, "key"), write(taint.key)
     return ("tolerations",), ""
 
 
-def _phantoms(flavor: Manifest, pools: list[Pool]) -> Iterator[ObjectFinding]:
+def _unknown_taints(flavor: Manifest, pools: list[Pool]) -> Iterator[ObjectFinding]:
+    """Yields findings about taints in nodeTaints that no node of the flavor has."""
     actual = [taint for pool in pools for taint in (*pool.taints, *pool.startup_taints)]
-    real = {(taint.key, taint.value, taint.effect) for taint in actual}
+    existing = {(taint.key, taint.value, taint.effect) for taint in actual}
     names = ", ".join(pool.name for pool in pools[:3])
     for taint in taints(dig(flavor.body, "spec", "nodeTaints")):
-        if (taint.key, taint.value, taint.effect) not in real:
-            have = f"; they have {', '.join(sorted({str(taint) for taint in actual}))}" if actual else ""
-            message = f"no node of NodePool {names} has the taint {taint}{have}"
-            yield ObjectFinding(PHANTOM_TAINT, flavor, ("spec", "nodeTaints", taint.index), message)
+        if (taint.key, taint.value, taint.effect) not in existing:
+            others = f"; their taints are {', '.join(sorted({str(taint) for taint in actual}))}" if actual else ""
+            message = f"nodes of NodePool {names} do not have the taint {taint}{others}"
+            yield ObjectFinding(UNKNOWN_NODE_TAINT, flavor, ("spec", "nodeTaints", taint.index), message)
 
 
 def _pods(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
@@ -141,16 +142,16 @@ def _pods(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
     if not pools or _is_queued(pods):
         return
     accepted = pods.tolerations
-    closed = [[taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, accepted)] for pool in pools]
+    unmet = [[taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, accepted)] for pool in pools]
     requested = {name for _, name in pods.resources()}
-    if all(closed) and not (not index.tree.is_complete and all(taint.key in requested for taint in closed[0])):
-        shown = ", ".join(str(taint) for taint in closed[0])
-        message = f"nodes of NodePool {pools[0].name} have the taint {shown}, which the pods do not tolerate"
+    if all(unmet) and not (not index.tree.is_complete and all(taint.key in requested for taint in unmet[0])):
+        names = ", ".join(str(taint) for taint in unmet[0])
+        message = f"nodes of NodePool {pools[0].name} have the taint {names}, which the pods do not tolerate"
         yield ObjectFinding(PODS_KEPT_OFF, pods.manifest, (*pods.path, "spec", "tolerations"), message)
 
 
 def _misspelt_keys(pods: Pods, keys: set[str]) -> Iterator[ObjectFinding]:
-    """Tolerations with a misspelt key, unless the pods tolerate the correct key too."""
+    """Yields findings about tolerations with a misspelt key, unless the pods tolerate the correct key too."""
     rows = items(dig(pods.spec, "tolerations"))
     tolerations = [(number, key) for number, row in rows if (key := dig(row, "key"))]
     known = {key for _, key in tolerations if isinstance(key, str)}
@@ -162,7 +163,7 @@ def _misspelt_keys(pods: Pods, keys: set[str]) -> Iterator[ObjectFinding]:
 
 
 def _is_queued(pods: Pods) -> bool:
-    """Whether Kueue starts the pods and adds the tolerations of their flavor."""
+    """Returns whether Kueue starts the pods and adds the tolerations of their flavor."""
     inner = dig(pods.template, "metadata", "labels", _QUEUE)
     outer = pods.manifest.labels.get(_QUEUE)
     job = dig(pods.manifest.body, "spec", "jobTemplate", "metadata", "labels", _QUEUE)

@@ -21,7 +21,7 @@ MISSPELT_LEVEL = declare_rule(
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Levels whose label no node pool gives, but which is similar to a label of a node pool."""
+    """Yields findings about levels whose label no node pool sets, but is similar to a label of a node pool."""
     known = index.nodes.keys
     for topology in index.tree.of("kueue.x-k8s.io", "Topology"):
         for number, level in items(dig(topology.body, "spec", "levels")):
@@ -29,7 +29,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
             if not isinstance(key, str) or normal(key) in known:
                 continue
             if suggestion := misspelt(key, known):
-                message = f'no node pool gives "{key}", did you mean "{suggestion}"'
+                message = f'no node pool has the label "{key}", did you mean "{suggestion}"'
                 yield ObjectFinding(
                     MISSPELT_LEVEL, topology, ("spec", "levels", number, "nodeLabel"), message, write(suggestion)
                 )

@@ -1,4 +1,4 @@
-"""Objects without an effect, because no other object refers to them."""
+"""Objects that have no effect, because no other object refers to them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gpuc.verify.references.names import object_references
 UNUSED_CAPACITY = declare_rule(
     "REF060",
     Severity.WARNING,
-    "Unused ResourceFlavor, ClusterQueue, Cohort or EC2NodeClass.",
-    "No work reaches the object. Often the reference to the object is misspelt.",
+    "No object refers to a ResourceFlavor, ClusterQueue, Cohort or EC2NodeClass.",
+    "No work can use the object. Often the reference to the object is misspelt.",
 )
 UNUSED = declare_rule(
     "REF061",
     Severity.INFO,
-    "Unused Topology, AdmissionCheck, WorkloadPriorityClass, ConstraintTemplate or ConfigMap.",
-    "The object has no effect. It may be left over, or wait for work that names it.",
+    "No object refers to a Topology, AdmissionCheck, WorkloadPriorityClass, ConstraintTemplate or ConfigMap.",
+    "The object has no effect until other objects, such as later work, refer to it. The object may be left over.",
 )
 
 
@@ -31,7 +31,7 @@ class Unused(NamedTuple):
 
     kind: Kind
     user: str
-    """The kind that refers to it; without objects of this kind the check is skipped, as other files may have them."""
+    """The kind of the objects that refer to it. Input without such objects is not checked."""
     rule: Rule
     message: str
 
@@ -40,8 +40,8 @@ _KUEUE = "kueue.x-k8s.io"
 KINDS: tuple[Unused, ...] = tuple(
     Unused(kind_of(kind), user, rule, message)
     for kind, user, rule, message in (
-        (f"{_KUEUE}/ResourceFlavor", f"{_KUEUE}/ClusterQueue", UNUSED_CAPACITY, "no ClusterQueue names this flavor"),
-        (f"{_KUEUE}/ClusterQueue", f"{_KUEUE}/LocalQueue", UNUSED_CAPACITY, "no LocalQueue leads to this ClusterQueue"),
+        (f"{_KUEUE}/ResourceFlavor", f"{_KUEUE}/ClusterQueue", UNUSED_CAPACITY, "no ClusterQueue has this flavor"),
+        (f"{_KUEUE}/ClusterQueue", f"{_KUEUE}/LocalQueue", UNUSED_CAPACITY, "no LocalQueue names this ClusterQueue"),
         (f"{_KUEUE}/Topology", f"{_KUEUE}/ResourceFlavor", UNUSED, "no ResourceFlavor names this topology"),
         (f"{_KUEUE}/AdmissionCheck", f"{_KUEUE}/ClusterQueue", UNUSED, "no ClusterQueue names this check"),
         (
@@ -54,20 +54,20 @@ KINDS: tuple[Unused, ...] = tuple(
             "templates.gatekeeper.sh/ConstraintTemplate",
             "constraints.gatekeeper.sh/*",
             UNUSED,
-            "no constraint is of its kind",
+            "no constraint has the kind of this template",
         ),
     )
 )
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Objects that nothing refers to: kinds of the table, cohorts, priority classes, node pools and ConfigMaps."""
-    tree, used = index.tree, {(use.kind, use.name) for use in object_references(index)}
-    groups = {group(manifest) for manifest in tree.manifests}
+    """Yields findings about objects that no other object refers to."""
+    objects, used = index.tree, {(use.kind, use.name) for use in object_references(index)}
+    groups = {group(manifest) for manifest in objects.manifests}
     for row in KINDS:
         api_group, user = kind_of(row.user)
-        if (user == "*" and api_group in groups) or tree.has(api_group, user):
-            for manifest in tree.of(*row.kind):
+        if (user == "*" and api_group in groups) or objects.has(api_group, user):
+            for manifest in objects.of(*row.kind):
                 name = index.symbols.name_of(manifest)
                 if (row.kind, name) not in used:
                     yield ObjectFinding(row.rule, manifest, (), row.message)
@@ -89,7 +89,10 @@ def _cohorts(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFinding]:
-    """Priority classes that no work names; skipped with queues in the input, because users submit further work."""
+    """Yields findings about priority classes that no work names.
+
+    Input with LocalQueues is not checked, because users submit further work to the LocalQueues.
+    """
     kind = (_KUEUE, "WorkloadPriorityClass")
     if index.tree.has(_KUEUE, "LocalQueue") or not any(used_kind == kind for used_kind, _ in used):
         return
@@ -113,11 +116,15 @@ def _pools(index: Index) -> Iterator[ObjectFinding]:
             from gpuc.rules.queues.capacity_without_queue import capacity_without_queue
 
             path = ("spec", "template", "metadata", "labels")
-            yield ObjectFinding(capacity_without_queue.rule, pool.manifest, path, "no flavor selects these nodes")
+            message = "no ResourceFlavor selects the nodes of this node pool"
+            yield ObjectFinding(capacity_without_queue.rule, pool.manifest, path, message)
 
 
 def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFinding]:
-    """Unread ConfigMaps in namespaces with volumes; skipped with a queue, because submitted work may read them."""
+    """Yields findings about ConfigMaps that no pod reads, in namespaces whose pods have volumes.
+
+    Namespaces with a LocalQueue are not checked, because work that users submit may read the ConfigMaps.
+    """
     queued = {local.namespace for local in index.tree.of(_KUEUE, "LocalQueue")}
     reading = {pods.manifest.namespace for pods in index.pods if any(True for _ in items(dig(pods.spec, "volumes")))}
     kind = ("", "ConfigMap")
@@ -128,5 +135,5 @@ def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFi
 
 
 def _is_mentioned(name: str, index: Index) -> bool:
-    """Whether the arguments or settings of a container mention a name."""
+    """Returns whether the spec of any pods mentions a name."""
     return any(name in str(pods.spec) for pods in index.pods)

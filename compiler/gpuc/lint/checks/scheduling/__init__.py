@@ -1,1 +1,1 @@
-"""Queues and flavors that admit no pod."""
+"""Checks of ClusterQueues, flavors and node pools that no pod can use."""

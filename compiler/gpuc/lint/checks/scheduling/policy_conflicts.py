@@ -1,4 +1,4 @@
-"""Constraints that refuse every pod with a resource of a queue, in the namespaces of its LocalQueues."""
+"""Gatekeeper constraints that refuse every pod with a resource of a ClusterQueue, in namespaces of its LocalQueues."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from gpuc.trace.quota import Node
 from gpuc.trace.workload import PodSet, Workload
 
 REFUSED = declare_rule(
-    "SCD008", Severity.ERROR, "A constraint refuses every pod that requests a resource of a queue.",
-    "The namespace can never use the queue's quota for the resource, because admission denies the pods.",
+    "SCD008", Severity.ERROR, "A constraint refuses every pod that requests a resource of a ClusterQueue.",
+    "The namespace can never use the ClusterQueue's quota for the resource, because admission denies the pods.",
     "gatekeeper v3.23.0 website/docs/howto.md; the policies of gpuc, policies",
 )  # fmt: skip
 WARNED = declare_rule(
-    "SCD009", Severity.WARNING, "A constraint warns about every pod that requests a resource of a queue.",
-    "Users get a warning when they use the quota of their queue. If enforced, the constraint would refuse these pods.",
+    "SCD009", Severity.WARNING, "A constraint warns about every pod that requests a resource of a ClusterQueue.",
+    "Users get a warning when they use their quota. If enforced, the constraint would refuse these pods.",
     "gatekeeper v3.23.0 website/docs/violations.md (warn enforcement action)",
 )  # fmt: skip
 _POOL = "gpuc.dev/pool"
@@ -32,13 +32,13 @@ _PERMITTING = {
     "GpucPoolSelector": "pools",
     "GpucQueueRequired": "queues",
 }
-"""The parameter that permits pods, by the constraint's kind."""
+"""The parameter of a constraint that permits pods, by the kind of the constraint."""
 Smallest = Mapping[str, tuple[Manifest, dict[str, Amounts]]]
-"""By flavor: its object, and the smallest pod that requests each resource of which the queue can have any."""
+"""By flavor: the ResourceFlavor, and by resource the smallest pod that requests the resource."""
 
 
 class _Refusal(NamedTuple):
-    """A resource of a flavor that a constraint refuses to the pods of a namespace."""
+    """A resource of a flavor that no pod of a LocalQueue's namespace can request, because a constraint is violated."""
 
     resource: str
     flavor: str
@@ -47,24 +47,27 @@ class _Refusal(NamedTuple):
 
 
 def policy_conflicts(cluster: ClusterIndex, queue: Node, smallest: Smallest) -> Iterator[ObjectFinding]:
-    """Constraints that the smallest pod of a resource violates; one finding for each constraint."""
+    """Yields one finding for every constraint that the smallest pod of a resource violates."""
     by_constraint: dict[int, list[_Refusal]] = {}
     for local in cluster.local_queues.get(queue.name, ()):
         for flavor, pods in smallest.values():
             for resource, pod in pods.items():
                 for violation in _violations(cluster, local, flavor, pod):
-                    found = _Refusal(resource, flavor.name, local, violation)
-                    by_constraint.setdefault(id(violation.manifest), []).append(found)
-    for refused in by_constraint.values():
-        violation = refused[0].violation
+                    refusal = _Refusal(resource, flavor.name, local, violation)
+                    by_constraint.setdefault(id(violation.manifest), []).append(refusal)
+    for refusals in by_constraint.values():
+        violation = refusals[0].violation
         rule = REFUSED if violation.is_denied else WARNED
-        yield ObjectFinding(rule, violation.manifest, _path(violation.manifest), _message(queue, refused))
+        yield ObjectFinding(rule, violation.manifest, _path(violation.manifest), _message(queue, refusals))
 
 
 def _violations(cluster: ClusterIndex, local: Manifest, flavor: Manifest, pod: Amounts) -> list[PolicyViolation]:
-    """Violations of a pod; empty if it has none with, or none without, the node selector of the flavor's pool."""
-    asked = {name: quantity_text(name, count) for name, count in pod.items()}
-    container = {"resources": {"requests": asked, "limits": asked}}
+    """Returns the violations of a pod, or only the denied ones if there are any.
+
+    The list is empty if the pod has no violation without a node selector, or with that of the flavor's pool.
+    """
+    requests = {name: quantity_text(name, count) for name, count in pod.items()}
+    container = {"resources": {"requests": requests, "limits": requests}}
     pool = dig(flavor.body, "spec", "nodeLabels", _POOL)
     choices: list[dict[str, Any]] = [{}, {"nodeSelector": {_POOL: pool}}] if isinstance(pool, str) else [{}]
     found: list[PolicyViolation] = []
@@ -77,16 +80,16 @@ def _violations(cluster: ClusterIndex, local: Manifest, flavor: Manifest, pod: A
 
 
 def _path(manifest: Manifest) -> Path:
-    """The path of the parameter that permits pods, where the constraint has it."""
+    """Returns the path of the parameter that permits pods; the path of all parameters if the constraint lacks it."""
     key = _PERMITTING.get(manifest.kind, "")
     return (*PARAMETERS, key) if dig(manifest.body, *PARAMETERS, key) is not None else PARAMETERS
 
 
-def _message(queue: Node, refused: list[_Refusal]) -> str:
-    resources = ", ".join(dict.fromkeys(refusal.resource or "cpu and memory" for refusal in refused))
-    flavors = ", ".join(dict.fromkeys(refusal.flavor for refusal in refused))
-    spaces = ", ".join(dict.fromkeys(refusal.local.namespace for refusal in refused))
-    violation = refused[0].violation
+def _message(queue: Node, refusals: list[_Refusal]) -> str:
+    resources = ", ".join(dict.fromkeys(refusal.resource or "cpu and memory" for refusal in refusals))
+    flavors = ", ".join(dict.fromkeys(refusal.flavor for refusal in refusals))
+    namespaces = ", ".join(dict.fromkeys(refusal.local.namespace for refusal in refusals))
+    violation = refusals[0].violation
     result = "is refused" if violation.is_denied else "gets a warning"
-    provided = f"ClusterQueue {queue.name} provides {spaces} with {resources} of flavor {flavors}"
-    return f"{provided}, and every pod that requests it {result}: {violation.message}"
+    provided = f"ClusterQueue {queue.name} gives namespace {namespaces} quota for {resources} of flavor {flavors}"
+    return f"{provided}, but every pod that requests {resources} {result}: {violation.message}"

@@ -1,4 +1,7 @@
-"""Queues and flavors that admit no pod: the smallest pod of each resource is traced through the objects."""
+"""ClusterQueues, flavors and node pools that no pod can use, and workloads that can never start.
+
+The checks trace the smallest pod that requests a resource of a ClusterQueue through quota, admission and scheduling.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ from gpuc.trace.tracer import trace_workload
 from gpuc.trace.workload import QUEUE_LABEL, PodSet, Workload, pod_requests, workload_of
 
 NO_QUOTA = declare_rule(
-    "SCD001", Severity.WARNING, "A ClusterQueue names a flavor without any quota.",
-    "The nominal quota is zero and there is nothing to borrow: Kueue admits no pod that selects the flavor.",
+    "SCD001", Severity.WARNING, "A ClusterQueue names a flavor for which it has no quota.",
+    "The nominal quota is zero and no quota can be borrowed: Kueue admits no pod that selects the flavor.",
     "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go",
 )  # fmt: skip
 UNADVERTISED = declare_rule(
-    "SCD002", Severity.ERROR, "A queue has quota for a resource that no node of the flavor advertises.",
-    "Kueue admits the work, and Karpenter starts no node for it: the pods stay Pending and hold the quota.",
+    "SCD002", Severity.ERROR, "A ClusterQueue has quota for a resource that no node of the flavor advertises.",
+    "Kueue admits the work, and Karpenter starts no node for it: the pods stay Pending and occupy the quota.",
     "sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go",
 )  # fmt: skip
 NO_NODE = declare_rule(
@@ -36,35 +39,37 @@ NO_NODE = declare_rule(
     "sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/scheduler.go, filterByRemainingResources",
 )  # fmt: skip
 CLOSED_NAMESPACE = declare_rule(
-    "SCD005", Severity.ERROR, "The limits of a namespace refuse the smallest pod of its queue.",
-    "Kueue admits the work and the API server refuses its pods. The quota is held unused.",
+    "SCD005", Severity.ERROR, "The limits of a namespace refuse the smallest pod of its ClusterQueue.",
+    "Kueue admits the work and the API server refuses its pods. The work occupies quota that it does not use.",
     "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/limitranger and pkg/quota",
 )  # fmt: skip
 NEVER_STARTS = declare_rule(
     "SCD006", Severity.ERROR, "A workload can never start.",
-    "It is refused, or admitted and then Pending forever, even in an empty cluster. `gpuc trace -f FILE` shows why.",
+    "The workload is refused, or admitted and then Pending forever, even in an empty cluster. "
+    "`gpuc trace -f FILE` shows why.",
 )  # fmt: skip
-NOT_BY_THESE_FILES = declare_rule(
+NEVER_STARTS_IN_INPUT = declare_rule(
     "SCD007", Severity.WARNING, "A workload can never start with the quota, resources and nodes of the input.",
-    "It waits forever unless other files lend quota, add nodes with the same labels, or exclude it from Kueue.",
+    "The workload waits forever unless other files lend quota, add nodes with the same labels, or exclude the workload "
+    "from Kueue.",
 )  # fmt: skip
 _KARPENTER_KNOWS = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa", "hugepages-")
-"""Resources for which Karpenter starts a node only if it knows them; agents on the nodes may add others."""
+"""Prefixes of resources for which Karpenter starts a node only if it knows them. Agents on nodes may add others."""
 _DEVICES = ("nvidia.com/", "amd.com/")
 _REPORTED_ELSEWHERE = (
     Stage.API, Stage.LOCAL_QUEUE, Stage.CLUSTER_QUEUE, Stage.PRIORITY, Stage.POLICY, Stage.NODE_POOL, Stage.STARTUP
 )  # fmt: skip
-"""Stages whose failures follow from one object or from one reference; other checks report them."""
-_OPEN = (Stage.RESOURCES, Stage.QUOTA, Stage.TOPOLOGY, Stage.NODE)
-"""Stages that work may pass with other files of the cluster."""
+"""Stages that fail because of one object or one reference. Other checks report these failures."""
+_DEPENDS_ON_OTHER_FILES = (Stage.RESOURCES, Stage.QUOTA, Stage.TOPOLOGY, Stage.NODE)
+"""Stages that a workload may pass if the cluster has objects that are not in the input."""
 
 
-def findings(tree: ObjectSet) -> Iterator[ObjectFinding]:
-    """Flavors and namespaces that refuse the smallest pod of a queue, and workloads that never start.
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields findings about flavors and namespaces that refuse the smallest pods, and workloads that never start.
 
-    Other checks report missing references, labels that no pool gives, and taints that are not tolerated.
+    Other checks report missing references, labels that no node pool sets, and taints that are not tolerated.
     """
-    cluster = ClusterIndex(tree)
+    cluster = ClusterIndex(objects)
     if not cluster.quotas:
         return
     reported: set[tuple[str, int, Path]] = set()
@@ -80,19 +85,19 @@ def _of_queue(cluster: ClusterIndex, queue: Node) -> Iterator[ObjectFinding]:
     assert manifest is not None, "queues are objects"
     smallest: dict[str, tuple[Manifest, dict[str, Amounts]]] = {}
     for g, group in items(dig(manifest.body, "spec", "resourceGroups")):
-        for f, row in items(dig(group, "flavors")):
+        for f, quotas in items(dig(group, "flavors")):
             path: Path = ("spec", "resourceGroups", g, "flavors", f)
-            flavor = cluster.flavor(str(dig(row, "name")))
+            flavor = cluster.flavor(str(dig(quotas, "name")))
             if flavor is None:
                 continue
-            own = _smallest(queue, flavor.name, row)
-            smallest[flavor.name] = flavor, own
-            if not own and flavor.name in cluster.closed_flavors:
-                continue  # its node pool is closed
-            if not own and dig(row, "resources"):
+            pods = _smallest(queue, flavor.name, quotas)
+            smallest[flavor.name] = flavor, pods
+            if not pods and flavor.name in cluster.closed_flavors:
+                continue  # the limit of the flavor's node pool is 0 nodes
+            if not pods and dig(quotas, "resources"):
                 yield from _no_quota(cluster, queue, manifest, path)
-            yield from _of_flavor(cluster, manifest, path, flavor, own)
-    yield from _closed(cluster, manifest, [pod for _, own in smallest.values() for pod in own.values()])
+            yield from _of_flavor(cluster, manifest, path, flavor, pods)
+    yield from _closed_namespaces(cluster, manifest, [pod for _, pods in smallest.values() for pod in pods.values()])
     if cluster.objects.is_complete:
         yield from policy_conflicts(cluster, queue, smallest)
 
@@ -104,29 +109,33 @@ def _never_starts(cluster: ClusterIndex) -> Iterator[ObjectFinding]:
         step = trace_workload(cluster, work, policies=False).failure
         if step is None or step.stage in _REPORTED_ELSEWHERE:
             continue
-        rule = NEVER_STARTS if cluster.objects.is_complete or step.stage not in _OPEN else NOT_BY_THESE_FILES
-        by = f", by {step.manifest}" if step.manifest is not None and step.manifest is not manifest else ""
-        yield ObjectFinding(rule, manifest, ("spec",), f"{step.stage.value}{by}: {step.message}")
+        is_certain = cluster.objects.is_complete or step.stage not in _DEPENDS_ON_OTHER_FILES
+        rule = NEVER_STARTS if is_certain else NEVER_STARTS_IN_INPUT
+        cause = f", by {step.manifest}" if step.manifest is not None and step.manifest is not manifest else ""
+        yield ObjectFinding(rule, manifest, ("spec",), f"{step.stage.value}{cause}: {step.message}")
 
 
 def _smallest(queue: Node, flavor: str, quotas: Any) -> dict[str, Amounts]:
-    """The smallest pod that requests a resource, for each resource of which the queue can have any in a flavor."""
+    """Returns the smallest pod that requests a resource, by the resources that the ClusterQueue can use in a flavor.
+
+    The key is an empty string if the ClusterQueue can use only cpu and memory.
+    """
     names = [str(dig(row, "name")) for _, row in items(dig(quotas, "resources"))]
-    able = {name for name in names if queue.capacity((flavor, name)) > 0}
-    base = {name: count for name, count in ((CPU, 1), (MEMORY, 2**20)) if name in able}
-    extended = [name for name in names if name in able and name not in (CPU, MEMORY, "ephemeral-storage", "pods")]
-    return {name: {**base, name: _least(name)} for name in extended} or ({"": base} if able else {})
+    usable = {name for name in names if queue.capacity((flavor, name)) > 0}
+    base = {name: count for name, count in ((CPU, 1), (MEMORY, 2**20)) if name in usable}
+    extended = [name for name in names if name in usable and name not in (CPU, MEMORY, "ephemeral-storage", "pods")]
+    return {name: {**base, name: _least(name)} for name in extended} or ({"": base} if usable else {})
 
 
 def _least(resource: str) -> int:
-    """The least amount that a pod can request: one page of huge pages, otherwise 1."""
+    """Returns the smallest amount that a pod can request: one page of huge pages, otherwise 1."""
     page = {"hugepages-2Mi": 2 * 2**20, "hugepages-1Gi": 2**30}
     return page.get(resource, 1)
 
 
 def _no_quota(cluster: ClusterIndex, queue: Node, manifest: Manifest, path: Path) -> Iterator[ObjectFinding]:
     if cluster.objects.is_complete or queue.parent is None:
-        message = "the flavor has no quota for any resource, and the queue can borrow nothing"
+        message = "the flavor has no quota for any resource, and the ClusterQueue can borrow no quota"
         yield ObjectFinding(NO_QUOTA, manifest, path, message)
 
 
@@ -135,38 +144,38 @@ def _of_flavor(
 ) -> Iterator[ObjectFinding]:
     if not cluster.pools or not dig(flavor.body, "spec", "nodeLabels"):
         return
-    want = pod_demand({}, 1, {}, [flavor])
-    found, _ = matching_pools(cluster, want)
-    if not found:
+    demand = pod_demand({}, 1, {}, [flavor])
+    pools, _ = matching_pools(cluster, demand)
+    if not pools:
         return
-    if all(entry.pool.is_known for entry in found) and not any(max_pods(entry, want) for entry in found):
-        yield _no_node(found[0])
+    if all(match.pool.is_known for match in pools) and not any(max_pods(match, demand) for match in pools):
+        yield _no_node(pools[0])
         return
     for name, pod in pods.items():
-        yield from _unadvertised(cluster, queue, path, flavor, found, name, pod)
+        yield from _unadvertised(cluster, queue, path, flavor, pools, name, pod)
     topology = dig(flavor.body, "spec", "topologyName")
     checks = dig(queue.body, "spec", "admissionChecksStrategy")
     if (
         cluster.objects.is_complete
         and topology is not None
         and not checks
-        and not any(entry.pool.replicas for entry in found)
+        and not any(match.pool.replicas for match in pools)
     ):
         from gpuc.rules.queues.topology_without_static_nodes import topology_without_static_nodes
 
-        pools = ", ".join(entry.pool.name for entry in found)
-        message = f"topology {topology} needs existing nodes, and node pool {pools} keeps none (spec.replicas)"
+        names = ", ".join(match.pool.name for match in pools)
+        message = f"Topology {topology} needs running nodes, but NodePool {names} is not static (spec.replicas)"
         yield ObjectFinding(topology_without_static_nodes.rule, flavor, ("spec", "topologyName"), message)
 
 
-def _no_node(entry: MatchingPool) -> ObjectFinding:
-    pool = entry.pool
-    if not entry.types:
+def _no_node(match: MatchingPool) -> ObjectFinding:
+    pool = match.pool
+    if not match.types:
         path: Path = ("spec", "template", "spec", "requirements")
         return ObjectFinding(NO_NODE, pool.manifest, path, "the requirements exclude all instance types")
     limits = ", ".join(f"{quantity_text(name, count)} {name}" for name, count in pool.limits.items())
-    types = ", ".join(entry_type.type for entry_type in entry.types)
-    return ObjectFinding(NO_NODE, pool.manifest, ("spec", "limits"), f"{limits} is less than one node of {types}")
+    types = ", ".join(instance_type.type for instance_type in match.types)
+    return ObjectFinding(NO_NODE, pool.manifest, ("spec", "limits"), f"{limits} is less than one node of type {types}")
 
 
 def _unadvertised(
@@ -174,24 +183,25 @@ def _unadvertised(
     queue: Manifest,
     path: Path,
     flavor: Manifest,
-    found: list[MatchingPool],
+    matches: list[MatchingPool],
     name: str,
     pod: Amounts,
 ) -> Iterator[ObjectFinding]:
-    pools = [entry.pool for entry in found]
+    pools = [match.pool for match in matches]
     if not all(pool.is_known for pool in pools) or not name.startswith(_KARPENTER_KNOWS):
         return
     if not cluster.objects.is_complete and any(pool.replicas is not None for pool in pools):
         return  # partial input does not show the capacity of existing nodes
-    if any(pods_that_fit(entry.pool.room(node), pod) for entry in found for node in entry.types):
+    if any(pods_that_fit(match.pool.room(node), pod) for match in matches for node in match.types):
         return
     names = ", ".join(pool.name for pool in pools)
-    message = f"flavor {flavor.name} has quota for {name}, but no node of node pool {names} holds {described(pod)}"
+    message = f"ResourceFlavor {flavor.name} has quota for {name}, but no node of NodePool {names} has room for a pod "
+    message += f"with {described(pod)}"
     yield ObjectFinding(UNADVERTISED, queue, path, message)
 
 
-def _closed(cluster: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Iterator[ObjectFinding]:
-    """Namespaces of the queue whose limits refuse the smallest pod of every resource."""
+def _closed_namespaces(cluster: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Iterator[ObjectFinding]:
+    """Yields findings about namespaces of the ClusterQueue whose limits refuse the smallest pod of every resource."""
     for local in cluster.local_queues.get(queue.name, ()):
         limits = container_limits(cluster, local.namespace)
         first = None
