@@ -154,7 +154,7 @@ def _run_cases(context: RehearsalContext, cases: list[Case], report_step: Report
 
 
 def _apply_objects(plane: ControlPlane, spec: CompiledSpec, report_step: ReportStep) -> ApplyResult:
-    """Applies all objects, waits for the nodes of static node pools, and adds node pools without all of their nodes."""
+    """Applies all objects and waits for the nodes of static pools. A pool whose nodes are missing is unhealthy."""
     from gpuc.rehearse.apply import apply_tree
     from gpuc.rehearse.health import UnhealthyObject
     from gpuc.rehearse.substitute import replacement_objects
