@@ -25,6 +25,21 @@ from tests.conftest import EXAMPLES, ROOT
 RECORD = ROOT / "benchmarks" / "argocd.md"
 CHARTS = "GPUC_CHARTS"
 """The environment variable with a folder of charts, as `helm pull` writes them."""
+EXPLANATION = (
+    "The report has a chapter for each run. In the run `a hub`, one Argo CD in a third cluster deploys to two clusters.",
+    "An Application is good if it is Synced and Healthy and its last sync succeeded.",
+    "",
+    "- Applications: `created s`, `synced s` and `good s` are the seconds from the apply of the root Application until the",
+    "  Application exists, is Synced for the first time, and is good for the first time. `wave` is its sync wave.",
+    "- Edits: an edit is a commit, or a manual change of an object in the cluster. `s` is the seconds from the edit until",
+    "  the object in the cluster has changed. A late edit does not change the object within its time limit. `healed`",
+    "  means that Argo CD has reverted a manual change. Edits whose name starts with `...` run during a removal.",
+    "- `waits and notes` lists the operations of Argo CD during the edit, with their seconds, and the result of the edit.",
+    "",
+    "The machine and the versions:",
+    "",
+)
+"""The lines that explain the tables of the report."""
 HUB = ("infer-euw1", "prod-use1")
 """Two clusters for one Argo CD. The third cluster has too many nodes for a small machine."""
 _OWN = "https://kubernetes.default.svc"
@@ -153,10 +168,12 @@ def _environment() -> dict[str, str]:
 def markdown(record: Record) -> str:
     """The report: versions, the results of the runs, and the edits with their durations."""
     day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    lines = [f"# Argo CD over the example clusters, {day}", ""]
+    lines = [f"# Argo CD with the example clusters, {day}", ""]
     lines += [
-        f"Written by `make conformance-all`. Charts that `make tools-argocd` does not package come from ${CHARTS}.",
+        "`make conformance-all` writes this report. The charts that `make tools-argocd` does not package are in the "
+        f"folder ${CHARTS}.",
         "",
+        *EXPLANATION,
     ]
     lines += [f"- {line}" for line in _versions()]
     lines += [f"- `make conformance`: {record.conformance}"]
@@ -193,8 +210,8 @@ def _summary(run: Run) -> Iterator[tuple[str, ...]]:
         yield run.title, "not run", "", "", "", "", "", ""
 
 
-def _seconds(taken: float | None) -> str:
-    return "-" if taken is None else f"{taken:.1f}"
+def _seconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.1f}"
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
