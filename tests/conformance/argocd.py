@@ -26,15 +26,15 @@ RECORD = ROOT / "benchmarks" / "argocd.md"
 CHARTS = "GPUC_CHARTS"
 """The environment variable with a folder of charts, as `helm pull` writes them."""
 EXPLANATION = (
-    "The report has a chapter for each run. In the run `a hub`, one Argo CD in a third cluster deploys to two clusters.",
+    "The report has a chapter for each run. In the run `a hub`, one Argo CD in a third cluster serves two clusters.",
     "An Application is good if it is Synced and Healthy and its last sync succeeded.",
     "",
-    "- Applications: `created s`, `synced s` and `good s` are the seconds from the apply of the root Application until the",
-    "  Application exists, is Synced for the first time, and is good for the first time. `wave` is its sync wave.",
-    "- Edits: an edit is a commit, or a manual change of an object in the cluster. `s` is the seconds from the edit until",
-    "  the object in the cluster has changed. A late edit does not change the object within its time limit. `healed`",
+    "- Applications: `created s`, `synced s` and `good s` are the seconds from the apply of the root Application until",
+    "  the Application exists, is Synced for the first time, and is good for the first time. `wave` is its sync wave.",
+    "- Edits: an edit is a commit, or a manual change of an object in the cluster. `s` is the seconds from the edit",
+    "  until the object has changed. A late edit has not changed the object within its time limit. `healed`",
     "  means that Argo CD has reverted a manual change. Edits whose name starts with `...` run during a removal.",
-    "- `waits and notes` lists the operations of Argo CD during the edit, with their seconds, and the result of the edit.",
+    "- `waits and notes` lists the operations of Argo CD during the edit, with their seconds, and the result.",
     "",
     "The machine and the versions:",
     "",
