@@ -155,7 +155,7 @@ def test_a_reason_replaces_the_first_commit_and_may_stay(section: str, compiled:
 
 
 def test_a_namespace_goes_with_its_tenant(compiled: Fleet) -> None:
-    """And under another tenant it stays."""
+    """The removal of a tenant includes its namespaces. A namespace that moves to another tenant is not removed."""
     compiled.edit(tenant_goes)
     assert [finding.id for finding in compiled.check()] == ["REM001"]
     compiled.edit(

@@ -1,4 +1,4 @@
-"""A wrong folder of a policy gets a sentence with the policy, the key and the known names."""
+"""A mistake in the folder of a policy is reported with the policy, the key and the allowed names."""
 
 from __future__ import annotations
 
