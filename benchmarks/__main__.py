@@ -1,4 +1,4 @@
-"""Measures gpuc and comparable tools in alternating rounds, and writes the report."""
+"""Measures gpuc and comparable tools in rounds, and writes the report."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.contestants import Field, gather
-from benchmarks.machine import BusyError, Quiet, described, node
+from benchmarks.machine import BusyError, LoadLimit, describe_machine, node
 from benchmarks.objects import differences, read_documents
 from benchmarks.process import RunFailed, timed
+from benchmarks.programs import Comparison, prepare
 from benchmarks.report import render
 from benchmarks.rounds import measure
 
@@ -19,23 +19,25 @@ REPOSITORY = Path(__file__).parent.parent
 
 
 def main() -> int:
-    """Returns 1 if a measurement failed; missed targets do not change the exit code."""
+    """Runs the benchmark and returns the exit code: 1 if a measurement failed. Missed targets are no failure."""
     options = _options()
     if options.report and not options.date:
         _print("--report needs --date")
         return 2
-    quiet = Quiet(options.load)
+    load_limit = LoadLimit(options.load)
     with tempfile.TemporaryDirectory(prefix="gpuc-benchmarks-") as folder:
         work = Path(folder).resolve()
         environment = _environment(work)
         try:
-            field = gather(REPOSITORY, options.cluster, work)
-            _warm_up(field, environment)
-            table = measure(field.contestants, environment, 3 if options.quick else options.rounds, quiet, _print)
+            comparison = prepare(REPOSITORY, options.cluster, work)
+            _warm_up(comparison, environment)
+            table = measure(
+                comparison.programs, environment, 3 if options.quick else options.rounds, load_limit, _print
+            )
         except (RunFailed, BusyError) as error:
             _print(str(error))
             return 1
-    text = render(field, table, described(quiet), options.date)
+    text = render(comparison, table, describe_machine(load_limit), options.date)
     if options.report:
         options.report.write_text(text, encoding="utf-8")
     else:
@@ -46,7 +48,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--rounds", type=int, default=15, metavar="N", help="number of timed rounds (default: 15)")
-    parser.add_argument("--quick", action="store_true", help="time three rounds only")
+    parser.add_argument("--quick", action="store_true", help="run only three timed rounds")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the report to FILE (default: print it)")
     parser.add_argument("--date", default="", help="date in the title of the report")
     parser.add_argument("--cluster", default="prod-use1", metavar="NAME", help="name of the measured spec")
@@ -54,14 +56,14 @@ def _options() -> argparse.Namespace:
         "--load",
         type=float,
         default=1.25 * (os.cpu_count() or 1),
-        metavar="BOUND",
-        help="wait while the load average is above BOUND (default: %(default)s)",
+        metavar="LIMIT",
+        help="wait while the load average is higher than LIMIT (default: %(default)s)",
     )
     return parser.parse_args()
 
 
 def _environment(work: Path) -> dict[str, str]:
-    """The environment of all contestants: without the user's proxies, certificates and flags, and with empty caches."""
+    """Returns the environment variables of all programs: with empty caches, without the user's proxies and flags."""
     home, temporary = work / "home", work / "tmp"
     home.mkdir()
     temporary.mkdir()
@@ -74,25 +76,25 @@ def _environment(work: Path) -> dict[str, str]:
     }
 
 
-def _warm_up(field: Field, environment: dict[str, str]) -> None:
-    """Runs every contestant once, which fills the caches, and compares the printed objects with those that gpuc emits.
+def _warm_up(comparison: Comparison, environment: dict[str, str]) -> None:
+    """Runs each program once to fill the caches, and compares the printed objects with the objects of gpuc.
 
     Raises:
-        RunFailed: when a contestant fails or prints other objects.
+        RunFailed: when a program fails, or prints other objects than gpuc.
     """
-    for contestant in field.contestants:
-        _print(f"warm-up of {contestant.name}")
-        timed(contestant, environment)
-        if contestant.name not in field.printed:
+    for program in comparison.programs:
+        _print(f"warm-up of {program.name}")
+        timed(program, environment)
+        if program.name not in comparison.printed:
             continue
         actual = [
             document
-            for path in field.printed[contestant.name]
+            for path in comparison.printed[program.name]
             for file in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])
             for document in read_documents(file.read_text(encoding="utf-8"))
         ]
-        if differing := differences(field.objects.all, actual):
-            raise RunFailed(f"{contestant.name} prints other objects: {', '.join(differing[:5])}")
+        if differing := differences(comparison.objects.all, actual):
+            raise RunFailed(f"{program.name} prints other objects: {', '.join(differing[:5])}")
 
 
 def _print(text: str) -> None:

@@ -13,12 +13,12 @@ _FIRST_INSTANCE = re.compile(r"(instances: \[[\w.-]+)")
 
 
 def copy_fleet(repository: Path, to: Path) -> Path:
-    """Copies the specs of the repository into a new fleet without output."""
+    """Copies the specs of the repository into a new folder, without output, and returns the folder."""
     shutil.copytree(repository / "specs", to / "specs")
     return to
 
 
-def emptied(folder: Path) -> Callable[[], None]:
+def emptying(folder: Path) -> Callable[[], None]:
     """Returns a function that deletes and recreates the folder."""
 
     def empty() -> None:
@@ -28,8 +28,8 @@ def emptied(folder: Path) -> Callable[[], None]:
     return empty
 
 
-def edited(spec: Path) -> Callable[[], None]:
-    """Returns a function that switches the size of the spec's first pool between two values."""
+def editing(spec: Path) -> Callable[[], None]:
+    """Returns a function that edits the spec: each call changes the size of the first pool between two values."""
     text = spec.read_text(encoding="utf-8")
     larger = _replaced(_MOST_NODES, lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     texts = cycle((larger, text))
@@ -37,7 +37,7 @@ def edited(spec: Path) -> Callable[[], None]:
 
 
 def break_instance(spec: Path) -> None:
-    """Misspells the first instance type of the spec: an error that stops the compiler."""
+    """Misspells the first instance type of the spec, so that the compile stops with an error."""
     text = spec.read_text(encoding="utf-8")
     _write(spec, _replaced(_FIRST_INSTANCE, lambda match: f"{match[1]}x", text))
 
@@ -53,10 +53,10 @@ def multiply(spec: Path, count: int) -> None:
 
 
 def _replaced(pattern: re.Pattern[str], by: Callable[[re.Match[str]], str], text: str) -> str:
-    made, count = pattern.subn(by, text, count=1)
+    result, count = pattern.subn(by, text, count=1)
     if not count:
         raise ValueError(f"the spec does not contain {pattern.pattern}")
-    return made
+    return result
 
 
 def _write(path: Path, text: str) -> None:

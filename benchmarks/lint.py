@@ -1,6 +1,7 @@
 """Measures gpuc lint and kubeconform for the same ten thousand objects.
 
-`python -m benchmarks.lint --date 2026-11-21 --report benchmarks/lint.md`; kubeconform is taken from GPUC_TOOLS or PATH.
+Usage: `python -m benchmarks.lint --date 2026-11-21 --report benchmarks/lint.md`. kubeconform must be in the folder
+GPUC_TOOLS or on PATH.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.fleets import copy_fleet, multiply
-from benchmarks.machine import BusyError, Quiet, described
+from benchmarks.machine import BusyError, LoadLimit, describe_machine
 from benchmarks.objects import emit_objects
-from benchmarks.peers import program, validation
-from benchmarks.process import Contestant, RunFailed
+from benchmarks.other_tools import find_program, validation
+from benchmarks.process import Program, RunFailed
 from benchmarks.report import rows
 from benchmarks.rounds import measure
 
@@ -31,17 +32,17 @@ LINT, KUBECONFORM = "gpuc lint", "kubeconform"
 
 
 def main() -> int:
-    """Returns 1 if a measurement failed; missed limits do not change the exit code."""
+    """Runs the benchmark and returns the exit code: 1 if a measurement failed. Missed limits are no failure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lint", description=__doc__)
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the report to FILE (default: print it)")
     parser.add_argument("--date", default="", help="date in the title of the report")
-    parser.add_argument("--load", type=float, default=1.25 * (os.cpu_count() or 1), metavar="BOUND")
+    parser.add_argument("--load", type=float, default=1.25 * (os.cpu_count() or 1), metavar="LIMIT")
     options = parser.parse_args()
-    quiet = Quiet(options.load)
+    load_limit = LoadLimit(options.load)
     with tempfile.TemporaryDirectory(prefix="gpuc-lint-") as folder:
         try:
-            contestants, count = _contestants(Path(folder))
-            table = measure(contestants, dict(os.environ), ROUNDS, quiet, lambda text: print(text, file=sys.stderr))
+            programs, count = _prepare_programs(Path(folder))
+            table = measure(programs, dict(os.environ), ROUNDS, load_limit, lambda text: print(text, file=sys.stderr))
         except (BusyError, RunFailed) as error:
             print(error, file=sys.stderr)
             return 1
@@ -49,23 +50,23 @@ def main() -> int:
     peak = lint.peak or 0
     lines = [
         f"# gpuc lint{f' of {options.date}' if options.date else ''}",
-        f"{count} objects: {CLUSTERS} copies of the production cluster; every copy is a path of the command. "
-        f"Medians of {ROUNDS} alternating rounds.",
-        "\n".join(f"- {line}" for line in described(quiet)),
+        f"{count} objects: {CLUSTERS} copies of prod-use1, and each copy is a path on the command line. The values are "
+        f"medians of {ROUNDS} rounds, and both programs run once in each round.",
+        "\n".join(f"- {line}" for line in describe_machine(load_limit)),
         rows(
-            ("", "seconds", "user CPU seconds", "peak MiB", "relative to kubeconform"),
+            ("program", "wall seconds", "user CPU seconds", "peak MiB", "wall time relative to kubeconform"),
             (
                 (
                     name,
-                    f"{figures.wall / 1e3:.2f}",
-                    f"{figures.user / 1e3:.2f}",
-                    f"{figures.peak or 0:.0f}",
-                    f"{figures.ratio(table[KUBECONFORM]):.2f}" if KUBECONFORM in table else "-",
+                    f"{measurements.wall / 1e3:.2f}",
+                    f"{measurements.user / 1e3:.2f}",
+                    f"{measurements.peak or 0:.0f}",
+                    f"{measurements.ratio(table[KUBECONFORM]):.2f}" if KUBECONFORM in table else "-",
                 )
-                for name, figures in table.items()
+                for name, measurements in table.items()
             ),
         ),
-        f"At most {SECONDS_MAX} s and {MEMORY_MAX_MIB} MiB for ten thousand objects: "
+        f"The limit for ten thousand objects, {SECONDS_MAX} s and {MEMORY_MAX_MIB} MiB, is "
         + ("met" if lint.wall / 1e3 <= SECONDS_MAX and peak <= MEMORY_MAX_MIB else "**not met**"),
     ]
     text = "\n\n".join(lines) + "\n"
@@ -76,7 +77,7 @@ def main() -> int:
     return 0
 
 
-def _contestants(work: Path) -> tuple[list[Contestant], int]:
+def _prepare_programs(work: Path) -> tuple[list[Program], int]:
     fleet = copy_fleet(REPOSITORY, work / "fleet")
     spec = fleet / "specs" / f"{CLUSTER}.yaml"
     objects = emit_objects(fleet, f"specs/{CLUSTER}.yaml")
@@ -87,11 +88,11 @@ def _contestants(work: Path) -> tuple[list[Contestant], int]:
         file.unlink()
     shutil.rmtree(work / "clusters")
     paths = sorted(str(path) for path in (work / "out").iterdir())
-    contestants = [Contestant(LINT, "schemas and checks", (gpuc, "lint", *paths), work)]
-    if path := program("kubeconform"):
+    programs = [Program(LINT, "schemas and checks", (gpuc, "lint", *paths), work)]
+    if path := find_program("kubeconform"):
         command = validation(path, objects, work)
-        contestants.append(Contestant(KUBECONFORM, "schemas", ("/bin/sh", "-c", f"{command} out"), work))
-    return contestants, len(objects.all) * len(paths)
+        programs.append(Program(KUBECONFORM, "schemas", ("/bin/sh", "-c", f"{command} out"), work))
+    return programs, len(objects.all) * len(paths)
 
 
 if __name__ == "__main__":

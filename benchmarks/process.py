@@ -16,26 +16,26 @@ _MIB = 1 << 20
 
 
 def nothing() -> None:
-    """Does nothing: the preparation of a contestant that needs none."""
+    """Does nothing. It is the preparation of a program that needs no preparation."""
 
 
 @dataclass(frozen=True)
-class Contestant:
-    """A measured command."""
+class Program:
+    """A measured program."""
 
     name: str
-    does: str
+    description: str
     """A short description for the report."""
     command: tuple[str, ...]
     folder: Path
     before: Callable[[], None] = nothing
-    """Restores the initial state before a run; not measured."""
+    """Restores the initial state before each run. The benchmark does not measure this function."""
     exit_code: int = 0
 
 
 @dataclass(frozen=True)
 class Run:
-    """The measured times of a process and its children."""
+    """The measured times of a process and its child processes."""
 
     wall_ms: float
     user_ms: float
@@ -43,38 +43,39 @@ class Run:
 
 
 class RunFailed(Exception):
-    """A contestant had an unexpected exit code; the message contains its output."""
+    """A program had an unexpected exit code. The message contains the output of the program."""
 
 
-def timed(contestant: Contestant, environment: dict[str, str]) -> Run:
-    """Runs a contestant and measures its times.
+def timed(program: Program, environment: dict[str, str]) -> Run:
+    """Runs a program and returns its times.
 
     Raises:
         RunFailed: when the exit code is not the expected one.
     """
-    contestant.before()
+    program.before()
     with tempfile.TemporaryFile() as output:
         started = perf_counter()
-        process = _start(contestant, environment, output.fileno())
+        process = _start(program, environment, output.fileno())
         _, status, usage = os.wait4(process.pid, 0)
         wall = perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         text = output.read().decode(errors="replace")
-    if process.returncode != contestant.exit_code:
-        raise RunFailed(f"{contestant.name}: exit code {process.returncode}: {text[-2000:]}")
+    if process.returncode != program.exit_code:
+        raise RunFailed(f"{program.name}: exit code {process.returncode}: {text[-2000:]}")
     return Run(wall * 1e3, usage.ru_utime * 1e3, text)
 
 
-def peak_mib(contestant: Contestant, environment: dict[str, str]) -> float | None:
-    """The highest sampled sum of resident memory over the process tree; None without /proc.
+def peak_mib(program: Program, environment: dict[str, str]) -> float | None:
+    """Runs a program and returns the highest resident memory of the process and its descendants, in MiB.
 
-    This is a separate run, because sampling slows down the process. Shared pages are counted for every process.
+    The result is None on systems without /proc. The memory is measured in a separate run, because sampling slows the
+    process down. Pages that several processes share are counted for each process.
     """
     if not (_PROC / "self" / "statm").exists():
         return None
-    contestant.before()
-    process = _start(contestant, environment, subprocess.DEVNULL)
+    program.before()
+    process = _start(program, environment, subprocess.DEVNULL)
     peak = 0.0
     while process.poll() is None:
         peak = max(peak, tree_mib(process.pid))
@@ -83,14 +84,14 @@ def peak_mib(contestant: Contestant, environment: dict[str, str]) -> float | Non
 
 
 def tree_mib(pid: int) -> float:
-    """Current resident memory of a process and its descendants; shared pages are counted for every process."""
+    """Returns the resident memory of a process and its descendants, in MiB. Shared pages count for each process."""
     return sum(_resident_bytes(process) for process in _tree(pid)) / _MIB
 
 
-def _start(contestant: Contestant, environment: dict[str, str], output: int) -> subprocess.Popen[bytes]:
+def _start(program: Program, environment: dict[str, str], output: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        contestant.command,
-        cwd=contestant.folder,
+        program.command,
+        cwd=program.folder,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=output,
@@ -99,11 +100,11 @@ def _start(contestant: Contestant, environment: dict[str, str], output: int) -> 
 
 
 def _tree(pid: int) -> list[int]:
-    found = [pid]
-    for parent in found:
+    processes = [pid]
+    for parent in processes:
         for listing in (_PROC / str(parent) / "task").glob("*/children"):
-            found.extend(int(child) for child in _read(listing).split())
-    return found
+            processes.extend(int(child) for child in _read(listing).split())
+    return processes
 
 
 def _resident_bytes(pid: int) -> int:

@@ -1,34 +1,42 @@
-"""Renders the results as a Markdown page."""
+"""Renders the results of `python -m benchmarks` as a Markdown page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from benchmarks.contestants import COLD, FLOOR_NAME, Field
 from benchmarks.machine import REFERENCE_FLOOR_MS
-from benchmarks.rounds import Figures, Table
+from benchmarks.programs import COLD, FLOOR_NAME, Comparison
+from benchmarks.rounds import Measurements, Table
 from benchmarks.targets import Target, targets
 
 
-def render(field: Field, table: Table, machine: Sequence[str], date: str) -> str:
-    """The complete report.
+def render(comparison: Comparison, table: Table, machine: Sequence[str], date: str) -> str:
+    """Returns the complete report in Markdown.
 
     Args:
         machine: lines that describe the machine.
         date: the date of the measurement; may be empty.
     """
     rounds = len(table[COLD].wall_ms)
-    objects = f"{len(field.objects.all)} objects in {len(field.objects.by_file)} files"
+    objects = f"{len(comparison.objects.all)} objects in {len(comparison.objects.by_file)} files"
     parts = [
         f"# Benchmark{f' of {date}' if date else ''}",
-        f"{objects}; complete processes, medians of {rounds} alternating rounds. README.md describes the method.",
+        f"The measured cluster has {objects}. The values are medians of {rounds} rounds, and each program runs once in "
+        "each round. README.md describes the programs and the method.",
         "\n".join(f"- {line}" for line in machine),
         "## Targets",
-        rows(("", "target", "measured", ""), map(_target, targets(table))),
+        "The targets are for a machine with two idle cores. `x` is the ratio of the times of two programs.",
+        rows(("program", "target", "measured", "result"), map(_target, targets(table))),
         "## Results",
+        "- wall ms: the time from start to exit; the fastest and the slowest run are in parentheses\n"
+        "- user CPU ms: the user time of the process and its child processes\n"
+        "- peak MiB: the highest resident memory of the process and its child processes\n"
+        "- relative to: the ratio of the wall times of two programs\n"
+        "- ms on the reference machine: the ratio to the python floor, multiplied by the time of the python floor on "
+        "the reference machine",
         rows(
             (
-                "",
+                "program",
                 "wall ms",
                 "user CPU ms",
                 "peak MiB",
@@ -37,9 +45,9 @@ def render(field: Field, table: Table, machine: Sequence[str], date: str) -> str
                 "ms on the reference machine",
                 "description",
             ),
-            (_row(contestant.name, contestant.does, table) for contestant in field.contestants),
+            (_row(program.name, program.description, table) for program in comparison.programs),
         ),
-        *(["## Not measured", "\n".join(f"- {line}" for line in field.skipped)] if field.skipped else []),
+        *(["## Not measured", "\n".join(f"- {line}" for line in comparison.skipped)] if comparison.skipped else []),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -48,26 +56,26 @@ def _target(target: Target) -> tuple[str, ...]:
     return target.text, target.limit, target.value, target.verdict
 
 
-def _row(name: str, does: str, table: Table) -> tuple[str, ...]:
-    figures = table[name]
-    floors = figures.ratio(table[FLOOR_NAME])
+def _row(name: str, description: str, table: Table) -> tuple[str, ...]:
+    measurements = table[name]
+    floors = measurements.ratio(table[FLOOR_NAME])
     return (
         name,
-        f"{figures.wall:.0f} ({_spread(figures)})",
-        f"{figures.user:.0f}",
-        "-" if figures.peak is None else f"{figures.peak:.0f}",
-        f"{figures.ratio(table[COLD]):.2f}",
+        f"{measurements.wall:.0f} ({_spread(measurements)})",
+        f"{measurements.user:.0f}",
+        "-" if measurements.peak is None else f"{measurements.peak:.0f}",
+        f"{measurements.ratio(table[COLD]):.2f}",
         f"{floors:.2f}",
         f"{floors * REFERENCE_FLOOR_MS:.0f}",
-        does,
+        description,
     )
 
 
-def _spread(figures: Figures) -> str:
-    return f"{min(figures.wall_ms):.0f}-{max(figures.wall_ms):.0f}"
+def _spread(measurements: Measurements) -> str:
+    return f"{min(measurements.wall_ms):.0f}-{max(measurements.wall_ms):.0f}"
 
 
 def rows(head: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
-    """A Markdown table."""
+    """Returns a Markdown table."""
     columns = list(head)
     return "\n".join(f"| {' | '.join(line)} |" for line in (columns, ["---"] * len(columns), *lines))

@@ -1,4 +1,4 @@
-"""Alternating rounds: every round runs all contestants once, so that changes of the load affect all of them."""
+"""Measures programs in rounds. Each round runs all programs once, so that a change of the load affects all programs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from benchmarks.machine import Quiet
-from benchmarks.process import Contestant, peak_mib, timed
+from benchmarks.machine import LoadLimit
+from benchmarks.process import Program, peak_mib, timed
 
 MEMORY_ROUNDS = 3
 
 
 @dataclass
-class Figures:
-    """The results of a contestant, with a value for every round."""
+class Measurements:
+    """The results of a program, with one value for each round."""
 
     wall_ms: list[float] = field(default_factory=list)
     user_ms: list[float] = field(default_factory=list)
@@ -33,40 +33,40 @@ class Figures:
     def peak(self) -> float | None:
         return max(self.peaks_mib, default=None)
 
-    def ratio(self, other: Figures) -> float:
-        """The median of the ratios of the wall times in the rounds."""
+    def ratio(self, other: Measurements) -> float:
+        """Returns the median of the ratios of the wall times, with one ratio for each round."""
         return median(mine / theirs for mine, theirs in zip(self.wall_ms, other.wall_ms, strict=True))
 
 
-Table = dict[str, Figures]
-"""Results by name of the contestant, in the order of a round."""
+Table = dict[str, Measurements]
+"""The results by the name of the program, in the order of a round."""
 
 
 def measure(
-    contestants: Sequence[Contestant],
+    programs: Sequence[Program],
     environment: Mapping[str, str],
     rounds: int,
-    quiet: Quiet,
+    load_limit: LoadLimit,
     report: Callable[[str], None],
 ) -> Table:
-    """Measures times in several rounds, then memory in separate rounds.
+    """Measures the times of the programs in several rounds, then their memory in separate rounds.
 
     Raises:
-        RunFailed: when a contestant has an unexpected exit code.
-        BusyError: when the machine stays busy.
+        RunFailed: when a program has an unexpected exit code.
+        BusyError: when the load of the machine stays higher than the limit.
     """
-    table: Table = {contestant.name: Figures() for contestant in contestants}
+    table: Table = {program.name: Measurements() for program in programs}
     for number in range(1, rounds + 1):
-        quiet.wait(report)
+        load_limit.wait(report)
         report(f"round {number} of {rounds}")
-        for contestant in contestants:
-            run = timed(contestant, dict(environment))
-            table[contestant.name].wall_ms.append(run.wall_ms)
-            table[contestant.name].user_ms.append(run.user_ms)
+        for program in programs:
+            run = timed(program, dict(environment))
+            table[program.name].wall_ms.append(run.wall_ms)
+            table[program.name].user_ms.append(run.user_ms)
     for number in range(1, MEMORY_ROUNDS + 1):
         report(f"memory round {number} of {MEMORY_ROUNDS}")
-        for contestant in contestants:
-            peak = peak_mib(contestant, dict(environment))
+        for program in programs:
+            peak = peak_mib(program, dict(environment))
             if peak is not None:
-                table[contestant.name].peaks_mib.append(peak)
+                table[program.name].peaks_mib.append(peak)
     return table

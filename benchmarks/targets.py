@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.contestants import CHECK, COLD, NOTHING_CHANGED, PLAIN, TEN
-from benchmarks.peers import HELM
+from benchmarks.other_tools import HELM
+from benchmarks.programs import CHECK, COLD, NOTHING_CHANGED, PLAIN, TEN
 from benchmarks.rounds import Table
 
 
 @dataclass(frozen=True)
 class Target:
-    """A limit and the measured value."""
+    """A performance target and the measured value."""
 
     text: str
     bound: float
@@ -39,7 +39,7 @@ class Target:
 
 
 def targets(table: Table) -> list[Target]:
-    """All targets with their measured values."""
+    """Returns all targets with their measured values."""
     cold = table[COLD]
     helm = table.get(HELM)
     return [

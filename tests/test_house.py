@@ -1,4 +1,4 @@
-"""What ruff has no rule for: lengths, names of modules, and the schema of the language."""
+"""Conventions that ruff cannot check: lengths, names of modules, and the schema of the language."""
 
 from __future__ import annotations
 

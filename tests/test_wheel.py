@@ -1,4 +1,4 @@
-"""The wheel holds every file of the package, and compiles without a checkout."""
+"""The wheel contains all files of the package, and the installed gpuc compiles without a checkout."""
 
 from __future__ import annotations
 

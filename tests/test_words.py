@@ -1,4 +1,4 @@
-"""Plain words: docstrings, comments, messages and pages avoid words that readers have to translate."""
+"""Plain words: docstrings, comments, messages and pages do not contain words that are hard to read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prints the objects of gpuc with cdk8s in Python, with a chart for every file and without any checks.
+"""Prints the objects of gpuc with cdk8s in Python: one Chart for each file, without checks.
 
 Usage: python main.py OBJECTS.json OUTPUT_FOLDER, where OBJECTS.json maps each file to its objects.
 """
@@ -16,9 +16,9 @@ OUTSIDE_THE_BODY = ("apiVersion", "kind", "metadata")
 
 
 def add(chart: Chart, id: str, document: dict[str, Any]) -> None:  # noqa: A002
-    """Adds an object. cdk8s accepts untyped data only as JSON patches, so all fields except metadata are patches."""
+    """Adds an object to a chart. Fields outside of metadata are JSON patches, the only form of plain data in cdk8s."""
     metadata = document["metadata"]
-    made = ApiObject(
+    api_object = ApiObject(
         chart,
         id,
         api_version=document["apiVersion"],
@@ -32,11 +32,11 @@ def add(chart: Chart, id: str, document: dict[str, Any]) -> None:  # noqa: A002
     )
     body = {key: value for key, value in document.items() if key not in OUTSIDE_THE_BODY}
     if body:
-        made.add_json_patch(*(JsonPatch.add(f"/{key}", value) for key, value in body.items()))
+        api_object.add_json_patch(*(JsonPatch.add(f"/{key}", value) for key, value in body.items()))
 
 
 def main(objects: Path, folder: str) -> None:
-    """Writes the objects of every file as a chart into the folder."""
+    """Writes the objects of each file to the folder, as one Chart."""
     app = App(outdir=folder, output_file_extension=".yaml")
     for file, documents in json.loads(objects.read_text(encoding="utf-8")).items():
         chart = Chart(app, file.removesuffix(".yaml").replace("/", "-"))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.contestants import PLAIN_PROGRAM
 from benchmarks.machine import node
 from benchmarks.objects import Objects, differences, emit_objects, read_documents, write_objects
+from benchmarks.programs import PLAIN_PROGRAM
 from tests.conftest import EXAMPLES, ROOT
 
 

@@ -1,4 +1,4 @@
-"""Every figure that the catalog carries against the collection of facts that it was built from."""
+"""Every value of the catalog equals the value in the reference data from which the catalog was built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold between the tables of hardware: GPUs, instance types, images, releases."""
+"""The hardware tables are consistent with each other: GPUs, instance types, images, releases."""
 
 from __future__ import annotations
 

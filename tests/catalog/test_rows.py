@@ -1,4 +1,4 @@
-"""The data of the catalog as a set: every table typed, sourced, unique and sorted."""
+"""The rows of the catalog: types, sources, unique keys and order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rows(table: tuple[str, str]) -> list[dict[str, Any]]:
 
 
 def name(table: tuple[str, str], row: dict[str, Any]) -> str:
-    """What a message calls a row: its key in the table."""
+    """Returns the name of a row in messages: the key in the table."""
     return f"{table[0]}.json: {' '.join(str(row.get(key, '')) for key in TABLES[table][1])}"
 
 

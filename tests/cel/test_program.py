@@ -1,4 +1,4 @@
-"""gpuc evaluates the expressions of the shipped policies and the pinned CRDs, and names what it cannot evaluate."""
+"""gpuc evaluates the CEL expressions of library policies and CRDs, and names functions that it cannot evaluate."""
 
 from __future__ import annotations
 

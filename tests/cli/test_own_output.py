@@ -1,4 +1,4 @@
-"""Findings about gpuc's own output: a bug of gpuc, unless the text of the user causes them."""
+"""Findings about the output: they are bugs of gpuc, unless text of the user causes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gpuc as a process: what only an interpreter of its own can show."""
+"""gpuc as a separate process: behaviour that tests in the same process cannot show."""
 
 from __future__ import annotations
 

@@ -25,7 +25,22 @@ from tests.conftest import EXAMPLES, ROOT
 
 RECORD = ROOT / "benchmarks" / "argocd.md"
 CHARTS = "GPUC_CHARTS"
-"""The environment variable with a folder of charts, in the form in which `helm pull` writes charts."""
+"""The environment variable with a folder of charts, as `helm pull` writes them."""
+EXPLANATION = (
+    "The report has a chapter for each run. In the run `a hub`, one Argo CD in a third cluster serves two clusters.",
+    "An Application is good if it is Synced and Healthy and its last sync succeeded.",
+    "",
+    "- Applications: `created s`, `synced s` and `good s` are the seconds from the apply of the root Application until",
+    "  the Application exists, is Synced for the first time, and is good for the first time. `wave` is its sync wave.",
+    "- Edits: an edit is a commit, or a manual change of an object in the cluster. `s` is the seconds from the edit",
+    "  until the object has changed. A late edit has not changed the object within its time limit. `healed`",
+    "  means that Argo CD has reverted a manual change.",
+    "- `waits and notes` lists the operations of Argo CD during the edit, with their seconds, and the result.",
+    "",
+    "The machine and the versions:",
+    "",
+)
+"""The lines that explain the tables of the report."""
 HUB = ("infer-euw1", "prod-use1")
 """Two clusters for one Argo CD. The third example cluster has too many nodes for a small machine."""
 
@@ -163,13 +178,10 @@ def markdown(record: Record) -> str:
     day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     lines = [f"# Argo CD with the example clusters, {day}", ""]
     lines += [
-        "`make conformance-all` writes this file. `make tools-argocd` packages some of the charts; the other charts "
-        f"are from the folder in ${CHARTS}.",
+        "`make conformance-all` writes this report. The charts that `make tools-argocd` does not package are in the "
+        f"folder ${CHARTS}.",
         "",
-        "Each run calls `gpuc rehearse --argocd`: the first sync of all Applications, then edits of the spec and "
-        'manual edits of live objects. The run "a hub" has one Argo CD for two clusters. An edit is late if the API '
-        "server does not have the change within the limit of the edit.",
-        "",
+        *EXPLANATION,
     ]
     lines += [f"- {line}" for line in _versions()]
     lines += [f"- `make conformance`: {record.conformance}"]
@@ -208,8 +220,8 @@ def _summary(run: Run) -> Iterator[tuple[str, ...]]:
         yield run.title, "not run", "", "", "", "", "", ""
 
 
-def _seconds(taken: float | None) -> str:
-    return "-" if taken is None else f"{taken:.1f}"
+def _seconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.1f}"
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -146,7 +146,7 @@ class _CohortComparison:
         self._holding.append((f"{queue.name} on {flavor}: {request}", job))
 
     def _counts_nodes(self, queue: ClusterQueue) -> bool:
-        """Whether Kueue would count nodes that other gangs use; the model assumes that all nodes are empty."""
+        """Returns whether Kueue would count nodes that other gangs use; the model assumes that all nodes are empty."""
         return bool(self._holding) and any(pool.spec.topology for pool in queue.pools)
 
     def _release_quota(self) -> None:

@@ -110,7 +110,7 @@ def _case_differences(client: Client, tables: Path) -> str:
 
 
 def _detects_other_rules(client: Client, tables: Path, folder: Path) -> bool:
-    """Whether the comparison detects that lint uses other rules than the API server."""
+    """Returns whether the comparison detects that lint uses other rules than the API server."""
     table = max(sorted(tables.rglob("*.json")), key=lambda path: path.read_text(encoding="utf-8").count('"rule":"'))
     other = folder / table.relative_to(tables)
     other.parent.mkdir(parents=True)

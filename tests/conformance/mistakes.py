@@ -67,7 +67,7 @@ class Mistake:
     """The actual verdict of the test case; empty for any verdict except the expected one."""
 
     def must_fail(self, case: Case) -> bool:
-        """Whether the mistake must make a test case fail."""
+        """Returns whether the mistake must make a test case fail."""
         return bool(self.case) and f" {self.case}" in f" {case.name}"
 
 

@@ -189,7 +189,7 @@ class _Planter:
         return "" if any(kind.lower() in error.lower() for error in errors) else f"errors of the API server: {errors}"
 
     def _is_served(self, policy: Iterable[Manifest]) -> bool:
-        """Whether the API server still serves the kind of the constraints."""
+        """Returns whether the API server still serves the kind of the constraints."""
         kinds = {(manifest.api, manifest.kind) for manifest in policy if manifest.kind != "ConstraintTemplate"}
         for api, kind in kinds:
             try:

@@ -1,4 +1,4 @@
-"""Artifacts of the example clusters, cached per process."""
+"""The artifacts of the example clusters, cached for each process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def artifacts(name: str) -> tuple[Artifact, ...]:
 
 
 def manifests(name: str, folder: str = "") -> list[Manifest]:
-    """Return the objects of a cluster, or of one folder below out/<cluster>/."""
+    """Returns the objects of a cluster, or of one folder below out/<cluster>/."""
     start = f"out/{name}/{folder}/" if folder else ""
     return [
         manifest for manifest in artifacts(name) if isinstance(manifest, Manifest) and manifest.file.startswith(start)

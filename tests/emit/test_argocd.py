@@ -45,7 +45,7 @@ def sources(application: Manifest) -> list[dict[str, Any]]:
 
 
 def owner(name: str, manifest: Manifest) -> str:
-    """Return the Application that syncs the folder of a manifest."""
+    """Returns the Application that syncs the folder of a manifest."""
     folder = manifest.file.rsplit("/", 1)[0]
     owners = []
     for owning, application in applications(name).items():
@@ -242,7 +242,7 @@ def test_a_component_is_complete() -> None:
 
 
 def test_custom_kinds_of_components_are_in_the_groups_of_a_release() -> None:
-    """From `groups` follows which chart the objects of a group need."""
+    """`groups` determines the chart that the objects of an API group need."""
     groups = {group for releases in load().releases.values() for row in releases.values() for group in row.groups}
     custom = {api.partition("/")[0] for api, _ in custom_kinds()}
     for component in components():

@@ -25,7 +25,7 @@ FOLDER: dict[str, Any] = {"repoURL": "https://git.example.com/fleet.git", "targe
 
 @cache
 def checks() -> dict[str, str]:
-    """Return the Lua scripts by kind. They are the same in all example clusters."""
+    """Returns the Lua scripts by kind. They are the same in all example clusters."""
     texts = [
         artifact.text
         for artifact in fleet.artifacts(EXAMPLES[0])
@@ -39,7 +39,7 @@ def checks() -> dict[str, str]:
 
 
 def health(kind: str, obj: dict[str, Any]) -> tuple[str, str]:
-    """Return status and message of the health check for an object."""
+    """Returns status and message of the health check for an object."""
     runtime = lua51.LuaRuntime(unpack_returned_tuples=True)
     for library in ("string", "math", "io", "debug"):
         runtime.globals()[library] = None
@@ -50,7 +50,7 @@ def health(kind: str, obj: dict[str, Any]) -> tuple[str, str]:
 
 
 def application(**status: Any) -> dict[str, Any]:
-    """Return an Application that is Synced and Healthy, with changes to its status."""
+    """Returns an Application that is Synced and Healthy, with changes to its status."""
     return {
         "spec": {"sources": [copy.deepcopy(CHART), copy.deepcopy(VALUES)]},
         "status": {
@@ -64,7 +64,7 @@ def application(**status: Any) -> dict[str, Any]:
 
 
 def out_of_sync(*resources: dict[str, Any]) -> dict[str, Any]:
-    """Return the parts of a status in which these resources are OutOfSync."""
+    """Returns the parts of a status in which these resources are OutOfSync."""
     listed = [{"kind": "NodePool", "status": "OutOfSync", **resource} for resource in resources]
     return {"sync": {"status": "OutOfSync", "comparedTo": {"sources": [CHART, VALUES]}}, "resources": listed}
 

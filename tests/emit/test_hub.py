@@ -21,7 +21,7 @@ Variant = Callable[[Change], Cluster]
 
 
 def delivered(variant: Variant, **destination: str) -> tuple[dict[str, Manifest], str]:
-    """Return the Argo CD objects by name, and the README, of a cluster with this destination."""
+    """Returns the Argo CD objects by name, and the README, of a cluster with this destination."""
     changed = variant(lambda spec: spec["delivery"].update(destination={**destination, "namespace": "argocd"}))
     artifacts = list(argocd(changed))
     (readme,) = (

@@ -19,7 +19,7 @@ Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
 
 def objects(cluster: Cluster, kind: str) -> dict[str, dict[str, Any]]:
-    """Return the specs of all objects of a kind, by name."""
+    """Returns the specs of all objects of a kind, by name."""
     return {
         manifest.name: manifest.body["spec"]
         for manifest in karpenter(cluster)

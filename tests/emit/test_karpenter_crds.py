@@ -26,7 +26,7 @@ def schemas(shared: Path) -> dict[str, Schema]:
 
 @cache
 def read_schemas(folder: Path) -> dict[str, Schema]:
-    """Return the schema of spec, by kind."""
+    """Returns the schema of spec, by kind."""
     found = {}
     for file in sorted(folder.rglob("*.yaml")):
         document = yaml.load(file.read_text(), yaml.CSafeLoader)
@@ -36,7 +36,7 @@ def read_schemas(folder: Path) -> dict[str, Schema]:
 
 
 def refusals(schema: Schema, value: Any) -> Iterator[str]:
-    """Yield the messages of the rules that a value violates, without rules for updates."""
+    """Yields the messages of the rules that a value violates, without rules for updates."""
     for rule in schema.get("x-kubernetes-validations", []):
         if "oldSelf" not in rule["rule"]:
             program = compiled(rule["rule"], ("self",))
@@ -48,7 +48,7 @@ def refusals(schema: Schema, value: Any) -> Iterator[str]:
 
 
 def missing_defaults(schema: Schema, value: Any, path: str = "spec") -> Iterator[str]:
-    """Yield fields that the API server would add because their parent exists."""
+    """Yields fields that the API server would add because their parent exists."""
     if isinstance(value, dict):
         for name, part in schema.get("properties", {}).items():
             if "default" in part and name not in value:

@@ -75,21 +75,21 @@ class Node:
             (folder / f"mode-{gpu}").write_text("Disabled\n")
 
     def boot(self, **environment: str) -> int:
-        """Run the script as its systemd unit does, and return the exit code."""
+        """Runs the script as its systemd unit does, and return the exit code."""
         (self.folder / "calls").unlink(missing_ok=True)
         command = [str(self.folder / "bin" / "partition-gpus")]
         done = subprocess.run(command, env=self.environment | environment, capture_output=True, check=False)
         return done.returncode
 
     def reboot(self) -> None:
-        """Reboot: remove all instances and apply the pending MIG mode."""
+        """Removes all instances and apply the pending MIG mode."""
         for file in self.folder.glob("instances-*"):
             file.unlink()
         for file in self.folder.glob("pending-*"):
             file.rename(self.folder / file.name.replace("pending", "mode"))
 
     def cut(self) -> list[list[str]]:
-        """Return the instances of all GPUs, sorted."""
+        """Returns the instances of all GPUs, sorted."""
         found = []
         for gpu in range(len(list(self.folder.glob("mode-*")))):
             file = self.folder / f"instances-{gpu}"

@@ -22,7 +22,7 @@ SHELL, NODE_CONFIG = "text/x-shellscript", "application/node.eks.aws"
 
 
 def user_data(cluster: Cluster) -> dict[str, str]:
-    """Return the user data by pool, without pools that have none."""
+    """Returns the user data by pool, without pools that have none."""
     return {
         manifest.name: manifest.body["spec"]["userData"]
         for manifest in karpenter(cluster)
@@ -31,7 +31,7 @@ def user_data(cluster: Cluster) -> dict[str, str]:
 
 
 def parts(text: str) -> dict[str, str]:
-    """Return the parts of a MIME archive, by content type."""
+    """Returns the parts of a MIME archive, by content type."""
     archive = message_from_string(text)
     assert archive.is_multipart() and not archive.defects
     found = {}
@@ -42,7 +42,7 @@ def parts(text: str) -> dict[str, str]:
 
 
 def files_written(shell: str) -> dict[str, str]:
-    """Return the files that a script writes from here-documents, by path."""
+    """Returns the files that a script writes from here-documents, by path."""
     found = {}
     path = ""
     for line in shell.splitlines():

@@ -35,7 +35,7 @@ def configuration(cluster: Cluster) -> tuple[dict[str, Any], str]:
 
 
 def groups(cluster: Cluster) -> dict[str, dict[str, Any]]:
-    """Return the resource group of all ClusterQueues, by name of the queue."""
+    """Returns the resource group of all ClusterQueues, by name of the queue."""
     found = {}
     for name, queue in objects(cluster, "ClusterQueue").items():
         (found[name],) = queue.body["spec"]["resourceGroups"]

@@ -26,7 +26,7 @@ BY_HAND = {
 
 
 def objects(cluster: Cluster, kind: str = "") -> list[Manifest]:
-    """Return the objects that Argo CD applies."""
+    """Returns the objects that Argo CD applies."""
     return [
         manifest
         for manifest in emit(cluster)
@@ -40,7 +40,7 @@ def named(cluster: Cluster, kind: str, name: str) -> Manifest:
 
 
 def changed_files(before: Cluster, after: Cluster) -> set[str]:
-    """Return the files that differ, without the files that only list objects for users."""
+    """Returns the files that differ, without the files that only list objects for users."""
 
     def contents(cluster: Cluster) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -127,7 +127,7 @@ def test_no_queue_has_quota_of_a_pool_that_leaves(variant: Variant, reference: C
 
 
 def held(cluster: Cluster) -> set[tuple[str, str]]:
-    """Return namespace and name of the LocalQueues that admit no new work."""
+    """Returns namespace and name of the LocalQueues that admit no new work."""
     queues = objects(cluster, "LocalQueue")
     assert {queue.body["spec"]["stopPolicy"] for queue in queues} <= {"None", "Hold"}
     return {(queue.namespace, queue.name) for queue in queues if queue.body["spec"]["stopPolicy"] == "Hold"}
@@ -159,7 +159,7 @@ def test_new_work_is_held_where_its_tenant_namespace_or_queue_leaves(
 
 
 def templates(cluster: Cluster) -> dict[str, tuple[str, str]]:
-    """Return namespace and queue of all workload templates."""
+    """Returns namespace and queue of all workload templates."""
     jobs = [manifest for manifest in emit(cluster) if isinstance(manifest, Manifest) and "/workloads/" in manifest.file]
     return {job.name: (job.namespace, job.labels["kueue.x-k8s.io/queue-name"]) for job in jobs if job.kind == "Job"}
 

@@ -33,7 +33,7 @@ def expressions(name: str, alert: str) -> list[str]:
 
 
 def closes(expression: str) -> bool:
-    """Return whether all brackets outside of strings are closed in order."""
+    """Returns whether all brackets outside of strings are closed in order."""
     waiting: list[str] = []
     for character in re.sub(r'"(\\.|[^"\\])*"', '""', expression):
         if character in OPENING:

@@ -18,7 +18,7 @@ RULES = {"ingress": "from", "egress": "to"}
 
 
 def policies(cluster: Cluster, namespace: str = "") -> dict[tuple[str, str], Manifest]:
-    """Return the NetworkPolicies by namespace and name."""
+    """Returns the NetworkPolicies by namespace and name."""
     found = (
         manifest for manifest in tenants(cluster) if isinstance(manifest, Manifest) and manifest.kind == "NetworkPolicy"
     )
@@ -28,7 +28,7 @@ def policies(cluster: Cluster, namespace: str = "") -> dict[tuple[str, str], Man
 
 
 def rules(policy: Manifest) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
-    """Yield peers and ports of all rules."""
+    """Yields peers and ports of all rules."""
     for direction, peers in RULES.items():
         for rule in policy.body["spec"].get(direction, []):
             yield rule[peers], rule.get("ports", [])

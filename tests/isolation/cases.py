@@ -1,4 +1,4 @@
-"""Trees for tests: written as YAML, broken examples, and clusters of many tenants."""
+"""Objects for tests of the isolation: from YAML texts, examples with one mistake, and clusters with many tenants."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ DENY = "{podSelector: {}, policyTypes: [Ingress, Egress]}"
 
 
 def tenants(count: int, spaces: int = 2) -> str:
-    """A cluster of tenants that are isolated as gpuc isolates them."""
+    """Returns the objects of a cluster whose tenants are isolated as in the output of gpuc."""
     parts = []
     for number in range(count):
         peer = f"{{namespaceSelector: {{matchLabels: {{gpuc.dev/tenant: t{number}}}}}}}"

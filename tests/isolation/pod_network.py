@@ -1,4 +1,4 @@
-"""Whether NetworkPolicies allow a connection between two pods with known labels and addresses: the oracle of the proof.
+"""Decides whether NetworkPolicies allow a connection between two pods. Tests compare the proof with the decision.
 
 Source: kubernetes.io/docs/concepts/services-networking/network-policies
 """
@@ -35,13 +35,13 @@ class PodNetwork(NamedTuple):
     """The labels of namespaces, by name."""
 
     def allows(self, client: Pod, server: Pod, protocol: str, port: int) -> bool:
-        """Whether the policies allow a connection of a client pod to a port of a server pod."""
+        """Returns whether the policies allow a connection of a client pod to a port of a server pod."""
         return self._permits(EGRESS, client, server, server, protocol, port) and self._permits(
             INGRESS, server, client, server, protocol, port
         )
 
     def _permits(self, direction: str, pod: Pod, other: Pod, server: Pod, protocol: str, port: int) -> bool:
-        """Whether a pod permits a connection in one direction.
+        """Returns whether a pod permits a connection in one direction.
 
         A pod that no policy selects permits everything. For an isolated pod, one matching rule of one policy is enough.
         """

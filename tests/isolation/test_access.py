@@ -1,4 +1,4 @@
-"""What tenants may do, by roles as gpuc emits them, broken one by one, and as people write them."""
+"""The permissions of tenants: the emitted roles, emitted roles with one mistake, and roles that users write."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_new_network_policies_are_fenced_by_a_constraint_and_changed_ones_are_no
 
 @pytest.mark.parametrize("home", ["research-lab", "kube-system"])
 def test_a_binding_elsewhere_is_reported_there(home: str) -> None:
-    """The group of one tenant in a namespace of another, and of the platform."""
+    """A binding gives the group of a tenant rights in a namespace of another tenant, or of the platform."""
     objects = synced("prod-use1")
     body = {
         "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "edit"},
@@ -281,7 +281,7 @@ def test_no_value_at_any_place_stops_the_judge(value: str) -> None:
 
 
 def test_the_built_in_roles_are_those_of_kubernetes(shared: Path) -> None:
-    """Where the sources of Kubernetes are at hand: the same powers, role by role."""
+    """If the sources of Kubernetes are installed, each built-in role has the same rules as in the sources."""
     import yaml
 
     found = sorted(Path.home().glob("go/pkg/mod/k8s.io/kubernetes@v1.35.*/plugin/pkg/auth/authorizer/rbac"))
@@ -304,7 +304,7 @@ def test_the_built_in_roles_are_those_of_kubernetes(shared: Path) -> None:
 
 
 def powers(grants: Sequence[Grant]) -> set[tuple[str, str, str, str]]:
-    """Rule, API group, resource and verb of everything that some rules grant too much anywhere."""
+    """Returns rule, API group, resource and verb of each permission that the rules should not grant."""
     return {
         (permission.forbidden.rule.id, permission.group, permission.resource, verb)
         for grant in grants

@@ -1,4 +1,4 @@
-"""Every break of an example's isolation is reported at the object that was broken, and what breaks nothing is not."""
+"""Changes that break the isolation of an example are reported at the changed object, and harmless changes are not."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def changed(policy: Manifest, change: Callable[[Body], None]) -> Manifest:
 
 
 def widenings(policy: Manifest, other: str) -> Iterator[tuple[str, Manifest]]:
-    """The policy with one rule opened to another tenant, each way in which people do that."""
+    """Yields copies of the NetworkPolicy in which one rule also allows another tenant, in all usual forms."""
     for direction, index in places(policy):
         ends = PEERS[direction]
 
@@ -167,7 +167,7 @@ def test_a_namespace_without_policies_is_reported_at_the_namespace(example: str)
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_dropped_policies_are_reported_exactly_where_pods_are_open(example: str) -> None:
-    """Each choice of at most two policies of a namespace is kept: what they still isolate is no finding."""
+    """For at most two remaining NetworkPolicies of a namespace, exactly the pods without isolation are reported."""
     objects, opened = synced(example), 0
     by_space: dict[str, list[Manifest]] = {}
     for manifest in objects:
@@ -239,7 +239,7 @@ def test_a_privileged_namespace_needs_a_constraint() -> None:
 
 @pytest.mark.parametrize("action", ["warn", "dryrun"])
 def test_a_constraint_that_refuses_nothing_breaks_the_proof(action: str) -> None:
-    """No finding, for a policy is rolled out in stages; but what the proof rests on is false until it denies."""
+    """There is no finding, because policies are enabled in stages, but the assumption of the proof is false."""
     objects = [
         replace(manifest, body={"spec": {**manifest.body["spec"], "enforcementAction": action}})
         if manifest.kind == "GpucHostNetwork" else manifest
@@ -254,5 +254,5 @@ def test_a_constraint_that_refuses_nothing_breaks_the_proof(action: str) -> None
 
 
 def test_a_gate_is_told_apart_by_what_it_is_not_by_what_it_says() -> None:
-    """Two bare allowances of two namespaces are two, though all their fields may be equal."""
+    """Two Allowance objects are different, even if all of their fields are equal."""
     assert Allowance("ingress", "a") != Allowance("ingress", "a")

@@ -1,4 +1,4 @@
-"""Trees as people write them, one for each thing that decides whether tenants reachability each other."""
+"""Objects as users write them: one test for each property that decides whether tenants can reach each other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TO_RED = f"{{podSelector: {{}}, policyTypes: [Egress], egress: [{{to: [{RED}]}}]
 
 
 def between(made: ObjectSet, pods: str = "") -> dict[tuple[str, str], tuple[str, str]]:
-    """State and ports of each ordered pair."""
+    """Returns the verdict and the ports of each ordered pair of tenants."""
     reachability = Reachability(
         read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made), read_ranges([pods]) if pods else None
     )
@@ -32,7 +32,7 @@ def between(made: ObjectSet, pods: str = "") -> dict[tuple[str, str], tuple[str,
 
 
 def ids(text: str, *, is_complete: bool = True) -> list[tuple[str, str, str]]:
-    """Rule, kind and namespace or name of each finding."""
+    """Returns the rule, the kind, and the namespace or name of each finding."""
     found = findings(tree(text, is_complete=is_complete))
     return [
         (finding.rule.id, finding.manifest.kind, finding.manifest.namespace or finding.manifest.name)
@@ -125,7 +125,7 @@ def test_an_exception_is_declared_by_a_reason_and_a_name() -> None:
 
 
 def test_of_files_only_rules_that_stand_there_count() -> None:
-    """A missing denial may stand in another file; two rules that let pods through stay open whatever stands there."""
+    """A missing NetworkPolicy may be in another file. Other files cannot close a connection that two rules allow."""
     assert ids(TWO + policy("blue", DENY), is_complete=False) == []
     inward = "{podSelector: {}, ingress: [{from: [{namespaceSelector: {}}]}]}"
     text = TWO + policy("red", inward, "in") + policy("blue", TO_RED, "out")
@@ -191,7 +191,7 @@ def test_no_value_at_any_place_stops_the_judge(value: str) -> None:
 
 
 def test_labels_can_meet_many_selectors_and_miss_many_more() -> None:
-    """Deciding this is as hard as any puzzle; what people write is decided at once."""
+    """The general problem can take exponential time. Labels and selectors as users write them take little time."""
     unwanted = [read_selector({"matchLabels": {f"k{number}": "a", f"k{number + 1}": "b"}}) for number in range(300)]
     wanted = read_selector({"matchExpressions": [{"key": f"k{number}", "operator": "Exists"} for number in range(301)]})
     assert satisfiable(wanted, unwanted)

@@ -1,4 +1,4 @@
-"""`gpuc isolation` over specs and over files."""
+"""`gpuc isolation` with specs and with manifest files."""
 
 from __future__ import annotations
 

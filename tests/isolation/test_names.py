@@ -1,4 +1,4 @@
-"""Pods that NetworkPolicies keep from the cluster's DNS, in emitted trees and in trees as people write them."""
+"""Pods that NetworkPolicies block from the cluster's DNS, in emitted objects and in objects that users write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluator agrees with every verdict that cyclonus computed."""
+"""The evaluator of NetworkPolicies gives the same verdicts as cyclonus, an independent implementation."""
 
 from __future__ import annotations
 

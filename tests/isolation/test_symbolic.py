@@ -1,4 +1,4 @@
-"""The symbolic answer is that of trying all labels, addresses and port names of a small world."""
+"""The symbolic proof has the same result as trying all labels, addresses and port names of a small cluster."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def policies(draw: st.DrawFn) -> Manifest:
 
 
 def every_pod(namespace: str, addresses: tuple[str, ...], names: bool) -> list[Pod]:
-    """All pods of a namespace: every choice of labels, and of addresses and port names where they matter."""
+    """Returns all pods of a namespace: each choice of labels, and of addresses and port names that rules use."""
     labels = [
         {key: value for key, value in zip(VALUES, choice, strict=True) if value is not None}
         for choice in product(*VALUES.values())

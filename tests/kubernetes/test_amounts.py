@@ -1,4 +1,4 @@
-"""Amounts in the units that Kueue and the scheduler count in, and durations."""
+"""Amounts in the units in which Kueue and the scheduler count, and durations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kueue's choice among flavors: order, borrowing, topology, and the words of its refusals."""
+"""Kueue's choice of a flavor: order, borrowing, topology, and the messages of refusals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLAIN = {name: Flavor(name) for name in ("first", "second")}
 
 
 def queue(first: int, second: int, other: int = 0) -> Queue:
-    """A queue with two flavors beside another one that lends all that it has of the first."""
+    """Returns a ClusterQueue with two flavors, and another ClusterQueue lends its whole quota of the first flavor."""
     quotas = {("first", GPU): Quota(first), ("second", GPU): Quota(second)}
     nodes = connect([Node("a", True, "x", quotas), Node("b", True, "x", {("first", GPU): Quota(other)})], [], Node)
     own = next(node for node in nodes if node.name == "a")

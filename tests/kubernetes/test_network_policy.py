@@ -1,4 +1,4 @@
-"""Address ranges and ports against enumeration; tests/isolation has the verdicts of another implementation."""
+"""Address ranges and ports, compared with an enumeration. tests/isolation compares the complete verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects are read into these values once, and malformed parts as the API server takes them."""
+"""Objects are converted to small values, and malformed parts are read as the API server reads them."""
 
 from __future__ import annotations
 

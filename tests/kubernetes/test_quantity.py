@@ -1,4 +1,4 @@
-"""Quantities are read, rounded and printed as apimachinery does it."""
+"""Quantities are parsed, rounded and printed as in k8s.io/apimachinery."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SUFFIXES = {
 
 
 def value_of(text: str) -> Fraction:
-    """The value of a canonical text, worked out on its own."""
+    """Returns the value of a quantity in canonical form, computed independently of gpuc."""
     if "e" in text:
         number, power = text.split("e")
         return Fraction(number) * Fraction(10) ** int(power)

@@ -1,4 +1,4 @@
-"""Kueue's arithmetic over cohorts of cohorts: figures by hand, and random forests against what definitions say."""
+"""Kueue's arithmetic for nested cohorts: examples computed by hand, and random cohorts compared with definitions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def forest(queues: list[Node], cohorts: list[Node]) -> dict[str, Node]:
 
 
 def test_cohorts_of_cohorts_lend_what_their_limits_leave() -> None:
-    """The root owns 4; the left cohort owns 2 and lends 5 of what it has, the right one lends all."""
+    """Cohort root has quota 4, cohort left has quota 2 and lends at most 5, and cohort right lends its whole quota."""
     found = forest(
         [queue("a", "left", 8, None, 6), queue("b", "left", 4), queue("c", "right", 10, 3), queue("d", "right", 1)],
         [cohort("root", "", 4), cohort("left", "root", 2, None, 5), cohort("right", "root")],
@@ -109,21 +109,21 @@ def children(drawn: Drawn, node: Node) -> list[Node]:
 
 
 def subtree(drawn: Drawn, node: Node) -> int:
-    """As Kueue's documentation of cohorts defines it: own quota, and what children lend."""
+    """Returns the quota of a subtree by Kueue's definition: the own quota, and the quota that children lend."""
     return node.quotas[KEY].nominal + sum(
         subtree(drawn, child) - local(drawn, child) for child in children(drawn, node)
     )
 
 
 def used(drawn: Drawn, node: Node) -> int:
-    """Of a cohort: what its children have beyond what they keep for themselves."""
+    """Returns the usage of a cohort: the usage of its children above the quota that they do not lend."""
     if node.is_queue:
         return drawn.used[node.name]
     return sum(max(0, used(drawn, child) - local(drawn, child)) for child in children(drawn, node))
 
 
 def fits(drawn: Drawn, node: Node, count: int) -> bool:
-    """Whether more may be used at a node: from its own, else as far as limit and parent let it."""
+    """Returns whether a node can use `count` more: from its own quota, or borrowed within its limit and its parent."""
     before, own = used(drawn, node), local(drawn, node)
     if node.parent is None:
         return before + count <= subtree(drawn, node)

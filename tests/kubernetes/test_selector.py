@@ -1,4 +1,4 @@
-"""Domains and selectors against enumeration, and the texts of requirements."""
+"""Domains and selectors, compared with an enumeration, and the texts of requirements."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Selectors, tolerations and node pools decide as upstream does, for malformed input too.
+"""Selectors, tolerations and node pools have the same results as in the upstream code, also for malformed input.
 
-upstream.json holds what the code of Kubernetes v0.35 and Karpenter v1.14.1 answers; upstream.go says how to make it.
+upstream.json contains the results of the code of Kubernetes v0.35 and Karpenter v1.14.1; upstream.go explains how to
+create the file.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def test_selectors(name: str, known: frozenset[str]) -> None:
 
 
 def test_tolerations() -> None:
-    """What has neither a key nor the operator Exists is refused by the API server before a taint is compared."""
+    """A toleration needs a key or the operator Exists; otherwise the API server refuses the toleration."""
     effects = "NoSchedule", "NoExecute"
     tolerations = product(("", "k", "l"), ("", "Equal", "Exists", "Lt", "Gt", "exists"), ("", "v", "5"), ("", *effects))
     taints = [Taint("k", *rest) for rest in product(("", "v", "4"), (*effects, "PreferNoSchedule"))]
@@ -72,7 +73,7 @@ def test_tolerations() -> None:
 
 
 def test_node_pools() -> None:
-    """A pod that wants a well-known label to be missing finds no node: those of every instance type have it."""
+    """A pod that requires that a well-known label is missing fits on no node, because all nodes have the label."""
     pools = [(), *((one, *rest) for one in OFFERED for rest in ((), *((other,) for other in OFFERED)))]
     keys = "example.com/a", "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
     cases = list(product(keys, pools, OFFERED))

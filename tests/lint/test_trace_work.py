@@ -154,7 +154,7 @@ UNMANAGED = {
 def test_kinds_that_kueue_does_not_manage_go_to_the_scheduler(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Their label does nothing: without the flavor's tolerations the pods wait for ever."""
+    """Kueue ignores their queue label, so the pods do not get the tolerations of the flavor and wait forever."""
     found = traced(tmp_path, capsys, UNMANAGED[kind])
     assert f"Kueue does not manage kind {kind};" in found["bypass"]
     assert [step["stage"] for step in found["steps"] if step["verdict"] == "bypassed"] == ["local queue"]
@@ -195,7 +195,7 @@ spec: {clusterQueue: all}
 
 @pytest.fixture
 def files(tmp_path: Path) -> str:
-    """A part of a cluster that does not say how Kueue is configured."""
+    """Returns a part of a cluster without the configuration of Kueue."""
     folder = tmp_path / "tree"
     folder.mkdir()
     (folder / "queues.yaml").write_text(PARTS)

@@ -13,7 +13,7 @@ PLACED = sorted(gpu for gpu, profiles in load().profile_sets.items() if profiles
 
 
 def exhaustive(layout: dict[str, int], gpu: str) -> bool:
-    """Whether a choice of start positions without overlap exists."""
+    """Returns whether a choice of start positions without overlap exists."""
     profiles = load().profile_sets[gpu]
     wanted = [profiles.profiles[name] for name, count in layout.items() for _ in range(count)]
     for starts in product(*(profile.starts for profile in wanted)):

@@ -61,13 +61,13 @@ def test_nothing_in_the_output_is_a_secret_or_a_place_of_a_machine() -> None:
 
 
 def _is_left_out(key: str, value: Any) -> bool:
-    """Return whether a key is a default or a CEL rule, and not a field with the name default."""
+    """Returns whether a key is a default or a CEL rule, and not a field with the name default."""
     is_field = isinstance(value, dict) and "type" in value
     return key == "x-kubernetes-validations" or (key == "default" and not is_field)
 
 
 def closed(schema: Any) -> Any:
-    """Return an OpenAPI v3 schema in which an unknown field is an error."""
+    """Returns an OpenAPI v3 schema in which an unknown field is an error."""
     if isinstance(schema, list):
         return [closed(item) for item in schema]
     if not isinstance(schema, dict):
@@ -83,7 +83,7 @@ def closed(schema: Any) -> Any:
 
 
 def upstream_schemas(shared: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the schemas of all kinds in the CRD files of the reference data, by apiVersion and kind."""
+    """Returns the schemas of all kinds in the CRD files of the reference data, by apiVersion and kind."""
     index = defaultdict(dict)
     wanted = {(document["apiVersion"], document["kind"]) for file in OBJECTS for document in documents(file)}
     for file in sorted((shared / "upstream/crds").glob("*/*/*.yaml")):

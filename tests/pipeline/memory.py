@@ -1,4 +1,4 @@
-"""Compiling in memory: a spec tree in, findings and artifacts out, nothing printed or written."""
+"""Compiles a merged spec in memory and returns the findings and artifacts; prints and writes nothing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def leaves(node: Any, path: Path = ()) -> list[tuple[Path, Any]]:
 
 
 def read_by_controllers(artifacts: list[Artifact]) -> dict[str, Any]:
-    """What some controller reads: objects and Helm values by place; annotations only where they carry a reason."""
+    """Returns the data that controllers read: objects and Helm values by location, without most annotations."""
     found: dict[str, Any] = {}
     for artifact in artifacts:
         if isinstance(artifact, Values):

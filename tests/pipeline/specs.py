@@ -1,4 +1,4 @@
-"""Random specs that a person could write and that break no rule."""
+"""Random specs that a user could write and that violate no rule."""
 
 from __future__ import annotations
 

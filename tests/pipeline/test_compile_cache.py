@@ -1,4 +1,4 @@
-"""What is remembered about a clean compile never hides a change of a spec, of the output, or of the set of clusters."""
+"""The compile cache never hides a change of a spec, of the output, or of the set of clusters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def compiled(root: Path) -> Outcome:
 
 
 def remembers(root: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether the next compile runs no stage."""
+    """Returns whether the next compile runs no stage."""
     with monkeypatch.context() as patch:
         patch.setattr("gpuc.pipeline.pipeline.compile_cluster", None)
         try:

@@ -40,7 +40,7 @@ ABSENT = ("fabric", "nccl", "whole")
 
 
 def other(path: Path, value: Any) -> Any:
-    """Something else that could stand at a path."""
+    """Returns another valid value for a path of the spec."""
     keys = [step for step in path if isinstance(step, str)]
     if path == ("metadata", "name"):
         return "prod-use2"

@@ -155,7 +155,7 @@ def test_a_reason_replaces_the_first_commit_and_may_stay(section: str, compiled:
 
 
 def test_a_namespace_goes_with_its_tenant(compiled: Fleet) -> None:
-    """And under another tenant it stays."""
+    """The removal of a tenant includes its namespaces. A namespace that moves to another tenant is not removed."""
     compiled.edit(tenant_goes)
     assert [finding.id for finding in compiled.check()] == ["REM001"]
     compiled.edit(
@@ -246,10 +246,10 @@ def test_a_revert_restores_the_output(compiled: Fleet) -> None:
 def test_a_rehearsal_plays_what_leaves_as_though_it_stayed(compiled: Fleet) -> None:
     """Scenes expect work on every pool and in every queue."""
     file = f"specs/{NAME}.yaml"
-    before = compiled_spec(compiled.root, file, as_staying=True)
+    before = compiled_spec(compiled.root, file, ignore_leaving=True)
     assert before.staying == ()
     compiled.edit(*(marks for marks, *_ in CASES.values()))
-    after = compiled_spec(compiled.root, file, as_staying=True)
+    after = compiled_spec(compiled.root, file, ignore_leaving=True)
     assert set(after.staying) == {
         "pools/embed-l4", "queues/index", "tenants/assistants/namespaces/assistants-lab", "tenants/retrieval",
     }  # fmt: skip

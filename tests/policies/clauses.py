@@ -13,7 +13,7 @@ OPENING, CLOSING = "([{", ")]}"
 
 
 def without_a_clause(expression: str) -> Iterator[str]:
-    """Yield the expression without one of its operands, for all operands except guards."""
+    """Yields the expression without one of its operands, for all operands except guards."""
     for operator in OPERATOR.finditer(expression):
         neutral = " true " if operator.group() == "&&" else " false "
         left, right = _left(expression, operator.start()), _right(expression, operator.end())
@@ -23,7 +23,7 @@ def without_a_clause(expression: str) -> Iterator[str]:
 
 
 def without_a_part(expression: str) -> Iterator[str]:
-    """Yield the expression without one list of a sum of lists, and without one string of a list of strings."""
+    """Yields the expression without one list of a sum of lists, and without one string of a list of strings."""
     for sign in re.finditer(r"\+", expression):
         left, right = _left(expression, sign.start()), _right(expression, sign.end())
         following = _sign(expression[sign.end() : right])
@@ -37,7 +37,7 @@ def without_a_part(expression: str) -> Iterator[str]:
 
 
 def _sign(operands: str) -> int:
-    """Return the position of the first plus outside of brackets, or -1."""
+    """Returns the position of the first plus outside of brackets, or -1."""
     depth = 0
     for at, letter in enumerate(operands):
         depth += (letter in OPENING) - (letter in CLOSING)
@@ -52,7 +52,7 @@ def _is_guard(operand: str, expression: str) -> bool:
 
 
 def _right(text: str, at: int) -> int:
-    """Return the end of the operand that starts here: before an operator, a comma, a ternary or a bracket."""
+    """Returns the end of the operand that starts here: before an operator, a comma, a ternary or a bracket."""
     depth, quoted = 0, False
     while at < len(text):
         letter = text[at]
@@ -66,7 +66,7 @@ def _right(text: str, at: int) -> int:
 
 
 def _left(text: str, at: int) -> int:
-    """Return the start of the operand that ends here."""
+    """Returns the start of the operand that ends here."""
     depth, quoted = 0, False
     while at > 0:
         letter = text[at - 1]

@@ -35,18 +35,18 @@ _QUANTITIES = (
 
 
 def objects(policy: Policy, count: int = COUNT, seed: int = SEED) -> list[Object]:
-    """Return objects and AdmissionReviews for a policy, with unique names."""
+    """Returns objects and AdmissionReviews for a policy, with unique names."""
     maker = _Maker(policy, random.Random(f"{seed} {policy.name}"))
     return [maker.one(number) for number in range(count)]
 
 
 def spellings(count: int) -> list[Any]:
-    """Return spellings of a quantity that Kubernetes reads as this integer."""
+    """Returns spellings of a quantity that Kubernetes reads as this integer."""
     return [count, *(spelling.format(n=count) for spelling in ("{n}", "+{n}", "0{n}", "{n}.", "{n}e0", "{n}E0"))]
 
 
 def literals(policy: Policy) -> list[str]:
-    """Return all strings in the expressions and the sample of a policy, in order."""
+    """Returns all strings in the expressions and the sample of a policy, in order."""
     texts = [*policy.variables.values(), *(text for row in policy.validations for text in row.values())]
     found = [text for expression in texts for text in re.findall(r'"([^"]*)"', expression) if "\n" not in text]
     return list(dict.fromkeys([*(text for text in found if len(text) < 60), *_texts(policy.sample)]))
@@ -61,7 +61,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _examples(policy: str) -> Iterator[Object]:
-    """Yield the objects of the examples of a policy, old objects of updates included."""
+    """Yields the objects of the examples of a policy, old objects of updates included."""
     for verdict in VERDICTS:
         for document in yaml.safe_load_all(example_text(policy, verdict)):
             request = document.get("request", {"object": document})
@@ -111,7 +111,7 @@ class _Maker:
         return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
 
     def _before(self, made: Object, name: str) -> Object:
-        """Return the old object of an update: the same, a changed, or a different object."""
+        """Returns the old object of an update: the same, a changed, or a different object."""
         draw = self._chance.random()
         if draw < 0.2:
             other = self._object(name)
@@ -152,7 +152,7 @@ class _Maker:
         return made
 
     def _spoil(self, made: Object) -> None:
-        """Remove or replace a random value. The identity of the object does not change."""
+        """Removes or replace a random value. The identity of the object does not change."""
         places = list(_places(made))
         if places:
             holder, key = self._chance.choice(places)
@@ -333,5 +333,5 @@ def _places(made: Object) -> Iterator[tuple[Any, Any]]:
 
 
 def text(made: Object) -> str:
-    """Format an object on one line, for messages and comparisons."""
+    """Formats an object on one line, for messages and comparisons."""
     return json.dumps(made, sort_keys=True)

@@ -23,7 +23,7 @@ class Review:
 
     @classmethod
     def of(cls, document: Object) -> Review:
-        """Return the review of an example: an AdmissionReview, or an object that exists in the cluster."""
+        """Returns the review of an example: an AdmissionReview, or an object that exists in the cluster."""
         if document["kind"] != "AdmissionReview":
             return cls(document)
         request = document["request"]
@@ -33,7 +33,7 @@ class Review:
 def denials(
     variables: dict[str, str], validations: tuple[dict[str, str], ...], parameters: Object, review: Review
 ) -> dict[int, str]:
-    """Return the messages of the validations that deny, by index."""
+    """Returns the messages of the validations that deny, by index."""
     known: Object = {"params": parameters, "anyObject": review.object}
     data = {"object": review.object, "oldObject": review.old_object, "request": review.request, "variables": known}
     for name, expression in variables.items():
@@ -51,7 +51,7 @@ def denials(
 
 
 def answer(expression: str, data: Object) -> Value | Failed:
-    """Evaluate an expression."""
+    """Evaluates an expression."""
     program = compiled(expression, tuple(data))
     assert isinstance(program, Program), program
     found = program.evaluate(data)
@@ -60,7 +60,7 @@ def answer(expression: str, data: Object) -> Value | Failed:
 
 
 def _message(validation: dict[str, str], data: Object) -> str:
-    """Return the message. Empty if its expression fails; Kubernetes then uses the text of the validation."""
+    """Returns the message. Empty if its expression fails; Kubernetes then uses the text of the validation."""
     if "message" in validation:
         return validation["message"]
     value = answer(validation["messageExpression"], data)

@@ -102,7 +102,7 @@ def test_kinds_are_named(prod: Cluster) -> None:
 
 
 def strict(schema: Any) -> Any:
-    """Return the schema with all properties required and no additional properties."""
+    """Returns the schema with all properties required and no additional properties."""
     if not isinstance(schema, dict):
         return schema
     made = {key: strict(value) for key, value in schema.items()}
@@ -163,7 +163,7 @@ def test_our_own_config_maps_choose_no_gpus(prod: Cluster) -> None:
 
 
 def flavored_pods(cluster: Cluster) -> Iterator[tuple[str, Object]]:
-    """Yield (tenant, a pod that Kueue has changed) for all flavors of the queues of tenants."""
+    """Yields (tenant, a pod that Kueue has changed) for all flavors of the queues of tenants."""
     manifests = [manifest for manifest in kueue(cluster) if isinstance(manifest, Manifest)]
     flavors = {manifest.name: manifest.body["spec"] for manifest in manifests if manifest.kind == "ResourceFlavor"}
     for tenant in cluster.tenants:

@@ -26,7 +26,7 @@ every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES
 
 
 def examples(policy: Policy, verdict: str) -> list[tuple[str, Object]]:
-    """Return the pairs (comment, object) of allowed.yaml or denied.yaml."""
+    """Returns the pairs (comment, object) of allowed.yaml or denied.yaml."""
     text = (SOURCES / policy.name / f"{verdict}.yaml").read_text(encoding="utf-8")
     found = []
     for part in re.split(r"^---\n", text, flags=re.MULTILINE):
@@ -54,7 +54,7 @@ def matches(policy: Policy, document: Object) -> bool:
 
 
 def verdicts(policy: Policy) -> list[bool]:
-    """Return whether the policy denies the examples, in order."""
+    """Returns whether the policy denies the examples, in order."""
     documents = [document for side in ("allowed", "denied") for _, document in examples(policy, side)]
     return [bool(refusals(policy, document)) for document in documents]
 
@@ -115,7 +115,7 @@ def pods_with_one_container() -> Iterator[tuple[Policy, str, Object]]:
 
 
 def moved_containers() -> Iterator[Any]:
-    """Return denied pods whose container is moved to the other container lists."""
+    """Returns denied pods whose container is moved to the other container lists."""
     for policy, comment, document in pods_with_one_container():
         for name in LISTS:
             moved = copy.deepcopy(document)

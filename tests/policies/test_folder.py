@@ -1,4 +1,4 @@
-"""A wrong folder of a policy gets a sentence with the policy, the key and the known names."""
+"""A mistake in the folder of a policy is reported with the policy, the key and the allowed names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpuc.policy.folder import library_errors
 from gpuc.policy.library import SOURCES
 
 NAME = "cost-label"
-ALLOWED = "known are title, why, subject, kinds, variables, validations, parameters, settings, sample, violations"
+ALLOWED = "the keys are title, why, subject, kinds, variables, validations, parameters, settings, sample, violations"
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_the_folders_of_gpuc_are_right() -> None:
         ("kinds:\n", "kind:\n", ['unknown key "kind", did you mean "kinds"', "keys kinds and subject are missing"]),
         ("title:", "owner: a\ntitle:", [f'unknown key "owner", {ALLOWED}']),
         ("why: >-", "because: >-", [f'unknown key "because", {ALLOWED}', "key why is missing"]),
-        ("kinds:\n", "subject: pods\nkinds:\n", ["subject pods does not exist, subjects.yaml has pod"]),
+        ("kinds:\n", "subject: pods\nkinds:\n", ["the subject pods does not exist; subjects.yaml has pod"]),
         ("from:", "fact:", ['costCentre: unknown key "fact"', "costCentre: the key from is missing"]),
         ("variables.params.", "variables.parms.", ["no expression above declares the variable parms"] * 2),
         ("  key: '", "  spare: '\"a\"'\n  key: '", ["no expression reads the variable spare"]),

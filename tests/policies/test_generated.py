@@ -59,13 +59,13 @@ def test_a_verdict_does_not_depend_on_earlier_objects(name: str) -> None:
 
 
 def lesser(expression: str) -> Iterator[str]:
-    """Yield the expression without one clause, one list of a sum of lists, or one element of a list."""
+    """Yields the expression without one clause, one list of a sum of lists, or one element of a list."""
     yield from without_a_clause(expression)
     yield from without_a_part(expression)
 
 
 def changed(policy: Policy) -> Iterator[tuple[str, Policy]]:
-    """Yield the policy with a mutation of one of its own expressions."""
+    """Yields the policy with a mutation of one of its own expressions."""
     for name, expression in policy.variables.items():
         for less in lesser(expression) if name not in SHARED else ():
             yield f"{name}: {less}", with_variable(policy, name, less)
@@ -86,7 +86,7 @@ def verdicts(name: str) -> list[list[int]]:
 
 
 def is_idle(policy: Policy) -> bool:
-    """Return whether a mutated policy denies the same objects for the same reasons."""
+    """Returns whether a mutated policy denies the same objects for the same reasons."""
     rows = zip(made(policy.name, MANY), verdicts(policy.name), strict=True)
     return all(sorted(verdict(policy, document)) == refused for document, refused in rows)
 

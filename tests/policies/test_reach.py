@@ -30,7 +30,7 @@ def constraints(name: str) -> list[Manifest]:
 
 
 def labels(name: str) -> dict[str, dict[str, str]]:
-    """Return the labels of namespaces that gpuc emits, or that Applications or charts create."""
+    """Returns the labels of namespaces that gpuc emits, or that Applications or charts create."""
     made = {
         manifest.name: {NAME: manifest.name, **manifest.labels}
         for manifest in spec(name).synced
@@ -88,7 +88,7 @@ def matches(policy: Policy, document: Object) -> bool:
 
 
 def pods(document: Object) -> Iterator[Object]:
-    """Yield the pods that controllers create from a workload, for all kinds of templates."""
+    """Yields the pods that controllers create from a workload, for all kinds of templates."""
     waiting: list[Any] = [document.get("spec", {})]
     while waiting:
         part = waiting.pop()

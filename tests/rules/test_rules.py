@@ -1,7 +1,8 @@
 """Every rule has a case file with specs that pass and specs with findings at exactly the marked lines.
 
-A case file holds specs, divided by `---`. Each spec extends an archetype and contains only the differences. A line that
-ends with `#! ID` must get exactly one finding, with this id; other lines must get none. A spec without a mark passes.
+A case file contains specs, separated by `---`. Each spec extends an archetype and contains only the differences. A line
+that ends with `#! ID` must get exactly one finding, with this id. Other lines must get none, and so must a spec without
+such a line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""For any bytes, reading a spec either succeeds or reports findings with a position."""
+"""For any bytes, reading a spec either succeeds or reports findings with a file, line and column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading specs: positions of all values, merged layers, and refusal of YAML that parsers read differently."""
+"""Reading specs: line and column of all values, merged layers, and refusal of YAML that parsers read differently."""
 
 from __future__ import annotations
 

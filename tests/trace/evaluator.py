@@ -1,4 +1,4 @@
-"""The evaluator of objects on the requests that the model and real programs answer."""
+"""Runs `gpuc trace` for requests whose outcome the model and real programs also determine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuc.trace import ClusterIndex, PodSet, TraceResult, Workload
 
 
 def site(spec: CompiledSpec) -> ClusterIndex:
-    """The objects of a spec as the evaluator looks things up in them."""
+    """Returns the objects of a spec in the index that the trace reads."""
     return ClusterIndex(ObjectSet(spec.synced, is_complete=True), {LEVEL_LABELS["block"]: BLOCK_NODES})
 
 

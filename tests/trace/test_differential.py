@@ -1,4 +1,4 @@
-"""The evaluator of objects against our model, whose answers agreed with real programs in thousands of cases."""
+"""`gpuc trace`, compared with the model, whose results agreed with real programs in thousands of cases."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def example(name: str) -> CompiledSpec:
 
 
 def difference(expected: Outcome, seen: TraceResult) -> str:
-    """What the two do not agree about; empty where they do."""
+    """Returns the difference between the trace and the model; empty if they agree."""
     if seen.verdict != expected.verdict or (expected.by and seen.by != expected.by):
         return f"{seen.verdict} by {seen.by}"
     place = seen.placements.get("main")

@@ -1,4 +1,4 @@
-"""Bounds of a namespace on the pods that are made in it."""
+"""Limits of a namespace for the pods that are created in the namespace."""
 
 from __future__ import annotations
 

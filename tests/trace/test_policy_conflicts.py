@@ -1,4 +1,4 @@
-"""What queues give and admission policies refuse, found by breaking the constraints of compiled examples."""
+"""Requests that queues admit but policies refuse: each test changes a constraint of an example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ClusterQueues and Cohorts as objects write them."""
+"""Quotas that are read from ClusterQueue and Cohort objects."""
 
 from __future__ import annotations
 

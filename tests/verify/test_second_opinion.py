@@ -37,7 +37,7 @@ def once(_: Any, keys: list[str], items: Any, schema: dict[str, Any]) -> Any:
 
 @cache
 def jsonschema_of(schema: str) -> Any:
-    """Python wants flags of a pattern at its start."""
+    """Returns the schema with the flags of patterns at the start, where Python requires them."""
     read = json.loads(schema.replace('"^(?i)', '"(?i)^'))
     return extend(Draft202012Validator, {"x-kubernetes-list-map-keys": once})(read, format_checker=FORMATS)
 

@@ -19,8 +19,8 @@ from gpuc.write import filesystem as tree
 from gpuc.write import transaction as journal
 from gpuc.write import writer as write
 from gpuc.write.filesystem import SafeDir
-from gpuc.write.freshness import stale
-from gpuc.write.lockfile import Versions, lock_file, parse, render, unchanged
+from gpuc.write.freshness import freshness_findings
+from gpuc.write.lockfile import Versions, lock_file, parse, render, unchanged_texts
 from gpuc.write.writer import Output, plan
 
 VERSIONS = Versions(gpuc="0.1.0", cdk8s="2.70.115")
@@ -146,7 +146,7 @@ def test_killed_at_any_step_the_next_run_ends_at_the_wanted_tree(tmp_path: Path)
 
 
 def stale_but_for_mine(root: Path, wanted: Output) -> list[str]:
-    return [one.message for one in stale(root, [wanted]) if "mine.txt" not in one.message]
+    return [one.message for one in freshness_findings(root, [wanted]) if "mine.txt" not in one.message]
 
 
 def test_killed_while_it_recovers_the_third_run_still_ends_right(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_killed_while_it_recovers_the_third_run_still_ends_right(tmp_path: Path)
 
         assert in_a_child(killed_again) == -signal.SIGKILL
         assert_complete(root)
-        assert next(one.id for one in stale(root, [NEW])) == "WRT011"
+        assert next(one.id for one in freshness_findings(root, [NEW])) == "WRT011"
     write.write(root, [NEW])
     assert contents(root) == {**NEW.files(), "out/prod/mine.txt": b"not gpuc's"}
 
@@ -291,7 +291,7 @@ def test_only_a_compile_of_all_clusters_removes_one_whose_spec_is_gone(tmp_path:
     write.write(tmp_path, [OLD, other])
     write.write(tmp_path, [OLD])
     assert contents(tmp_path) == {**OLD.files(), **other.files()}
-    assert [one.id for one in stale(tmp_path, [OLD], all_clusters=True)] == ["WRT007"]
+    assert [one.id for one in freshness_findings(tmp_path, [OLD], all_clusters=True)] == ["WRT007"]
     made = write.write(tmp_path, [OLD], all_clusters=True)
     assert made.removed == sorted(other.files())
     assert contents(tmp_path) == OLD.files()
@@ -324,7 +324,7 @@ def test_a_damaged_index_is_refused(tmp_path: Path, text: str) -> None:
         write.write(tmp_path, [NEW])
     assert ids(stop) == ["WRT003"]
     assert (tmp_path / A).read_text() == OLD.texts[A]
-    assert [one.id for one in stale(tmp_path, [OLD])] == ["WRT010"]
+    assert [one.id for one in freshness_findings(tmp_path, [OLD])] == ["WRT010"]
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_no_symbolic_link_is_followed(tmp_path: Path, link: str) -> None:
         write.write(root, [NEW])
     assert set(ids(stop)) == {"WRT002"}
     assert contents(tmp_path) == before
-    assert {one.id for one in stale(root, [OLD])} & {"WRT002", "WRT011"}
+    assert {one.id for one in freshness_findings(root, [OLD])} & {"WRT002", "WRT011"}
 
 
 def test_a_link_that_appears_while_writing_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,7 +405,7 @@ def test_what_is_no_plain_file_is_refused_without_waiting(tmp_path: Path, kind: 
 
 
 def test_a_text_for_another_place_is_refused(tmp_path: Path) -> None:
-    evil = Output("prod", {"out/dev/a.yaml": "x", "out/prod/../x": "x"}, OLD.index)
+    evil = Output("prod", {"out/dev/a.yaml": "x", "out/prod/../x": "x"}, OLD.lock)
     with pytest.raises(StageError) as stop:
         write.write(tmp_path, [evil])
     assert ids(stop) == ["WRT002", "WRT002"]
@@ -416,15 +416,15 @@ def test_a_tree_that_does_not_exist_is_a_finding(tmp_path: Path) -> None:
     with pytest.raises(StageError) as stop:
         write.write(tmp_path / "nowhere", [OLD])
     assert ids(stop) == ["WRT005"]
-    assert [one.id for one in stale(tmp_path / "nowhere", [OLD])] == ["WRT006"]
+    assert [one.id for one in freshness_findings(tmp_path / "nowhere", [OLD])] == ["WRT006"]
 
 
 def test_stale_names_every_file_that_is_not_what_it_should_be(tmp_path: Path) -> None:
     write.write(tmp_path, [OLD])
-    assert stale(tmp_path, [OLD], all_clusters=True) == []
+    assert freshness_findings(tmp_path, [OLD], all_clusters=True) == []
     (tmp_path / README).write_text("by hand")
     (tmp_path / "out/prod/extra.yaml").write_text("")
-    found = {str(one.mark).removesuffix(":1:1"): one.id for one in stale(tmp_path, [NEW])}
+    found = {str(one.mark).removesuffix(":1:1"): one.id for one in freshness_findings(tmp_path, [NEW])}
     assert found == {
         A: "WRT008",
         ROOT: "WRT008",
@@ -444,7 +444,7 @@ def test_an_edit_that_is_also_written_into_the_index_is_still_found(tmp_path: Pa
     index = (tmp_path / lock_file("prod")).read_text()
     old, new = (journal.digest(text.encode()) for text in (OLD.texts[A], "by hand"))
     (tmp_path / lock_file("prod")).write_text(index.replace(old, new))
-    assert {one.id for one in stale(tmp_path, [OLD])} == {"WRT008", "WRT010"}
+    assert {one.id for one in freshness_findings(tmp_path, [OLD])} == {"WRT008", "WRT010"}
 
 
 def test_a_hand_edit_is_taken_back_by_the_next_write(tmp_path: Path) -> None:
@@ -476,9 +476,9 @@ def test_only_an_untouched_file_of_the_same_data_and_versions_needs_no_print(tmp
     made = output_files((Text(file, (), text) for file, text in OLD.texts.items()), "specs/prod.yaml")
     lock = parse((tmp_path / lock_file("prod")).read_bytes(), "prod")
     with SafeDir(tmp_path) as opened:
-        assert unchanged(made.values(), lock, VERSIONS, opened.read) == OLD.texts
+        assert unchanged_texts(made.values(), lock, VERSIONS, opened.read) == OLD.texts
         (tmp_path / A).write_text("by hand")
-        assert unchanged(made.values(), lock, VERSIONS, opened.read).keys() == OLD.texts.keys() - {A}
+        assert unchanged_texts(made.values(), lock, VERSIONS, opened.read).keys() == OLD.texts.keys() - {A}
         made[B].artifacts = [Text(B, (), "other")]
-        assert unchanged(made.values(), lock, VERSIONS, opened.read).keys() == OLD.texts.keys() - {A, B}
-        assert unchanged(made.values(), lock, Versions("0.2.0", "2.70.115"), opened.read) == {}
+        assert unchanged_texts(made.values(), lock, VERSIONS, opened.read).keys() == OLD.texts.keys() - {A, B}
+        assert unchanged_texts(made.values(), lock, Versions("0.2.0", "2.70.115"), opened.read) == {}

@@ -27,7 +27,11 @@ Progress = Callable[[str], None]
 
 
 def require_compatible_options(options: RehearsalOptions) -> None:
-    """Raises: UsageError for options that exclude each other."""
+    """Checks that no option excludes another option.
+
+    Raises:
+        UsageError: for --charts without --argocd, and for --argocd with --case.
+    """
     if options.charts and not options.argocd:
         raise UsageError("--charts needs --argocd: only Argo CD renders charts")
     if options.argocd and options.case:
@@ -44,7 +48,7 @@ def run_argocd(
 ) -> int:
     """Runs Argo CD with specs, writes the reports, and returns the exit code.
 
-    A cluster in which Argo CD itself runs has a run of its own. All other clusters share one run.
+    `groups` decides which specs share a run. If a test fails, the exit code is 1.
 
     Raises:
         UsageError: for missing programs, invalid charts, and unsupported destinations.
@@ -65,7 +69,7 @@ def run_argocd(
             if options.format == "text":
                 write_stdout(render("text", group_results, colour=wants_colour(sys.stdout, os.environ)))
             if options.keep:
-                _wait(group_results)
+                _wait_for_interrupt(group_results)
     if options.format != "text":
         write_stdout(render(options.format, results))
     for output in outputs:
@@ -74,12 +78,15 @@ def run_argocd(
 
 
 def groups(specs: Sequence[CompiledSpec]) -> list[list[CompiledSpec]]:
-    """The specs of each run: one for each cluster in which Argo CD itself runs, and one for all other clusters."""
+    """Returns the specs of each run.
+
+    If Argo CD runs in the cluster of a spec, the spec has a separate run. All other specs share one run.
+    """
     from gpuc.rehearse.argocd.hub import workload_destination
 
-    own = [[spec] for spec in specs if workload_destination(spec.synced).is_own]
+    separate = [[spec] for spec in specs if workload_destination(spec.synced).is_own]
     others = [spec for spec in specs if not workload_destination(spec.synced).is_own]
-    return [*own, others] if others else own
+    return [*separate, others] if others else separate
 
 
 @contextmanager
@@ -91,7 +98,7 @@ def _running(
     options: RehearsalOptions,
     progress: Progress,
 ) -> Iterator[list[SyncResult]]:
-    """The results of a run. Its control planes run until the end of the block."""
+    """Yields the results of a run. The control planes of the run end with the block."""
     from gpuc.rehearse.argocd.charts import ChartError
     from gpuc.rehearse.argocd.hub import ArgoCD
     from gpuc.rehearse.argocd.repository import RepositoryError
@@ -107,7 +114,7 @@ def _running(
         raise UsageError(str(error)) from None
 
 
-def _wait(results: Sequence[SyncResult]) -> None:
+def _wait_for_interrupt(results: Sequence[SyncResult]) -> None:
     write_stdout(f"export KUBECONFIG={results[0].kubeconfig}\nArgo CD and its clusters run until Ctrl-C.\n")
     try:
         signal.pause()

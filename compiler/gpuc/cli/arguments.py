@@ -26,7 +26,7 @@ _REHEARSAL_EXIT_CODES = """exit codes:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser for a command. It raises UsageError where argparse would print a message and exit."""
+    """The argument parser of a command. For wrong arguments, the parser raises UsageError and does not exit."""
 
     def __init__(self, command: str, epilog: str | None = None) -> None:
         super().__init__(
@@ -37,13 +37,16 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
         )
 
-    def parse(self, words: Sequence[str], namespace: Any = None) -> Any:
-        """Parses arguments in any order into the namespace, or into a new one, and returns it.
+    def parse(self, arguments: Sequence[str], namespace: Any = None) -> Any:
+        """Parses options and positional arguments, in any order, and returns the namespace with their values.
+
+        Args:
+            namespace: the object that gets the values; None for a new object.
 
         Raises:
             UsageError: when an argument is unknown, wrong or missing.
         """
-        parsed, unknown = self.parse_known_intermixed_args(list(words), namespace)
+        parsed, unknown = self.parse_known_intermixed_args(list(arguments), namespace)
         if unknown:
             known = [name for action in self._actions for name in action.option_strings]
             raise UsageError(f"{self.prog} has no argument {unknown[0]}{did_you_mean(unknown[0], known)}")
@@ -78,11 +81,14 @@ def parser_of(command: str) -> Parser:
 
 
 def _run_parser(command: str) -> Parser:
-    """The parser of compile and check. Its defaults are in Options."""
+    """Returns the parser of compile and check. `Options` has the defaults."""
     parser = Parser(command, _EXIT_CODES)
     _add_specs(parser)
     parser.add_argument(
-        "--into", type=_folder, metavar="DIR", help="the folder for out/ and clusters/ (default: the root)"
+        "--into",
+        type=_new_or_existing_folder,
+        metavar="DIR",
+        help="the folder for out/ and clusters/ (default: the root)",
     )
     _add_formats(parser, FORMATS)
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
@@ -96,7 +102,7 @@ def _run_parser(command: str) -> Parser:
 
 
 def _rehearsal_parser() -> Parser:
-    """The parser of rehearse. Its defaults are in RehearsalOptions."""
+    """Returns the parser of rehearse. `RehearsalOptions` has the defaults."""
     parser = Parser("rehearse", _REHEARSAL_EXIT_CODES)
     _add_specs(parser)
     parser.add_argument(
@@ -130,7 +136,7 @@ def _rehearsal_parser() -> Parser:
 
 
 def _lint_parser() -> Parser:
-    """The parser of lint. Its defaults are in LintOptions."""
+    """Returns the parser of lint. `LintOptions` has the defaults."""
     parser = Parser("lint", _EXIT_CODES)
     parser.add_argument(
         "paths",
@@ -153,16 +159,20 @@ def _lint_parser() -> Parser:
     return parser
 
 
-def _chart(word: str) -> str:
-    """Parses NAME=VERSION and returns the name of the chart, if gpuc knows the values of that version."""
+def _chart(argument: str) -> str:
+    """Parses NAME=VERSION, or NAME for any version, and returns the name of the chart.
+
+    Raises:
+        argparse.ArgumentTypeError: when gpuc has no schema for the Helm values of this chart and version.
+    """
     from gpuc.catalog import load
     from gpuc.catalog.schemas import chart
 
-    name, _, version = word.partition("=")
+    name, _, version = argument.partition("=")
     rows = [row for rows in load().releases.values() for row in rows.values() if chart(row.component) is not None]
     if not any(row.component == name and version in ("", row.version) for row in rows):
         known = ", ".join(sorted({f"{row.component}={row.version}" for row in rows}))
-        raise argparse.ArgumentTypeError(f"gpuc does not know the values of {word}; it knows {known}")
+        raise argparse.ArgumentTypeError(f"gpuc has no schema for the Helm values of {argument}; known: {known}")
     return name
 
 
@@ -180,29 +190,33 @@ def _add_formats(parser: Parser, formats: Sequence[str]) -> None:
     parser.add_argument(
         "--output",
         action="append",
-        type=partial(_target, formats),
+        type=partial(_format_and_file, formats),
         metavar="FORMAT=FILE",
         help="also write a report to a file; may be repeated",
     )
 
 
-def _existing_folder(word: str) -> Path:
-    path = Path(word)
+def _existing_folder(argument: str) -> Path:
+    path = Path(argument)
     if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{word} is not a folder")
+        raise argparse.ArgumentTypeError(f"{argument} is not a folder")
     return path.absolute()
 
 
-def _folder(word: str) -> Path:
-    path = Path(word)
+def _new_or_existing_folder(argument: str) -> Path:
+    path = Path(argument)
     if path.exists() and not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{word} is not a folder")
+        raise argparse.ArgumentTypeError(f"{argument} is not a folder")
     return path.absolute()
 
 
-def _target(formats: Sequence[str], word: str) -> tuple[str, str]:
-    """Parses FORMAT=FILE."""
-    format, _, file = word.partition("=")  # noqa: A001
+def _format_and_file(formats: Sequence[str], argument: str) -> tuple[str, str]:
+    """Parses FORMAT=FILE and returns the format and the file.
+
+    Raises:
+        argparse.ArgumentTypeError: when the format is unknown or the file is missing.
+    """
+    format, _, file = argument.partition("=")  # noqa: A001
     if format not in formats or not file:
-        raise argparse.ArgumentTypeError(f"{word} is not FORMAT=FILE with a FORMAT of {', '.join(formats)}")
+        raise argparse.ArgumentTypeError(f"{argument} is not FORMAT=FILE; the formats are {', '.join(formats)}")
     return format, file

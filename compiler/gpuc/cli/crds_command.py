@@ -19,13 +19,13 @@ from gpuc.write.filesystem import BusyError, RefusedError, SafeDir
 INTO = "crds"
 _WAIT_SECONDS = 5.0
 _STAGED_SUFFIX = ".gpuc-new"
-"""The suffix of a schema file that is not completely written."""
+"""The suffix of a schema file while the import writes the file."""
 USAGE = f"""usage: gpuc crds import FILE|DIR... [--into DIR]
 
 Import the CustomResourceDefinitions in files and folders, for example the output of `kubectl get crd -o yaml`.
 DIR gets a schema file for each served version. `gpuc lint --crds DIR` then checks objects of these kinds against the
-schema and its CEL rules. It does not evaluate transition rules (`oldSelf`) and rules with functions that gpuc does
-not implement, and it does not check the cost of rules. The import lists each rule with such a function.
+schema and its CEL rules. Lint does not evaluate transition rules (`oldSelf`) and rules with functions that gpuc
+does not implement, and does not check the cost of rules. The import lists the rules that lint does not evaluate.
 
 options:
   --into DIR  the folder for the schemas (default: {INTO}/); schemas of the same kind and version are replaced
@@ -34,25 +34,26 @@ options:
 
 @dataclass
 class _Imported:
-    """The schemas of all files, and the errors."""
+    """The schemas that were imported from all files, and the problems."""
 
     tables: dict[str, ImportedTable] = field(default_factory=dict)
-    """The schemas by the name of the file to write."""
+    """The schemas, by the name of the schema file."""
     problems: list[str] = field(default_factory=list)
-    others: int = 0
+    """Messages about files and definitions that could not be imported."""
+    ignored: int = 0
     """Number of documents that are not CustomResourceDefinitions."""
 
 
-def run_crds(words: list[str]) -> int:
+def run_crds(arguments: list[str]) -> int:
     """Runs `gpuc crds import` and returns the exit code: 1 if a definition could not be imported.
 
     Raises:
         UsageError: for wrong arguments, and when the files contain no CustomResourceDefinition.
     """
-    if any(word in {"-h", "--help"} for word in words):
+    if any(argument in {"-h", "--help"} for argument in arguments):
         write_stdout(USAGE)
         return 0
-    paths, into = _arguments(words)
+    paths, into = _parse_arguments(arguments)
     imported = _Imported()
     for path in paths:
         for file in files_below(path):
@@ -64,15 +65,15 @@ def run_crds(words: list[str]) -> int:
     write_stdout(f"{len(imported.tables)} schemas with {rules} CEL rules in {into}/: {new} new, {changed} changed\n")
     for line in _never_evaluated(imported):
         write_stdout(f"{line}\n")
-    if imported.others:
-        write_stdout(f"{imported.others} documents of other kinds were ignored\n")
+    if imported.ignored:
+        write_stdout(f"{imported.ignored} documents of other kinds were ignored\n")
     for problem in imported.problems:
         write_message(problem)
     return int(bool(imported.problems))
 
 
 def _never_evaluated(imported: _Imported) -> Iterator[str]:
-    """The number of CEL rules that lint cannot evaluate, then a line for each of these rules."""
+    """Yields the number of CEL rules that lint cannot evaluate, then a line for each of these rules."""
     if not any(table.rules for table in imported.tables.values()):
         return
     from gpuc.lint.crds.cel_rules import never_evaluated
@@ -88,22 +89,24 @@ def _never_evaluated(imported: _Imported) -> Iterator[str]:
         yield from lines
 
 
-def _arguments(words: list[str]) -> tuple[list[str], Path]:
-    if words[:1] != ["import"]:
-        hint = did_you_mean(words[0], ["import"]) if words else ""
+def _parse_arguments(arguments: list[str]) -> tuple[list[str], Path]:
+    if arguments[:1] != ["import"]:
+        hint = did_you_mean(arguments[0], ["import"]) if arguments else ""
         raise UsageError(f"the only command of gpuc crds is import{hint}; `gpuc crds --help` shows the usage")
     paths: list[str] = []
-    into, rest = INTO, words[1:]
+    into, rest = INTO, arguments[1:]
     while rest:
-        word = rest.pop(0)
-        if word == "--into" and rest:
+        argument = rest.pop(0)
+        if argument == "--into" and rest:
             into = rest.pop(0)
-        elif word.startswith("--into="):
-            into = word.partition("=")[2]
-        elif word.startswith("-"):
-            raise UsageError(f"gpuc crds import has no argument {word}{did_you_mean(word, ['--into', '--help'])}")
+        elif argument.startswith("--into="):
+            into = argument.partition("=")[2]
+        elif argument.startswith("-"):
+            raise UsageError(
+                f"gpuc crds import has no argument {argument}{did_you_mean(argument, ['--into', '--help'])}"
+            )
         else:
-            paths.append(word)
+            paths.append(argument)
     if not paths or not into:
         raise UsageError("gpuc crds import requires a file or a folder; `gpuc crds --help` shows the usage")
     return paths, Path(into)
@@ -116,29 +119,31 @@ def _import_file(file: Path, imported: _Imported) -> None:
         imported.problems.append(f"{file} cannot be read: {error}")
         return
     documents = read(text, str(file))
-    hint = "; render templates before the import" if "{{" in text else ""
+    hint = "; render templates present the import" if "{{" in text else ""
     imported.problems += [f"{finding.mark}: {finding.message}{hint}" for finding in documents.findings]
     for _, document in documents.documents:
         for definition in _objects(document):
             if not isinstance(definition, dict) or definition.get("kind") != "CustomResourceDefinition":
-                imported.others += 1
+                imported.ignored += 1
                 continue
             try:
                 for table in imported_tables(definition):
                     _add(table, file, imported)
             except (ValueError, RecursionError) as error:
-                imported.problems.append(f"{file}: {_name(definition)}: {error}")
+                imported.problems.append(f"{file}: {_definition_name(definition)}: {error}")
 
 
 def _add(table: ImportedTable, file: Path, imported: _Imported) -> None:
     earlier = imported.tables.get(table.file)
     if earlier is not None and earlier.text != table.text:
-        imported.problems.append(f"{file}: {table.file} differs from an earlier definition; the later one is used")
+        imported.problems.append(
+            f"{file}: {table.file} differs from an earlier definition; gpuc uses the later definition"
+        )
     imported.tables[table.file] = table
 
 
 def _objects(document: Any) -> list[Any]:
-    """The document itself, or the items of a list from `kubectl get -o yaml`."""
+    """Returns the objects of a document: the items of a List, as `kubectl get -o yaml` prints it, or the document."""
     kind = document.get("kind") if isinstance(document, dict) else None
     if isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list):
         defaults = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")}
@@ -147,25 +152,25 @@ def _objects(document: Any) -> list[Any]:
     return [document]
 
 
-def _name(definition: dict[str, Any]) -> str:
+def _definition_name(definition: dict[str, Any]) -> str:
     metadata = definition.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     return name if isinstance(name, str) else "a CustomResourceDefinition without a name"
 
 
 def _write(imported: _Imported, into: Path) -> tuple[int, int]:
-    """Writes every schema and returns the number of new and of changed files.
+    """Writes all schemas, and returns the number of new files and the number of changed files.
 
     All files are first written under temporary names and then renamed, so that no file is ever incomplete.
 
     Raises:
-        UsageError: when the folder cannot be written, or another import keeps the folder locked. Then each file still
-            has its complete old or new content.
+        UsageError: when the folder cannot be written, or another import has locked the folder. Every file then has its
+            complete old content or its complete new content.
     """
     try:
         into.mkdir(parents=True, exist_ok=True)
-        with SafeDir(into) as tree, tree.locked(".", _WAIT_SECONDS):
-            return _replace(tree, {name: table.text.encode() for name, table in imported.tables.items()})
+        with SafeDir(into) as folder, folder.locked(".", _WAIT_SECONDS):
+            return _replace(folder, {name: table.text.encode() for name, table in imported.tables.items()})
     except BusyError:
         raise UsageError(f"another import is writing to {into}") from None
     except RefusedError as error:
@@ -174,25 +179,28 @@ def _write(imported: _Imported, into: Path) -> tuple[int, int]:
         raise UsageError(f"{into} cannot be written: {error.strerror}") from error
 
 
-def _replace(tree: SafeDir, texts: dict[str, bytes]) -> tuple[int, int]:
-    """Replaces the files whose texts differ, and removes temporary files of an import that was killed."""
-    _remove_staged(tree)
-    before = {name: tree.read(name) for name in sorted(texts)}
-    staged = {f"{number}{_STAGED_SUFFIX}": name for number, name in enumerate(before) if before[name] != texts[name]}
+def _replace(folder: SafeDir, texts: dict[str, bytes]) -> tuple[int, int]:
+    """Replaces the files whose text changes, and returns the number of new files and the number of changed files.
+
+    Temporary files of an import that was killed are removed.
+    """
+    _remove_staged(folder)
+    present = {name: folder.read(name) for name in sorted(texts)}
+    staged = {f"{number}{_STAGED_SUFFIX}": name for number, name in enumerate(present) if present[name] != texts[name]}
     try:
         for temporary, name in staged.items():
-            tree.create(temporary, texts[name])
-        tree.sync(staged)
+            folder.create(temporary, texts[name])
+        folder.sync(staged)
         for temporary, name in staged.items():
-            tree.rename(temporary, name)
+            folder.rename(temporary, name)
     finally:
         with suppress(OSError):
-            _remove_staged(tree)
-    new = sum(before[name] is None for name in staged.values())
+            _remove_staged(folder)
+    new = sum(present[name] is None for name in staged.values())
     return new, len(staged) - new
 
 
-def _remove_staged(tree: SafeDir) -> None:
-    for name, is_folder in tree.entries("."):
+def _remove_staged(folder: SafeDir) -> None:
+    for name, is_folder in folder.entries("."):
         if name.endswith(_STAGED_SUFFIX) and not is_folder:
-            tree.remove(name)
+            folder.remove(name)

@@ -12,7 +12,7 @@ SCHEMA_FILE = "gpuc.schema.json"
 
 
 def write_fleet(directory: Path) -> list[str]:
-    """Writes the fleet repository into the directory and returns the files, relative to the directory.
+    """Writes the files of a new fleet repository and returns their paths, relative to the directory.
 
     Raises:
         UsageError: when one of the files already exists. Then no file is written.
@@ -28,13 +28,13 @@ def write_fleet(directory: Path) -> list[str]:
 
 
 def template_files() -> list[str]:
-    """The files in template/, relative to that folder."""
+    """Returns the paths of the files in template/, relative to template/."""
     files = (path for path in TEMPLATE.rglob("*") if path.is_file())
     return sorted(path.relative_to(TEMPLATE).as_posix() for path in files)
 
 
 def schema_text() -> str:
-    """The JSON Schema of the spec."""
+    """Returns the JSON Schema of the spec language as text."""
     from gpuc.spec.schema import json_schema
 
     return json.dumps(json_schema(), indent=2) + "\n"

@@ -39,25 +39,25 @@ _EXIT_CODES = """exit codes:
 class IsolationOptions:
     """The options of isolation, with their defaults."""
 
-    trees: list[str]
-    """Specs, cluster names, files and folders; empty for all of specs/."""
+    inputs: list[str]
+    """Specs, cluster names, manifest files and folders; empty for all specs."""
     format: str = "text"
     tenant_label: str | None = None
     pod_cidrs: str = ""
     """The IP ranges of pods for manifest files, separated by commas."""
 
 
-def run_isolation(words: list[str]) -> int:
-    """Runs the command and returns the exit code.
+def run_isolation(arguments: list[str]) -> int:
+    """Runs `gpuc isolation` and returns the exit code.
 
     Raises:
         UsageError: for wrong arguments, and for files in which no tenants can be distinguished.
     """
     parser = _parser()
-    if {"-h", "--help"} & set(words):
+    if {"-h", "--help"} & set(arguments):
         write_stdout(parser.format_help())
         return 0
-    options: IsolationOptions = parser.parse(words, IsolationOptions())
+    options: IsolationOptions = parser.parse(arguments, IsolationOptions())
     proofs = []
     for proof in _proofs(options):
         proofs.append(proof)
@@ -71,7 +71,7 @@ def run_isolation(words: list[str]) -> int:
 def _parser() -> Parser:
     parser = Parser("isolation", _EXIT_CODES)
     parser.add_argument(
-        "trees",
+        "inputs",
         nargs="*",
         metavar="SPEC|PATH",
         help="a spec, a cluster name, or manifest files and folders (default: specs/)",
@@ -87,9 +87,9 @@ def _parser() -> Parser:
 
 
 def _proofs(options: IsolationOptions) -> Iterator[Proof]:
-    """A proof for each spec, then one proof for all manifest files together."""
-    paths = [word for word in options.trees if _is_manifest_path(word)]
-    specs = [word for word in options.trees if word not in paths]
+    """Yields a proof for each spec, then one proof for all manifest files together."""
+    paths = [argument for argument in options.inputs if _is_manifest_path(argument)]
+    specs = [argument for argument in options.inputs if argument not in paths]
     if specs or not paths:
         yield from _prove_specs(specs, options.tenant_label)
     if paths:
@@ -97,7 +97,7 @@ def _proofs(options: IsolationOptions) -> Iterator[Proof]:
 
 
 def _ranges(text: str) -> Ranges | None:
-    """Parses the value of --pod-cidrs.
+    """Parses the value of --pod-cidrs; returns None for an empty value.
 
     Raises:
         UsageError: for a text that is not a list of IP ranges.
@@ -108,9 +108,9 @@ def _ranges(text: str) -> Ranges | None:
         raise UsageError(f"--pod-cidrs requires IP ranges such as 10.0.0.0/16,10.1.0.0/16, not {text}") from None
 
 
-def _is_manifest_path(word: str) -> bool:
-    """Whether an argument is a path of manifests: a folder, or a file outside of specs/."""
-    path = Path(word)
+def _is_manifest_path(argument: str) -> bool:
+    """Returns whether an argument is a path of manifests: a folder, or a file outside of specs/."""
+    path = Path(argument)
     if path.is_dir():
         return True
     if not path.is_file():
@@ -134,15 +134,15 @@ def _prove_specs(specs: list[str], label: str | None) -> Iterator[Proof]:
     for file in select(root, Path.cwd(), specs) or cluster_files(root):
         try:
             spec = compiled_spec(root, file)
-        except StageError as stop:
-            raise UsageError(f"{file} has {len(stop.findings)} findings; `gpuc check` shows them") from None
-        tree = ObjectSet(spec.synced, is_complete=True)
-        proof = _proof(spec.cluster.name, tree, labelled_tenancy(tree, label or TENANT_LABEL), spec.cluster)
+        except StageError as error:
+            raise UsageError(f"{file} has {len(error.findings)} findings; `gpuc check` shows them") from None
+        objects = ObjectSet(spec.synced, is_complete=True)
+        proof = _proof(spec.cluster.name, objects, labelled_tenancy(objects, label or TENANT_LABEL), spec.cluster)
         yield replace(proof, locate=_locator(spec))
 
 
 def _locator(spec: CompiledSpec) -> Locate:
-    """Maps an object to the spec line from which gpuc made it."""
+    """Returns a function that maps an object to the line of the spec that describes the object."""
     return lambda manifest, path: spec.source.locate(manifest.origin)
 
 
@@ -150,15 +150,18 @@ def _prove_files(paths: list[str], label: str | None, pods: Ranges | None) -> Pr
     loaded = load_objects(paths)
     for sentence in loaded.unread_summary:
         write_message(sentence)
-    tree = ObjectSet(loaded.manifests, is_complete=False)
-    proof = _proof(", ".join(paths), tree, _tenancy(tree, label, paths), pods=pods)
+    objects = ObjectSet(loaded.manifests, is_complete=False)
+    proof = _proof(", ".join(paths), objects, _tenancy(objects, label, paths), pods=pods)
     return replace(proof, assumptions=[*_input_assumptions(loaded), *proof.assumptions], locate=loaded.locate)
 
 
 def _input_assumptions(loaded: LoadedObjects) -> Iterator[Assumption]:
-    """The assumptions about unread input. NetworkPolicies are additive, so an unread policy may allow more traffic."""
+    """Yields an assumption for input that gpuc could not read, and one for documents that are not objects.
+
+    NetworkPolicies are additive, so a NetworkPolicy in this input may allow more traffic.
+    """
     if loaded.unread:
-        count = f"{len(loaded.unread)} places" if len(loaded.unread) > 1 else "one place"
+        count = f"{len(loaded.unread)} locations" if len(loaded.unread) > 1 else "one location"
         reason = f"false at {count}: {loaded.unread[0]}"
         yield Assumption("gpuc can read every file", Basis.BROKEN, reason)
     if loaded.not_objects:
@@ -167,21 +170,35 @@ def _input_assumptions(loaded: LoadedObjects) -> Iterator[Assumption]:
         )
 
 
-def _tenancy(tree: ObjectSet, label: str | None, paths: list[str]) -> Tenancy:
-    """The tenants by the label. Without the option, if no namespace has gpuc's label, each namespace is a tenant."""
-    tenancy = labelled_tenancy(tree, label or TENANT_LABEL)
-    if not tenancy.tenants and label is None and tree.has(GROUP, "NetworkPolicy"):
-        tenancy = separate_tenancy(tree)
+def _tenancy(objects: ObjectSet, label: str | None, paths: list[str]) -> Tenancy:
+    """Returns the tenants that a label of the namespaces names.
+
+    If --tenant-label is not set and no namespace has gpuc's label, each namespace is a tenant.
+
+    Raises:
+        UsageError: when the files have no tenants.
+    """
+    tenancy = labelled_tenancy(objects, label or TENANT_LABEL)
+    if not tenancy.tenants and label is None and objects.has(GROUP, "NetworkPolicy"):
+        tenancy = separate_tenancy(objects)
     if not tenancy.tenants:
-        where = ", ".join(paths)
-        raise UsageError(f"no Namespace in {where} has the label {label or TENANT_LABEL}; --tenant-label sets another")
+        files = ", ".join(paths)
+        raise UsageError(
+            f"no Namespace in {files} has the label {label or TENANT_LABEL}; --tenant-label sets another label"
+        )
     return tenancy
 
 
 def _proof(
-    name: str, tree: ObjectSet, tenancy: Tenancy, cluster: Cluster | None = None, pods: Ranges | None = None
+    name: str, objects: ObjectSet, tenancy: Tenancy, cluster: Cluster | None = None, pods: Ranges | None = None
 ) -> Proof:
-    """Proves the isolation of an object set, with the facts that the spec declares about its cluster."""
+    """Returns the proof for the objects of a cluster.
+
+    Args:
+        cluster: the resolved spec, whose pod CIDRs, network policy engine and tenants the proof uses; None for
+            manifest files.
+        pods: the IP ranges of pods, for manifest files.
+    """
     not_isolated, engine = frozenset[str](), ""
     if cluster is not None:
         engine = cluster.aws.network_policy_engine
@@ -191,6 +208,6 @@ def _proof(
         except Invalid:
             pods = None
     started = perf_counter()
-    reachability = Reachability(read_policies(tree.of(GROUP, "NetworkPolicy")), tenancy, pods)
+    reachability = Reachability(read_policies(objects.of(GROUP, "NetworkPolicy")), tenancy, pods)
     pairs = verdicts(reachability, not_isolated)
-    return Proof(name, reachability, pairs, assumptions(tree, reachability, engine), perf_counter() - started)
+    return Proof(name, reachability, pairs, assumptions(objects, reachability, engine), perf_counter() - started)

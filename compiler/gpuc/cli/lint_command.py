@@ -16,16 +16,16 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.linter import Linter
 
 
-def run_lint(words: list[str]) -> int:
+def run_lint(arguments: list[str]) -> int:
     """Runs `gpuc lint` and returns the exit code.
 
     Raises:
-        UsageError: for wrong arguments, and for paths without any YAML.
+        UsageError: for wrong arguments, and for paths without YAML documents.
     """
     from gpuc.cli.arguments import parser_of
 
     started = perf_counter()
-    options: LintOptions = parser_of("lint").parse(words, LintOptions())
+    options: LintOptions = parser_of("lint").parse(arguments, LintOptions())
     linter = Linter(_minor_version(options.kubernetes), options.chart, options.crds)
     for path in dict.fromkeys(options.paths):
         linter.lint(path)
@@ -44,7 +44,7 @@ def run_lint(words: list[str]) -> int:
 
 
 def _minor_version(version: str) -> str:
-    """The minor version of Kubernetes: "1.35" for "v1.35.4".
+    """Returns the minor version of Kubernetes: "1.35" for "v1.35.4".
 
     Raises:
         UsageError: when gpuc does not support the version.

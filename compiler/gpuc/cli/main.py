@@ -32,11 +32,11 @@ RUNNERS = {
     "crds": ("cli.crds_command", "run_crds"),
     "rehearse": ("cli.rehearse_command", "run_rehearsal"),
 }
-"""Module and function of the commands that have their own module."""
+"""The module and function of each command that is not implemented in this module."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command and returns its exit code. An error is one line on stderr."""
+    """Runs a command and returns the exit code. An error is reported in one line on stderr."""
     try:
         return _dispatch(list(sys.argv[1:] if argv is None else argv))
     except UsageError as error:
@@ -51,20 +51,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("GPUC_DEBUG"):
             sys.excepthook(type(error), error, error.__traceback__)
-        write_message(_failure(error))
+        write_message(_failure_message(error))
         return 3
 
 
-def _dispatch(words: list[str]) -> int:
-    if words == ["--version"]:
+def _dispatch(arguments: list[str]) -> int:
+    if arguments == ["--version"]:
         from gpuc import __version__
 
         write_stdout(f"gpuc {__version__}\n")
         return 0
-    if not words or words[0] in {"-h", "--help"}:
+    if not arguments or arguments[0] in {"-h", "--help"}:
         write_stdout(_overview())
-        return 0 if words else 2
-    command, rest = words[0], words[1:]
+        return 0 if arguments else 2
+    command, rest = arguments[0], arguments[1:]
     if command not in SUMMARIES:
         raise UsageError(f"no command {command}{did_you_mean(command, [*SUMMARIES, '--version', '--help'])}")
     if command in {"trace", "isolation", "crds"}:  # these commands have their own parsers
@@ -75,7 +75,7 @@ def _dispatch(words: list[str]) -> int:
         write_stdout(parser_of(command).format_help())
         return 0
     if command in {"compile", "check"}:
-        return _run(command, rest)
+        return _compile_or_check(command, rest)
     if command in RUNNERS:
         return _runner(command)(rest)
     {"schema": _schema, "explain": _explain, "init": _init}[command](rest)
@@ -99,14 +99,14 @@ def _overview() -> str:
     )
 
 
-def _run(command: str, words: list[str]) -> int:
+def _compile_or_check(command: str, arguments: list[str]) -> int:
     """Runs `gpuc compile` or `gpuc check` and returns the exit code."""
     started = perf_counter()
     from gpuc.cli.arguments import parser_of
     from gpuc.cli.options import Options
     from gpuc.cli.specs import find_root, select
 
-    options: Options = parser_of(command).parse(words, Options())
+    options: Options = parser_of(command).parse(arguments, Options())
     root = find_root(Path.cwd())
     files = select(root, Path.cwd(), options.specs)
     outputs: list[ReportFile] = []
@@ -124,7 +124,7 @@ def _run(command: str, words: list[str]) -> int:
 
 
 def _open_report_files(outputs: list[ReportFile], options: Options) -> None:
-    """Opens every file of --output before the run, so that a file that cannot be written is an early error."""
+    """Opens all files of --output, so that gpuc reports a file that cannot be written before the command runs."""
     if not options.output:
         return
     from gpuc.diagnostics.report.output import ReportFile
@@ -188,28 +188,28 @@ def _report(outcome: Outcome, root: Path, options: Options, outputs: list[Report
         write_message(f"{REPORT_THIS}: {len(report.failures)} errors in the output; no file was written")
 
 
-def _schema(words: list[str]) -> None:
+def _schema(arguments: list[str]) -> None:
     from gpuc.cli.arguments import parser_of
 
-    parser_of("schema").parse(words)
+    parser_of("schema").parse(arguments)
     from gpuc.cli.init import schema_text
 
     write_stdout(schema_text())
 
 
-def _explain(words: list[str]) -> None:
+def _explain(arguments: list[str]) -> None:
     from gpuc.cli.arguments import parser_of
 
-    rule_id = parser_of("explain").parse(words).id
+    rule_id = parser_of("explain").parse(arguments).id
     from gpuc.diagnostics.report.explain import explain, listing
 
     write_stdout(explain(rule_id) if rule_id else listing())
 
 
-def _init(words: list[str]) -> None:
+def _init(arguments: list[str]) -> None:
     from gpuc.cli.arguments import parser_of
 
-    directory = parser_of("init").parse(words).directory
+    directory = parser_of("init").parse(arguments).directory
     from gpuc.cli.init import write_fleet
 
     files = "".join(f"  {file}\n" for file in write_fleet(Path(directory)))
@@ -218,8 +218,8 @@ def _init(words: list[str]) -> None:
     )
 
 
-def _failure(error: Exception) -> str:
-    """The message for an unexpected exception."""
+def _failure_message(error: Exception) -> str:
+    """Returns the message for an exception that no command handles."""
     if isinstance(error, OSError) and error.strerror:
         file = f": {error.filename}" if error.filename else ""
         return f"cannot continue: {error.strerror}{file}"
@@ -239,10 +239,10 @@ def _failure(error: Exception) -> str:
 
 
 def run() -> None:
-    """The entry point of the program: runs a command and exits without the cleanup of the interpreter."""
+    """Runs a command and exits the process, without the cleanup of the Python interpreter. This is the entry point."""
     import gc
 
-    # A run takes half a second and creates few reference cycles; the default thresholds cost a tenth of the time.
+    # A run is short and creates few reference cycles; with the default thresholds, it takes a tenth longer.
     gc.set_threshold(100_000, 50, 50)
     code = main()
     for stream in (sys.stdout, sys.stderr):

@@ -9,11 +9,11 @@ class Options:
     """The options of compile and check."""
 
     specs: list[str]
-    """Spec files and cluster names; empty for all of specs/."""
+    """Spec files and cluster names; empty for all specs."""
     output: list[tuple[str, str]]
-    """Reports to write to files, as (format, file)."""
+    """The reports to write: pairs of a format and a file."""
     into: Path | None = None
-    """The folder for out/ and clusters/; None for the root."""
+    """The folder for out/ and clusters/; None for the folder that contains specs/."""
     format: str = "text"
     strict: bool = False
     fresh: bool = False
@@ -26,11 +26,11 @@ class RehearsalOptions:
     """The options of rehearse."""
 
     specs: list[str]
-    """Spec files and cluster names; empty for all of specs/."""
+    """Spec files and cluster names; empty for all specs."""
     case: list[str]
-    """Patterns for test cases; empty for all."""
+    """Patterns that select test cases; empty for all test cases."""
     output: list[tuple[str, str]]
-    """Reports to write to files, as (format, file)."""
+    """The reports to write: pairs of a format and a file."""
     crds: Path | None = None
     """A folder of CustomResourceDefinitions that replace those of the components."""
     charts: Path | None = None
@@ -52,7 +52,7 @@ class LintOptions:
     kubernetes: str = "1.35"
     """The minor version of the cluster."""
     chart: str | None = None
-    """The component whose Helm values the documents without a kind are."""
+    """The Helm chart of documents that are not Kubernetes objects; lint checks them as values of this chart."""
     crds: Path | None = None
     """A folder of schemas from `gpuc crds import`; they take precedence over gpuc's own schemas."""
     format: str = "text"

@@ -36,7 +36,7 @@ STATIC_NODES_SECONDS = 60
 
 
 def run_rehearsal(arguments: list[str]) -> int:
-    """Rehearses specs and returns the exit code.
+    """Runs `gpuc rehearse` and returns the exit code.
 
     Raises:
         UsageError: for invalid arguments, patterns that match no test case, and missing programs.
@@ -55,7 +55,7 @@ def run_rehearsal(arguments: list[str]) -> int:
     if not _compiles(root, files):
         return 1
     programs = _programs()
-    outputs = _open(options)
+    outputs = _open_report_files(options)
     progress = Progress(sys.stderr)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -79,10 +79,13 @@ def run_rehearsal(arguments: list[str]) -> int:
 def _results(
     root: Path, files: list[str], programs: Programs, options: RehearsalOptions, progress: Progress
 ) -> Iterator[Result]:
-    """Results one after another. Text is printed after each spec, the other formats as one document at the end."""
+    """Yields the result of each spec and prints the reports.
+
+    The format text is printed after each spec, the other formats as one document after the last spec.
+    """
     results = []
     for file in files:
-        with _rehearsed(root, file, programs, options, progress) as result:
+        with _rehearse(root, file, programs, options, progress) as result:
             results.append(result)
             progress.close()
             if options.format == "text":
@@ -90,15 +93,15 @@ def _results(
             elif file == files[-1]:
                 write_stdout(render(options.format, results))
             if options.keep:
-                _wait(result)
+                _wait_for_interrupt(result)
             yield result
 
 
 @contextmanager
-def _rehearsed(
+def _rehearse(
     root: Path, file: str, programs: Programs, options: RehearsalOptions, progress: Progress
 ) -> Iterator[Result]:
-    """The rehearsal of one spec; its control plane runs until the end of the block."""
+    """Rehearses one spec and yields the result. The control plane of the rehearsal ends with the block."""
     from gpuc.pipeline.stages import compiled_spec
     from gpuc.rehearse.context import RehearsalContext
     from gpuc.rehearse.crds import definitions
@@ -106,8 +109,8 @@ def _rehearsed(
     from gpuc.rehearse.plane import ControlPlane
     from gpuc.rehearse.substitute import settings, substitutions
 
-    spec = compiled_spec(root, file, as_staying=True)
-    cases = _selected(spec, options.case)
+    spec = compiled_spec(root, file, ignore_leaving=True)
+    cases = _select_cases(spec, options.case)
     crds = definitions(programs, options.crds, spec.cluster.spec.kueue.frameworks)
     name = spec.cluster.name
     report_step: ReportStep = lambda step: progress(f"{name}: {step}")  # noqa: E731
@@ -115,10 +118,10 @@ def _rehearsed(
     report_step("starting the control plane")
     with ControlPlane(programs, settings(spec, crds), report_step) as plane, _interruptible(plane):
         seconds = {"start": time.monotonic() - started}
-        applied = _apply(plane, spec, report_step)
+        applied = _apply_objects(plane, spec, report_step)
         seconds |= applied.seconds
         started = time.monotonic()
-        results = _run(RehearsalContext(spec, plane.client), cases, report_step)
+        results = _run_cases(RehearsalContext(spec, plane.client), cases, report_step)
         seconds["test cases"] = time.monotonic() - started
         plane.require_alive()
         yield Result(
@@ -135,23 +138,23 @@ def _rehearsed(
         )
 
 
-def _run(context: RehearsalContext, cases: list[Case], report_step: ReportStep) -> list[CaseResult]:
-    """Runs test cases, and reports the number of finished and failed ones after each."""
+def _run_cases(context: RehearsalContext, cases: list[Case], report_step: ReportStep) -> list[CaseResult]:
+    """Runs the test cases, and reports after each test case how many have finished and how many have failed."""
     from gpuc.rehearse.runner import run_cases
 
-    done = failed = 0
+    finished = failed = 0
 
     def count(result: CaseResult) -> None:
-        nonlocal done, failed
-        done, failed = done + 1, failed + (not result.passed)
+        nonlocal finished, failed
+        finished, failed = finished + 1, failed + (not result.passed)
         case = result.case
-        report_step(f"{done} of {len(cases)} test cases, {failed} different: {case.suite}/{case.name}")
+        report_step(f"{finished} of {len(cases)} test cases, {failed} different: {case.suite}/{case.name}")
 
     return run_cases(context, cases, count)
 
 
-def _apply(plane: ControlPlane, spec: CompiledSpec, report_step: ReportStep) -> ApplyResult:
-    """Applies all objects, and waits for the nodes of static pools."""
+def _apply_objects(plane: ControlPlane, spec: CompiledSpec, report_step: ReportStep) -> ApplyResult:
+    """Applies all objects and waits for the nodes of static pools. A pool whose nodes are missing is unhealthy."""
     from gpuc.rehearse.apply import apply_objects
     from gpuc.rehearse.health import UnhealthyObject
     from gpuc.rehearse.substitute import replacement_objects
@@ -167,7 +170,7 @@ def _apply(plane: ControlPlane, spec: CompiledSpec, report_step: ReportStep) -> 
     return applied
 
 
-def _selected(spec: CompiledSpec, patterns: list[str]) -> list[Case]:
+def _select_cases(spec: CompiledSpec, patterns: list[str]) -> list[Case]:
     from gpuc.rehearse.suites import all_cases
 
     cases = [
@@ -179,13 +182,17 @@ def _selected(spec: CompiledSpec, patterns: list[str]) -> list[Case]:
 
 
 def matches(case: Case, pattern: str) -> bool:
-    """Whether a pattern matches a test case: a glob for "suite/name", or a part of it."""
+    """Returns whether a pattern matches a test case.
+
+    Args:
+        pattern: a glob for "suite/name", or a text that "suite/name" contains.
+    """
     glob = pattern if any(character in pattern for character in "*?[") else f"*{pattern}*"
     return fnmatchcase(f"{case.suite}/{case.name}", glob)
 
 
 def _compiles(root: Path, files: list[str]) -> bool:
-    """Whether the specs have no errors; otherwise prints the findings as `gpuc check` does."""
+    """Returns whether the specs have no errors. Prints the errors as `gpuc check` does."""
     from gpuc.diagnostics.report import render as render_findings
     from gpuc.diagnostics.report.result import Report
     from gpuc.pipeline.pipeline import check_specs
@@ -211,8 +218,8 @@ def _programs() -> Programs:
         raise UsageError(str(error)) from None
 
 
-def _open(options: RehearsalOptions) -> list[ReportFile]:
-    """Opens every file of --output, so that errors are reported before the rehearsal starts."""
+def _open_report_files(options: RehearsalOptions) -> list[ReportFile]:
+    """Opens all files of --output, so that gpuc reports a file that cannot be written before the rehearsal starts."""
     from gpuc.diagnostics.report.output import ReportFile
 
     return [ReportFile(form, file) for form, file in options.output]
@@ -220,21 +227,21 @@ def _open(options: RehearsalOptions) -> list[ReportFile]:
 
 @contextmanager
 def _interruptible(plane: ControlPlane) -> Iterator[None]:
-    """Ends the programs immediately after Ctrl-C, so that waiting test cases fail instead of waiting longer."""
+    """Stops the control plane at once after Ctrl-C or SIGTERM, so that test cases do not wait any longer."""
 
     def interrupted(number: int, frame: object) -> None:
         plane.__exit__(None, None, None)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
-def _wait(result: Result) -> None:
+def _wait_for_interrupt(result: Result) -> None:
     write_stdout(f"export KUBECONFIG={result.kubeconfig}\nThe control plane of {result.cluster} runs until Ctrl-C.\n")
     try:
         signal.pause()

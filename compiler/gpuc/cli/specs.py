@@ -11,10 +11,10 @@ from gpuc.diagnostics.usage import UsageError
 
 
 def find_root(directory: Path) -> Path:
-    """Returns the root: the directory that contains specs/, or its nearest parent that does.
+    """Returns the root of the fleet: the nearest of the directory and its parents that contains specs/.
 
     Raises:
-        UsageError: when there is no such directory.
+        UsageError: when none of these directories contains specs/.
     """
     for folder in (directory, *directory.parents):
         if (folder / "specs").is_dir():
@@ -23,14 +23,14 @@ def find_root(directory: Path) -> Path:
 
 
 def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | None:
-    """Returns the spec files for the given paths and cluster names, relative to the root; None means every cluster.
+    """Returns the spec files of paths and cluster names, relative to the root; None for all clusters.
 
     Args:
-        directory: the directory to which the paths are relative.
-        specs: paths and cluster names; empty for every cluster.
+        directory: the directory to which the paths are relative, usually the current directory.
+        specs: paths and cluster names; empty for all clusters.
 
     Raises:
-        UsageError: when a path is not a file below specs/, or no cluster has a name.
+        UsageError: when a path is not a file below specs/, or a cluster does not exist.
     """
     if not specs:
         return None
@@ -38,7 +38,10 @@ def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | Non
 
 
 def repository_prefix(root: Path) -> str:
-    """Returns the path of the root in its Git repository: "infra/fleet/", or "" at the top and without a repository."""
+    """Returns the path of the fleet's root in its Git repository, for example "infra/fleet/".
+
+    The result is the empty string if the fleet is at the top of the repository, or not in a repository.
+    """
     for folder in (root, *root.parents):
         if (folder / ".git").exists():
             relative = root.relative_to(folder).as_posix()

@@ -49,14 +49,14 @@ Locate = Callable[[Manifest, Path], Mark | None]
 class TraceOptions:
     """The options of trace, with their defaults."""
 
-    where: list[str]
+    inputs: list[str]
     """A spec, the name of a cluster, or files and folders of manifests."""
     file: str = ""
     """A file with workloads; empty if the other options describe a pod."""
     queue: str = ""
     namespace: str = ""
     pool: str = ""
-    """The flavor whose node labels the pod selects."""
+    """The ResourceFlavor whose node labels the pod selects."""
     priority: str = ""
     gpus: int = 0
     efa: int = 0
@@ -72,12 +72,12 @@ class TraceOptions:
 
 
 def trace_parser() -> Parser:
-    """The parser of trace. Its defaults are in TraceOptions."""
+    """Returns the parser of trace. `TraceOptions` has the defaults."""
     from gpuc.cli.arguments import Parser
 
     parser = Parser("trace", _EPILOG)
     parser.add_argument(
-        "where", nargs="*", metavar="SPEC|PATH", help="a spec, or manifests (default: the only spec in specs/)"
+        "inputs", nargs="*", metavar="SPEC|PATH", help="a spec, or manifests (default: the only spec in specs/)"
     )
     parser.add_argument(
         "-f", "--file", metavar="FILE", help="trace the workloads in this file: Pod, Job, JobSet and so on"
@@ -100,37 +100,39 @@ def trace_parser() -> Parser:
     return parser
 
 
-def run_trace(words: list[str]) -> int:
+def run_trace(arguments: list[str]) -> int:
     """Traces the workloads that the arguments describe and returns the exit code.
 
     Raises:
-        UsageError: for wrong arguments, unknown queues or flavors, and files without workloads.
+        UsageError: for wrong arguments, unknown LocalQueues or ResourceFlavors, and files without workloads.
     """
-    if {"-h", "--help"} & {*words}:
+    if {"-h", "--help"} & {*arguments}:
         write_stdout(trace_parser().format_help())
         return 0
-    options: TraceOptions = trace_parser().parse(words, TraceOptions())
+    options: TraceOptions = trace_parser().parse(arguments, TraceOptions())
     if not options.file and not options.queue:
         raise UsageError("no workload: give a LocalQueue with --queue, or a file with workloads with -f")
     try:
-        objects = _objects(options.where)
+        objects = _objects(options.inputs)
     except StageError:
-        _print_errors(options.where)
+        _print_errors(options.inputs)
         return 1
     for sentence in objects.unread:
         write_message(sentence)
     index = ClusterIndex(ObjectSet(objects.manifests, is_complete=objects.is_complete, values=objects.values))
-    workloads, unread = _read_workloads(index, options) if options.file else ([_described(index, options)], [])
+    workloads, unread = (
+        _read_workloads(index, options) if options.file else ([_workload_of_options(index, options)], [])
+    )
     traced = [
-        Traced(workload, trace_workload(index, workload), _requests(index, workload), note)
+        Traced(workload, trace_workload(index, workload), _requests_by_pod_set(index, workload), note)
         for workload, note in workloads
     ]
     write_stdout(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
     return int(bool(objects.unread or unread) or any(trace.result.failure is not None for trace in traced))
 
 
-def _requests(index: ClusterIndex, workload: Workload) -> dict[str, Amounts]:
-    """The requests of a pod of each pod set, with the defaults of the namespace."""
+def _requests_by_pod_set(index: ClusterIndex, workload: Workload) -> dict[str, Amounts]:
+    """Returns the requests of one pod of each pod set, with the defaults of the LimitRanges of the namespace."""
     limits = container_limits(index, workload.namespace)
     return {pods.name: pod_requests(pods.pod, limits) for pods in workload.pod_sets}
 
@@ -143,23 +145,23 @@ class Objects(NamedTuple):
     """Whether these are all objects of the cluster."""
     locate: Locate
     unread: tuple[str, ...] = ()
-    """The parts of the files that gpuc could not read, a sentence each. A step may fail because of them."""
+    """A sentence for each part of the files that gpuc could not read. A step may fail because of such a part."""
     values: Mapping[str, Any] = MappingProxyType({})
-    """Helm values by component; the values of Kueue contain the kinds that it manages."""
+    """Helm values by component. The values of Kueue contain the kinds that Kueue manages."""
 
 
-def _objects(where: list[str]) -> Objects:
-    paths = [word for word in where if os.path.exists(word) and not _is_spec(word)]
-    if paths and len(paths) < len(where):
+def _objects(inputs: list[str]) -> Objects:
+    paths = [argument for argument in inputs if os.path.exists(argument) and not _is_spec(argument)]
+    if paths and len(paths) < len(inputs):
         raise UsageError("give a spec or manifests, not both")
-    return _objects_in_files(paths) if paths else _objects_of_spec(where)
+    return _objects_in_files(paths) if paths else _objects_of_spec(inputs)
 
 
-def _is_spec(word: str) -> bool:
+def _is_spec(argument: str) -> bool:
     from gpuc.cli.specs import find_root
 
     try:
-        return File(word).absolute().is_relative_to(find_root(File.cwd()) / "specs")
+        return File(argument).absolute().is_relative_to(find_root(File.cwd()) / "specs")
     except UsageError:
         return False
 
@@ -169,13 +171,13 @@ def _objects_in_files(paths: list[str]) -> Objects:
     return Objects(loaded.manifests, False, loaded.locate, tuple(loaded.unread_summary))
 
 
-def _objects_of_spec(where: list[str]) -> Objects:
+def _objects_of_spec(inputs: list[str]) -> Objects:
     from gpuc.cli.specs import find_root, select
     from gpuc.pipeline.stages import compiled_spec
     from gpuc.source import cluster_files
 
     root = find_root(File.cwd())
-    files = select(root, File.cwd(), where) or cluster_files(root)
+    files = select(root, File.cwd(), inputs) or cluster_files(root)
     if len(files) != 1:
         raise UsageError(f"gpuc trace requires one cluster of {', '.join(File(file).stem for file in files)}")
     spec = compiled_spec(root, files[0])
@@ -183,7 +185,7 @@ def _objects_of_spec(where: list[str]) -> Objects:
     return Objects(manifests, True, lambda manifest, path: spec.source.locate(manifest.origin), values=spec.charts)
 
 
-def _print_errors(where: list[str]) -> None:
+def _print_errors(inputs: list[str]) -> None:
     """Prints the errors of a spec that does not compile, as `gpuc check` does."""
     from gpuc.cli.specs import find_root, select
     from gpuc.diagnostics.report import render as render_findings
@@ -191,14 +193,18 @@ def _print_errors(where: list[str]) -> None:
     from gpuc.pipeline.pipeline import check_specs
 
     root = find_root(File.cwd())
-    outcome = check_specs(root, select(root, File.cwd(), where), root, False, lambda step: None)
+    outcome = check_specs(root, select(root, File.cwd(), inputs), root, False, lambda step: None)
     errors = tuple(finding for finding in outcome.findings if finding.is_error)
     report = Report(errors, outcome.clusters, lines=outcome.lines)
     write_stdout(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
 
 
 def _read_workloads(index: ClusterIndex, options: TraceOptions) -> tuple[list[tuple[Workload, str]], list[str]]:
-    """The workloads in a file with their notes, and a sentence for each part of the file that gpuc could not read."""
+    """Returns the workloads in a file, each with a note, and a sentence for each part that gpuc could not read.
+
+    Raises:
+        UsageError: when the file has no workload.
+    """
     loaded = load_objects([options.file])
     unread = list(loaded.unread_summary)
     for sentence in unread:
@@ -212,7 +218,7 @@ def _read_workloads(index: ClusterIndex, options: TraceOptions) -> tuple[list[tu
 
 
 def _no_workloads(file: str, manifests: list[Manifest]) -> str:
-    """The message for a file without workloads."""
+    """Returns the message for a file without workloads."""
     if any(manifest.kind == "TrainJob" for manifest in manifests):
         return f"{file} has a TrainJob, whose pods come from a runtime: trace the JobSet that the TrainJob creates"
     kinds = ", ".join(sorted({manifest.kind for manifest in manifests})) or "no object that can be read"
@@ -222,7 +228,7 @@ def _no_workloads(file: str, manifests: list[Manifest]) -> str:
 def _with_options(
     index: ClusterIndex, options: TraceOptions, workload: Workload, mark: Mark | None
 ) -> tuple[Workload, str]:
-    """The workload with the options in place of its own fields, and a note: its position and an assumed namespace."""
+    """Returns the workload with the queue, namespace and priority of the options, and a note with its position."""
     queue = options.queue or workload.queue
     namespace = options.namespace or workload.namespace or _first_namespace(index, queue)
     is_assumed = not (options.namespace or workload.namespace)
@@ -231,11 +237,11 @@ def _with_options(
     return workload._replace(queue=queue, namespace=namespace, priority=priority), note
 
 
-def _described(index: ClusterIndex, options: TraceOptions) -> tuple[Workload, str]:
-    """The workload that the options describe, without a note."""
+def _workload_of_options(index: ClusterIndex, options: TraceOptions) -> tuple[Workload, str]:
+    """Returns the workload that the options describe, with an empty note."""
     queues = sorted({queue.name for queue in index.objects.of(*_QUEUE)})
     if options.queue not in queues:
-        existing = f"existing: {', '.join(queues)}" if queues else f"{', '.join(options.where)} has no LocalQueue"
+        existing = f"existing: {', '.join(queues)}" if queues else f"{', '.join(options.inputs)} has no LocalQueue"
         raise UsageError(f"no LocalQueue {options.queue}{did_you_mean(options.queue, queues)}; {existing}")
     if options.pods < 1:
         raise UsageError("--pods must be 1 or more")
@@ -266,7 +272,7 @@ def _require_quantities(requests: dict[str, str]) -> None:
 
 
 def _node_labels(index: ClusterIndex, flavor_name: str) -> dict[str, Any]:
-    """The node labels of a flavor, for the node selector of a pod."""
+    """Returns the node labels of a ResourceFlavor, for the node selector of a pod."""
     flavor = index.flavor(flavor_name)
     if flavor is None:
         flavors = sorted(flavor.name for flavor in index.objects.of(*_FLAVOR))

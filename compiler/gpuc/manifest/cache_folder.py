@@ -1,4 +1,4 @@
-"""The cache folder of the user, the only folder outside of out/ and clusters/ that gpuc writes to."""
+"""The cache folder of the user. gpuc writes to no other folder outside of out/ and clusters/."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def cache_folder(name: str) -> str:
-    """Returns a folder for cached files. The folder may not exist or may not be writable."""
+    """Returns the path of a folder for cached files. The folder may be missing or not writable."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.expanduser("~/.cache")

@@ -1,4 +1,4 @@
-"""The artifacts that emitters make: plain data with the name of the output file and the spec path of the origin."""
+"""The artifacts that emitters return: plain data, with the output file and the spec path that the data comes from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from gpuc.diagnostics.finding import Path
 
 Body = dict[str, Any]
-"""Plain data: dict, list, str, int, float and bool. Never None, never a set or a tuple."""
+"""Plain data: dict, list, str, int, float and bool. None, sets and tuples are not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Manifest:
     file: str
     """The output file, relative to the root: "out/prod-use1/karpenter/pools/train-h100.yaml"."""
     origin: Path
-    """The spec path from which the object was made. gpuc reports findings about the object there."""
+    """The spec path that the object comes from. gpuc reports findings about the object at this path."""
     api: str
     """apiVersion, for example "karpenter.sh/v1"."""
     kind: str
@@ -42,8 +42,8 @@ class Manifest:
         return {"apiVersion": self.api, "kind": self.kind, "metadata": metadata, **self.body}
 
     def __str__(self) -> str:
-        where = f"{self.namespace}/" if self.namespace else ""
-        return f"{self.kind} {where}{self.name}"
+        prefix = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {prefix}{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Values:
     """The chart's key in the release set, for example "gpu-operator"."""
     body: Body
     embedded: dict[str, Any] = field(default_factory=dict)
-    """Parsed documents of the strings in the body that contain YAML, by the string."""
+    """The parsed documents of the strings in the body that contain YAML. The key is the string."""
 
     @property
     def manifest(self) -> Manifest:
@@ -66,7 +66,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A file that is neither an object nor values: a README, a script."""
+    """An output file that contains neither objects nor Helm values, for example a README."""
 
     file: str
     origin: Path
@@ -74,4 +74,4 @@ class Text:
 
 
 Artifact = Manifest | Values | Text
-"""Anything that gpuc writes. A file contains its manifests in the order in which they were emitted."""
+"""An object, Helm values or a text. A file contains its objects in the order in which they were emitted."""

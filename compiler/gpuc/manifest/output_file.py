@@ -21,9 +21,9 @@ class OutputFile:
     file: str
     """Relative to the root."""
     header: str
-    """The comment at the top, with its line break."""
+    """The comment at the start of the file, with a line break; empty for files without comment syntax."""
     form: str
-    """objects, values or text."""
+    """The type of the content: "objects", "values" or "text"."""
     artifacts: list[Artifact] = field(default_factory=list)
 
     @property
@@ -40,10 +40,10 @@ class OutputFile:
 
 
 def output_files(artifacts: Iterable[Artifact], spec: str) -> dict[str, OutputFile]:
-    """Groups the artifacts of a spec file by output file, in the order in which they were emitted.
+    """Returns the output files of a spec by path, each with its artifacts in the order in which they were emitted.
 
     Raises:
-        ValueError: when a file contains Helm values or a text and another artifact.
+        ValueError: when a file with Helm values or a text has more than one artifact.
     """
     files: dict[str, OutputFile] = {}
     for artifact in artifacts:

@@ -1,7 +1,7 @@
-"""The compile cache: `gpuc compile` with unchanged input and output repeats the stored result.
+"""The compile cache: if input and output are unchanged, `gpuc compile` repeats the result of the last compile.
 
-Only `gpuc compile` reads the cache. A hit requires the same bytes of every spec, layer and policy, the same gpuc, and
-output files that still have the digests in gpuc.lock. `gpuc check` never reads the cache, with or without --fresh.
+The result is repeated only if the bytes of all specs, layers and policies are unchanged, gpuc itself is unchanged, and
+all output files have the digests in gpuc.lock. `gpuc check` never reads the cache.
 """
 
 from __future__ import annotations
@@ -32,27 +32,33 @@ class CachedResult:
     files: dict[str, int]
     """Number of files by cluster."""
     findings: tuple[Finding, ...]
-    """Warnings and infos. The cache does not store a compile with errors."""
+    """Warnings and infos. The result of a compile with errors is not stored."""
 
 
 class CompileCache:
-    """The cache entry of a selection of clusters, with the root of the specs and the folder of the output."""
+    """The stored result for a selection of clusters.
+
+    Args:
+        root: the folder that contains specs/.
+        files: the selected spec files, relative to the root; None for all clusters.
+        into: the folder that contains out/ and clusters/.
+    """
 
     def __init__(self, root: Path, files: Sequence[str] | None, into: Path) -> None:
         self._root = root
         self._into = os.path.abspath(into)
-        self._is_complete = files is None
+        self._has_all_clusters = files is None
         selection = json.dumps([os.path.abspath(root), self._into, files])
         self._file = os.path.join(cache_folder(FOLDER), hashlib.sha256(selection.encode()).hexdigest()[:24])
 
     def lookup(self) -> CachedResult | None:
-        """Returns the stored result if input and output are unchanged, else None."""
+        """Returns the stored result; None if there is none, or if input or output has changed."""
         try:
             with open(self._file, "rb") as file:
                 entry = json.load(file)
             if entry["inputs"] != self.inputs or os.path.lexists(f"{self._into}/out/.gpuc"):
                 return None
-            if self._is_complete and _clusters(self._into) != set(entry["indexes"]):
+            if self._has_all_clusters and _clusters(self._into) != set(entry["indexes"]):
                 return None
             files = {name: _count_files(self._into, name, digest) for name, digest in entry["indexes"].items()}
             return CachedResult(files, tuple(_finding(finding) for finding in entry["findings"]))
@@ -61,22 +67,22 @@ class CompileCache:
 
     @cached_property
     def inputs(self) -> str:
-        """The digest of all files that a compile depends on; take it before the compile reads the files.
+        """The digest of all files that a compile reads. It must be computed before the compile reads the files.
 
-        It contains the bytes of specs and policies, and time and size of gpuc's own files. It is empty if a file
-        cannot be read, which the compile reports.
+        The digest depends on the bytes of specs and policies, and on the modification time and size of gpuc's own
+        files. It is the empty string if a file cannot be read; the compile reports such a file.
         """
         try:
             return _digest_of_inputs(self._root)
         except (OSError, PackageMissingError):
             return ""
 
-    def store(self, inputs: str, indexes: dict[str, str], findings: Sequence[Finding]) -> None:
+    def store(self, inputs: str, locks: dict[str, str], findings: Sequence[Finding]) -> None:
         """Stores the result of a compile.
 
         Args:
-            inputs: the digest of the input, taken before the compile.
-            indexes: the text of gpuc.lock by cluster.
+            inputs: the attribute `inputs`, computed before the compile.
+            locks: the text of gpuc.lock by cluster.
             findings: the warnings and infos.
         """
         if not inputs:
@@ -85,7 +91,7 @@ class CompileCache:
         try:
             entry = {
                 "inputs": inputs,
-                "indexes": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in indexes.items()},
+                "indexes": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in locks.items()},
                 "findings": [asdict(finding) | {"severity": finding.severity.value} for finding in findings],
             }
             os.makedirs(os.path.dirname(self._file), exist_ok=True)
@@ -93,7 +99,7 @@ class CompileCache:
                 json.dump(entry, file)
             os.replace(temporary, self._file)
         except OSError:
-            return  # without an entry the next compile runs every stage
+            return  # without a stored result, the next compile runs all stages
 
 
 def _finding(entry: dict[str, Any]) -> Finding:
@@ -102,16 +108,19 @@ def _finding(entry: dict[str, Any]) -> Finding:
 
 
 def _count_files(into: str, cluster: str, digest: str) -> int:
-    """Counts the files of a cluster, gpuc.lock included, and compares their digests.
+    """Returns the number of files of a cluster, with gpuc.lock, after a comparison of their digests.
+
+    Args:
+        digest: the expected digest of gpuc.lock, which contains the digests of the other files.
 
     Raises:
         ValueError: when gpuc.lock or a file has changed.
         OSError: when gpuc.lock or a file is missing.
     """
-    index = _bytes(into, lock_file(cluster))
-    if hashlib.sha256(index).hexdigest() != digest:
-        raise ValueError("the index has changed")
-    files = json.loads(index)["files"]
+    lock = _bytes(into, lock_file(cluster))
+    if hashlib.sha256(lock).hexdigest() != digest:
+        raise ValueError("gpuc.lock has changed")
+    files = json.loads(lock)["files"]
     for file, entry in files.items():
         if hashlib.sha256(_bytes(into, file)).hexdigest() != entry["sha256"]:
             raise ValueError(f"{file} has changed")
@@ -124,26 +133,26 @@ def _bytes(into: str, file: str) -> bytes:
 
 
 def _clusters(into: str) -> set[str]:
-    """The clusters with a gpuc.lock."""
+    """Returns the names of the clusters that have a gpuc.lock."""
     return {entry.name for entry in os.scandir(f"{into}/out") if os.path.exists(f"{entry.path}/{NAME}")}
 
 
 def _digest_of_inputs(root: Path) -> str:
     digest = hashlib.sha256(f"{sys.version}\0{cdk8s_version()}".encode())
     package = os.path.dirname(os.path.dirname(__file__))
-    for file in _files(package):
+    for file in _files_below(package):
         if "__pycache__" not in file:
             status = os.stat(file)
             digest.update(f"{file}\0{status.st_mtime_ns}\0{status.st_size}\0".encode())
     for folder in INPUTS:
-        for file in _files(os.path.join(root, folder)):
+        for file in _files_below(os.path.join(root, folder)):
             with open(file, "rb") as opened:
                 data = opened.read()
             digest.update(f"{file}\0{len(data)}\0".encode() + data)
     return digest.hexdigest()
 
 
-def _files(folder: str) -> Iterator[str]:
+def _files_below(folder: str) -> Iterator[str]:
     for path, folders, files in os.walk(folder):
         folders.sort()
         yield from (os.path.join(path, file) for file in sorted(files))

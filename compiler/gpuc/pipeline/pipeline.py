@@ -1,4 +1,4 @@
-"""`gpuc compile` and `gpuc check`: run the stages for every spec, then render the output and write or compare it."""
+"""`gpuc compile` and `gpuc check`: run all stages for each spec, then write the output files or compare them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Progress = Callable[[str], None]
 
 SAME_NAME = declare_rule(
     "LAY101", Severity.ERROR, "Two clusters have the same name.",
-    "Both would write the same files in out/ and clusters/.",
+    "Both clusters would write the same files in out/ and clusters/.",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a run."""
+    """The result of `gpuc compile` or `gpuc check`."""
 
     findings: tuple[Finding, ...]
     clusters: tuple[str, ...]
     """Names of the clusters that were compiled or checked."""
     failures: tuple[Finding, ...] = ()
-    """Errors in the output that a bug of gpuc caused. Then gpuc writes no file."""
+    """Errors in the output that a bug of gpuc caused. If there are any, gpuc writes no file."""
     written: tuple[str, ...] = ()
     """Files that were added or changed, relative to the folder that contains out/."""
     removed: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A cluster without errors."""
+    """A cluster that was compiled without errors."""
 
     name: str
     source: Source
@@ -52,10 +52,10 @@ class Compiled:
 
 @dataclass
 class Batch:
-    """The clusters of a run and their findings, before the output is rendered."""
+    """The clusters of a command and their findings, before the output is rendered."""
 
-    names: dict[str, str] = field(default_factory=dict)
-    """The spec file of each cluster, by its name."""
+    files: dict[str, str] = field(default_factory=dict)
+    """The spec file of each cluster, by the name of the cluster."""
     compiled: list[Compiled] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     failures: list[Finding] = field(default_factory=list)
@@ -63,20 +63,23 @@ class Batch:
 
     @property
     def is_clean(self) -> bool:
+        """Whether no cluster has an error."""
         return not self.failures and not any(finding.is_error for finding in self.findings)
 
     def outcome(self, root: Path) -> Outcome:
-        """The outcome of a run that wrote no file."""
-        return replace(_outcome(root, self.findings, self.names), failures=tuple(self.failures))
+        """Returns the outcome of a command that has written no file."""
+        return replace(_outcome(root, self.findings, self.files), failures=tuple(self.failures))
 
 
 def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress: Progress) -> Outcome:
     """Compiles clusters and writes the changed files. If a cluster has an error, no file is written.
 
     Args:
-        files: spec files relative to the root. None means every cluster; then the output of clusters without a spec
-            is removed.
+        root: the folder that contains specs/.
+        files: spec files relative to the root; None for all clusters. With None, the output of clusters that have no
+            spec is removed.
         into: the folder that contains out/ and clusters/.
+        progress: receives the name of each step.
     """
     cache = CompileCache(root, files, into)
     if cached := cache.lookup():
@@ -92,55 +95,56 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
         outputs = [session.output(cluster.name, cluster.source, cluster.removals) for cluster in batch.compiled]
         try:
             plan = write(into, outputs, all_clusters=files is None)
-        except StageError as stop:
-            batch.findings += stop.findings
+        except StageError as error:
+            batch.findings += error.findings
             return batch.outcome(root)
-    cache.store(inputs, {output.cluster: output.index for output in outputs}, batch.findings)
+    cache.store(inputs, {output.cluster: output.lock for output in outputs}, batch.findings)
     written = (*plan.added, *plan.changed)
     unchanged = sum(len(output.files()) for output in outputs) - len(written)
     return replace(batch.outcome(root), written=written, removed=tuple(plan.removed), unchanged=unchanged)
 
 
 def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool, progress: Progress) -> Outcome:
-    """Reports the findings of a compile, without writing a file.
+    """Returns the findings of a compile, without writing a file.
 
     Args:
-        fresh: whether to report also the files in out/ and clusters/ that a compile would change.
+        fresh: whether to report also the files in out/ and clusters/ that a compile would add, change or remove.
     """
     if not fresh:
         return _compile_all(root, files, into, progress, lambda name, artifacts, source: None).outcome(root)
     with RenderSession.start(into, reuse=False) as session:
         batch = _compile_all(root, files, into, progress, session.send)
         if batch.is_clean:
-            from gpuc.write.freshness import stale
+            from gpuc.write.freshness import freshness_findings
 
             progress("comparing")
             outputs = [session.output(cluster.name, cluster.source, cluster.removals) for cluster in batch.compiled]
-            batch.findings += stale(into, outputs, all_clusters=files is None)
+            batch.findings += freshness_findings(into, outputs, all_clusters=files is None)
     return batch.outcome(root)
 
 
 def compile_cluster(root: Path, file: str, into: Path, send: Send) -> tuple[Compiled, list[Finding]]:
-    """Compiles a spec file and sends the artifacts to the printer before they are verified.
+    """Compiles a spec file, and sends the artifacts to the printer before they are verified.
 
-    An element in the present output below `into` that the spec no longer has is a removal.
+    If the present output below `into` has an element (a pool, tenant, namespace or queue) that the spec no longer has,
+    the element was removed, and gpuc checks the removal.
 
     Raises:
-        StageError: when a stage finds errors; later stages then do not run.
+        StageError: when a stage finds errors. Later stages do not run.
         OutputError: when a bug of gpuc makes the output wrong.
     """
     from gpuc.pipeline.removal import removals
     from gpuc.pipeline.stages import compile_source
     from gpuc.policy.own import own_policies
     from gpuc.source import read
-    from gpuc.write.lockfile import stored
+    from gpuc.write.lockfile import read_lock
 
     source = read(root, file)
     name = Path(file).stem
     try:
-        spec = compile_source(source, own_policies(root), stored(into, name), lambda part: send(name, part, source))
-    except StageError as stop:
-        raise StageError(_located(stop.findings, source, name)) from None
+        spec = compile_source(source, own_policies(root), read_lock(into, name), lambda part: send(name, part, source))
+    except StageError as error:
+        raise StageError(_located(error.findings, source, name)) from None
     except OutputError as error:
         raise OutputError(_located(error.findings, source, name)) from None
     return Compiled(name, source, removals(spec.cluster)), _located(spec.findings, source, name)
@@ -152,7 +156,7 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
     batch = Batch()
     for file in cluster_files(root) if files is None else files:
         name = Path(file).stem
-        first = batch.names.setdefault(name, file)
+        first = batch.files.setdefault(name, file)
         if first != file:
             message = f"{file} and {first} both describe a cluster named {name}"
             batch.findings.append(SAME_NAME.at((), message, mark=Mark(file, 1, 1)))
@@ -160,8 +164,8 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
         progress(f"compiling {file}")
         try:
             cluster, findings = compile_cluster(root, file, into, send)
-        except StageError as stop:
-            batch.findings += stop.findings
+        except StageError as error:
+            batch.findings += error.findings
         except OutputError as error:
             batch.failures += error.findings
         else:
@@ -171,6 +175,7 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
 
 
 def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Finding]:
+    """Returns the findings with the name of the cluster, and with the file, line and column of their spec paths."""
     return [
         replace(finding, cluster=name, mark=finding.mark or source.locate(finding.path, finding.on_key))
         for finding in findings

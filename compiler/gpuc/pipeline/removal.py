@@ -1,8 +1,8 @@
-"""Checks that a pool, tenant, namespace or queue stops its work before it is removed from the spec.
+"""Checks that a pool, tenant, namespace or queue is marked as leaving before a commit removes it from the spec.
 
-Argo CD does not prune these objects, because they hold workloads or data. An element that only disappears from the
-spec would continue to exist in the cluster. So a removal takes two commits: the first sets `leaving: true`, which
-stops new work, and the second removes the element.
+Argo CD does not prune the objects of these elements, because they contain workloads or data. If an element were only
+removed from the spec, its objects would remain in the cluster. A removal therefore takes two commits: the first sets
+`leaving: true`, which stops new work, and the second removes the element.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from gpuc.spec.cluster import Removed
 from gpuc.write.lockfile import Element, Lock, Removals
 
 UNPREPARED = declare_rule(
-    "REM001", Severity.ERROR, "A node pool, tenant, namespace or queue was removed without leaving: true before.",
-    "The objects stay in the cluster, although no file describes them: nodes start, quota is lent and work is "
-    "admitted until an administrator deletes them, which ends running work. To accept that, name the element in "
-    "`removed` with a reason.",
+    "REM001", Severity.ERROR,
+    "A node pool, tenant, namespace or queue was removed without an earlier commit that sets leaving: true.",
+    "The objects of the element remain in the cluster, although no file describes them: nodes start, quota is lent and "
+    "Workloads are admitted until an administrator deletes the objects, which ends running workloads. To accept the "
+    "removal, name the element in `removed` with a reason.",
 )  # fmt: skip
 UNKNOWN_ELEMENT = declare_rule(
     "REM002", Severity.WARNING, "`removed` names an element that the output never contained.",
-    "The name may be misspelled. Then the removal of the intended element is not accepted.",
+    "If the name is misspelled, the removal of the intended element is not accepted.",
 )  # fmt: skip
 
 _SINGULAR = {"pools": "node pool", "tenants": "tenant", "namespaces": "namespace", "queues": "queue"}
 
 
 def removals(cluster: Cluster) -> Removals:
-    """Returns the elements that the spec marks as leaving and those that it names in `removed`."""
+    """Returns the elements that the spec marks as leaving, and the elements that the spec names in `removed`."""
     leaving: set[Element] = {("pools", pool.name) for pool in cluster.pools if pool.spec.leaving}
     leaving |= {("queues", queue.name) for queue in cluster.queues if queue.spec.leaving}
     for tenant in cluster.tenants:
@@ -43,10 +44,10 @@ def removals(cluster: Cluster) -> Removals:
     return Removals(frozenset(leaving), frozenset(_accepted_removals(cluster)))
 
 
-def staying(tree: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns the merged spec without `leaving`, and the elements that had it.
+def without_leaving(merged_spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Returns the merged spec without `leaving: true`, and the elements that had `leaving: true`.
 
-    Elements are paths such as "pools/dev-l4" or "tenants/red/namespaces/lab".
+    The elements are paths such as "pools/dev-l4" or "tenants/red/namespaces/lab".
     """
     leaving: list[str] = []
 
@@ -58,30 +59,30 @@ def staying(tree: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
             node = {key: value for key, value in node.items() if key != "leaving"}
         return {key: unmarked(value, (*path, key)) for key, value in node.items()}
 
-    return tree | {"spec": unmarked(tree["spec"], ())}, tuple(leaving)
+    return merged_spec | {"spec": unmarked(merged_spec["spec"], ())}, tuple(leaving)
 
 
 def removal_findings(cluster: Cluster, before: Lock) -> list[Finding]:
-    """Finds elements that were removed from the spec without `leaving`, and unknown names in `removed`.
+    """Finds elements that were removed from the spec without `leaving: true`, and unknown names in `removed`.
 
     Args:
-        before: the gpuc.lock of the output that the compile will replace.
+        before: the gpuc.lock of the output that this compile replaces.
     """
     if cluster.spec.delivery.prune != "confirm":
         return []
     present = _present(cluster)
-    removed = {element: owner for element, owner in before.elements.items() if element not in present}
+    removed = {element: tenant for element, tenant in before.elements.items() if element not in present}
     added = [element for element in present if element not in before.elements]
     findings = []
     for section, name in removed:
         if not _is_accepted((section, name), removed, before, cluster):
-            findings.append(_unprepared(section, name, removed, added, cluster))
+            findings.append(_unprepared(section, name, removed, added))
     known = {*before.elements, *before.removals.removed}
     for section, name in _accepted_removals(cluster):
         if (section, name) not in known:
             path = ("spec", "removed", section, name)
             suggestion = nearest(name, [other for kind, other in removed if kind == section])
-            message = f"the output of {cluster.name} had no {_SINGULAR[section]} {name}"
+            message = f"the output of cluster {cluster.name} had no {_SINGULAR[section]} {name}"
             findings.append(UNKNOWN_ELEMENT.at(path, message, fix=write(suggestion), on_key=True))
     return findings
 
@@ -93,7 +94,7 @@ def _accepted_removals(cluster: Cluster) -> Iterator[Element]:
 
 
 def _present(cluster: Cluster) -> dict[Element, str]:
-    """Returns the elements of the spec. The value is the tenant of a namespace, and "" for the other elements."""
+    """Returns the elements of the spec. The value of a namespace is its tenant; all other values are empty."""
     elements = {("pools", pool.name): "" for pool in cluster.pools}
     elements |= {("queues", queue.name): "" for queue in cluster.queues}
     for tenant in cluster.tenants:
@@ -103,15 +104,16 @@ def _present(cluster: Cluster) -> dict[Element, str]:
 
 
 def _is_accepted(element: Element, removed: dict[Element, str], before: Lock, cluster: Cluster) -> bool:
-    """Returns whether an element was leaving, is named in `removed`, or is a namespace of a removed tenant."""
+    """Returns whether an element may be removed.
+
+    The element had `leaving: true`, the spec names it in `removed`, or it is a namespace of a removed tenant.
+    """
     if element in before.removals.leaving or element in _accepted_removals(cluster):
         return True
     return ("tenants", removed[element]) in removed
 
 
-def _unprepared(
-    section: str, name: str, removed: dict[Element, str], added: list[Element], cluster: Cluster
-) -> Finding:
+def _unprepared(section: str, name: str, removed: dict[Element, str], added: list[Element]) -> Finding:
     message = f"{_SINGULAR[section]} {name} was removed without leaving: true in an earlier commit"
     if new_name := _new_name(section, name, removed, added):
         message = f"{_SINGULAR[section]} {name} was renamed to {new_name}: a rename is a removal and an addition"
@@ -119,11 +121,11 @@ def _unprepared(
         f"restore {_SINGULAR[section]} {name} with leaving: true for one commit, "
         f"or accept the removal with removed: {{{section}: {{{name}: REASON}}}}"
     )
-    return UNPREPARED.at(_section(section, removed[section, name], cluster), message, fix=fix, on_key=True)
+    return UNPREPARED.at(_section_path(section, removed[section, name]), message, fix=fix, on_key=True)
 
 
 def _new_name(section: str, name: str, removed: dict[Element, str], added: list[Element]) -> str:
-    """Returns the added element that is probably the renamed element; empty if none is similar."""
+    """Returns the added element that is probably the removed element with a new name; empty if there is none."""
     added_names = [other for kind, other in added if kind == section]
     removed_names = [other for kind, other in removed if kind == section]
     if len(added_names) == len(removed_names) == 1:
@@ -131,8 +133,8 @@ def _new_name(section: str, name: str, removed: dict[Element, str], added: list[
     return nearest(name, added_names)
 
 
-def _section(section: str, owner: str, cluster: Cluster) -> Path:
-    """Returns the path of the section that contained the element."""
+def _section_path(section: str, tenant: str) -> Path:
+    """Returns the spec path of the section that contained the removed element."""
     if section != "namespaces":
         return ("spec", section)
-    return ("spec", "tenants", owner, "namespaces")
+    return ("spec", "tenants", tenant, "namespaces")

@@ -1,4 +1,4 @@
-"""Rendering of a run: collects the output files of each cluster and reuses the texts of unchanged files."""
+"""Renders the output files of all clusters of a command, and reuses the texts of unchanged files."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from gpuc.write.writer import Output
 
 Send = Callable[[str, "Sequence[Artifact]", "Source"], None]
-"""Receives the name of a cluster, the artifacts of an emitter, and the source."""
+"""Receives the name of a cluster, the artifacts of an emitter, and the source of the spec."""
 
 
 @dataclass
 class _ClusterFiles:
-    """The output files of a cluster, and how gpuc gets their texts."""
+    """The output files of a cluster, and the texts that are reused."""
 
     lock: Lock | None
-    """The gpuc.lock of the last compile; None if no text may be reused."""
+    """The gpuc.lock of the last compile; None if all files must be rendered."""
     output_files: dict[str, OutputFile] = field(default_factory=dict)
     reused: dict[str, str] = field(default_factory=dict)
-    """Texts of unchanged files, by file."""
+    """The texts of unchanged files, by file."""
     requests: int = 0
-    """Number of requests to the printer."""
+    """The number of requests to the printer."""
 
 
 class RenderSession:
     """Sends the output files of all clusters to the printer and collects the texts.
 
-    Clusters are collected in the order in which they were sent.
+    `output` must be called for the clusters in the same order as `send`.
     """
 
     def __init__(self, printer: Printer, into: Path, reuse: bool) -> None:
@@ -49,28 +49,31 @@ class RenderSession:
 
     @classmethod
     def start(cls, into: Path, *, reuse: bool) -> RenderSession:
-        """Starts Node, which loads cdk8s while Python imports the stages.
+        """Returns a new session and starts Node, which loads cdk8s while Python imports the stages.
 
         Args:
             into: the folder that contains out/ and clusters/.
-            reuse: whether a file below `into` that was rendered from the same data keeps its text.
+            reuse: whether to reuse the text of a file below `into` if the file was rendered from the same data.
         """
         return cls(Printer.start(), into, reuse)
 
     def send(self, name: str, artifacts: Sequence[Artifact], source: Source) -> None:
-        """Sends the changed output files of a cluster to the printer. One call has all artifacts of a file."""
+        """Sends the changed output files of a cluster to the printer.
+
+        All artifacts of an output file must be in the same call.
+        """
         from gpuc.manifest.output_file import output_files
 
         cluster = self._clusters.get(name) or self._add_cluster(name)
         files = output_files(artifacts, source.file)
-        reused = self._unchanged(files, cluster.lock) if cluster.lock else {}
+        reused = self._unchanged_texts(files, cluster.lock) if cluster.lock else {}
         self._printer.send(output_file for file, output_file in files.items() if file not in reused)
         cluster.output_files |= files
         cluster.reused |= reused
         cluster.requests += 1
 
     def output(self, name: str, source: Source, removals: Removals) -> Output:
-        """Returns all texts of a cluster and its gpuc.lock."""
+        """Returns the texts of all output files of a cluster, and its gpuc.lock."""
         from gpuc.write.lockfile import render
         from gpuc.write.writer import Output
 
@@ -83,18 +86,18 @@ class RenderSession:
         return Output(name, texts, lock)
 
     def _add_cluster(self, name: str) -> _ClusterFiles:
-        from gpuc.write.lockfile import stored
+        from gpuc.write.lockfile import read_lock
 
-        cluster = self._clusters[name] = _ClusterFiles(stored(self._into, name) if self._reuse else None)
+        cluster = self._clusters[name] = _ClusterFiles(read_lock(self._into, name) if self._reuse else None)
         return cluster
 
-    def _unchanged(self, files: dict[str, OutputFile], lock: Lock) -> dict[str, str]:
+    def _unchanged_texts(self, files: dict[str, OutputFile], lock: Lock) -> dict[str, str]:
         from gpuc.write.filesystem import RefusedError, SafeDir
-        from gpuc.write.lockfile import unchanged
+        from gpuc.write.lockfile import unchanged_texts
 
         try:
             with SafeDir(self._into) as folder:
-                return unchanged(files.values(), lock, _versions(), folder.read)
+                return unchanged_texts(files.values(), lock, _versions(), folder.read)
         except (OSError, RefusedError, ValueError):
             return {}
 

@@ -1,6 +1,6 @@
-"""The compiler on one page: read, parse, resolve, check, emit and verify one spec.
+"""All stages that compile one spec: read, parse, resolve, check, emit and verify.
 
-pipeline.py runs these stages for every spec, then renders and writes the output of all specs together.
+pipeline.py runs these stages for each spec, then renders and writes the output of all specs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpuc.manifest.manifest import Artifact, Manifest, Values
 from gpuc.model import Cluster, resolve
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import emitted
-from gpuc.pipeline.removal import removal_findings, staying
+from gpuc.pipeline.removal import removal_findings, without_leaving
 from gpuc.policy.library import Policy
 from gpuc.policy.own import FOLDER, own_policies
 from gpuc.rules import check
@@ -30,7 +30,7 @@ from gpuc.verify import constraints, verify
 from gpuc.write.lockfile import Lock
 
 UNSYNCED = ("workloads/",)
-"""Folders in the output of a cluster that Argo CD does not apply: workload templates that users copy."""
+"""Folders below out/<cluster>/ that Argo CD does not sync: workload templates, which users copy."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class CompiledSpec:
     findings: tuple[Finding, ...]
     """Warnings and infos; errors stop the compile."""
     staying: tuple[str, ...] = ()
-    """Elements with `leaving: true` that were compiled without it, for example "pools/dev-l4"."""
+    """Elements whose `leaving: true` was ignored, for example "pools/dev-l4"."""
 
     @cached_property
     def synced(self) -> tuple[Manifest, ...]:
@@ -72,7 +72,7 @@ class CompiledSpec:
         return {artifact.component: artifact.body for artifact in self.artifacts if isinstance(artifact, Values)}
 
     def values(self, component: str) -> Mapping[str, Any]:
-        """The Helm values of a component of the release set."""
+        """Returns the Helm values of a component of the release set."""
         return self.charts[component]
 
     @property
@@ -80,19 +80,19 @@ class CompiledSpec:
         return tuple(self.cluster.out(folder) for folder in UNSYNCED)
 
 
-def compiled_spec(root: Path, file: str, *, as_staying: bool = False) -> CompiledSpec:
+def compiled_spec(root: Path, file: str, *, ignore_leaving: bool = False) -> CompiledSpec:
     """Compiles a spec file in memory, without writing a file.
 
     Args:
-        as_staying: whether to ignore `leaving: true`, so that these elements take new work.
+        ignore_leaving: whether to ignore `leaving: true`, so that the elements get new nodes and workloads.
 
     Raises:
         StageError: when the spec has errors.
         OutputError: when a bug of gpuc makes the output wrong.
     """
     source = read(root, file)
-    tree, kept = staying(source.tree) if as_staying else (source.tree, ())
-    return replace(compile_source(replace(source, tree=tree), own_policies(root)), staying=kept)
+    merged_spec, ignored = without_leaving(source.tree) if ignore_leaving else (source.tree, ())
+    return replace(compile_source(replace(source, tree=merged_spec), own_policies(root)), staying=ignored)
 
 
 def compile_source(
@@ -101,15 +101,15 @@ def compile_source(
     before: Lock | None = None,
     send: Callable[[Sequence[Artifact]], None] = lambda part: None,
 ) -> CompiledSpec:
-    """Runs every stage on a source. Each stage reports all of its findings.
+    """Runs all stages for the source of a spec. Each stage reports all of its findings.
 
     Args:
-        policies: the fleet's own policies, by name.
-        before: the gpuc.lock of the present output, to check removals.
+        policies: the policies of the fleet, by name.
+        before: the gpuc.lock of the present output, to check removed elements; None if there is no output.
         send: receives the artifacts of each emitter, so that Node renders while Python verifies.
 
     Raises:
-        StageError: when a stage finds errors; later stages then do not run.
+        StageError: when a stage finds errors. Later stages do not run.
         OutputError: when a bug of gpuc makes the output wrong.
     """
     cluster = resolve(parse(source), source.file, load(), policies)
@@ -126,7 +126,7 @@ def compile_source(
     bugs = [finding.to_finding() for finding in verified if _fleet_policy(finding, policies) is None]
     output_findings = _policy_findings(verified, artifacts, policies)
     if any(finding.is_error and finding not in findings for finding in reported):
-        output_findings += bugs  # the spec accepts an error, so errors that follow from it are no bugs of gpuc
+        output_findings += bugs  # the spec accepts an error, and the error may be the cause of these findings
     elif bugs:
         raise OutputError(bugs)
     findings = apply_acceptances([*reported, *output_findings], source.tree)
@@ -138,7 +138,7 @@ def compile_source(
 def _policy_findings(
     verified: Sequence[ObjectFinding], artifacts: Sequence[Artifact], policies: Mapping[str, Policy]
 ) -> list[Finding]:
-    """The findings about templates and constraints of the fleet's own policies, at the files of the policies."""
+    """Returns the findings about templates and constraints of the fleet's own policies, at the policy.yaml files."""
     if not policies:
         return []
     return [
@@ -149,7 +149,7 @@ def _policy_findings(
 
 
 def _fleet_policy(finding: ObjectFinding, policies: Mapping[str, Policy]) -> str | None:
-    """The name of the fleet's own policy whose template or constraint has the finding; None for other objects."""
+    """Returns the name of the fleet's policy whose template or constraint has the finding; None for other objects."""
     manifest = finding.manifest
     is_template = manifest.kind == "ConstraintTemplate"
     kind = manifest.name if is_template else manifest.kind

@@ -1,1 +1,1 @@
-"""Admission policies: the library of gpuc, and the own policies of a fleet."""
+"""Admission policies: the policies of the library of gpuc, and the policies of a fleet."""

@@ -1,4 +1,4 @@
-"""What is wrong with the folder of a policy: keys, variables without a declaration, examples without a name."""
+"""Finds mistakes in the folder of a policy: unknown keys, undeclared variables, names of missing examples."""
 
 from __future__ import annotations
 
@@ -12,112 +12,121 @@ from gpuc.policy.library import KEYS, VERDICTS, read_yaml
 
 _VARIABLE = re.compile(r"\bvariables\.(\w+)")
 _PARAMETERS = "params"
-"""The variable that Gatekeeper declares itself."""
+"""The variable that Gatekeeper declares in each policy."""
 _ENTRIES = {
     "kinds": ("apiGroups", "kinds"),
     "validations": ("expression", "message", "messageExpression"),
     "violations": ("example", "podSecurity"),
 }
-"""The keys of each entry of a list, by the key of the list."""
+"""The allowed keys of the entries of each list in policy.yaml, by the key of the list."""
 
 
-def policy_errors(name: str, text: Any, subjects: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with a policy.yaml, one sentence for each key or variable.
+def policy_errors(name: str, content: Any, subjects: dict[str, Any]) -> Iterator[str]:
+    """Yields a sentence for each mistake in a policy.yaml.
 
     Args:
+        content: the parsed policy.yaml.
         subjects: the subjects of subjects.yaml by name.
     """
-    place = f"policy {name}"
-    if not isinstance(text, dict):
-        yield f"{place}: policy.yaml is not a map"
+    prefix = f"policy {name}"
+    if not isinstance(content, dict):
+        yield f"{prefix}: policy.yaml is not a map"
         return
-    yield from _unknown(place, text, KEYS)
+    yield from _unknown_keys(prefix, content, KEYS)
     for key in ("title", "why", "validations"):
-        if not text.get(key):
-            yield f"{place}: the key {key} is missing"
-    if "subject" in text and text["subject"] not in subjects:
-        yield f"{place}: subject {text['subject']} does not exist, subjects.yaml has {', '.join(subjects)}"
-    elif "subject" not in text and not text.get("kinds"):
-        yield f"{place}: the keys kinds and subject are missing, one of them is needed"
+        if not content.get(key):
+            yield f"{prefix}: the key {key} is missing"
+    if "subject" in content and content["subject"] not in subjects:
+        yield f"{prefix}: the subject {content['subject']} does not exist; subjects.yaml has {', '.join(subjects)}"
+    elif "subject" not in content and not content.get("kinds"):
+        yield f"{prefix}: the keys kinds and subject are missing; set kinds or subject"
     for key, known in _ENTRIES.items():
-        for number, entry in enumerate(text.get(key) or ()):
-            yield from _unknown(f"{place}, {key}[{number}]", entry, known)
-    for parameter, entry in (text.get("parameters") or {}).items():
-        yield from _parameter_errors(f"{place}, parameter {parameter}", entry)
-    yield from _variable_errors(place, text, subjects)
+        for number, entry in enumerate(content.get(key) or ()):
+            yield from _unknown_keys(f"{prefix}, {key}[{number}]", entry, known)
+    for parameter, entry in (content.get("parameters") or {}).items():
+        yield from _parameter_errors(f"{prefix}, parameter {parameter}", entry)
+    yield from _variable_errors(prefix, content, subjects)
 
 
 def library_errors(sources: Path) -> Iterator[str]:
-    """What is wrong with the folders of the policies that come with gpuc."""
+    """Yields a sentence for each mistake in the folders of the library policies.
+
+    Args:
+        sources: the folder that contains subjects.yaml and the folders of the policies.
+    """
     subjects = read_yaml(sources / "subjects.yaml")
     for folder in sorted(entry for entry in sources.iterdir() if entry.is_dir()):
         if not (folder / "policy.yaml").is_file():
             yield f"policy {folder.name}: the file policies/{folder.name}/policy.yaml is missing"
             continue
-        text = read_yaml(folder / "policy.yaml")
-        errors = list(policy_errors(folder.name, text, subjects))
-        yield from errors or example_errors(folder.name, text, folder)
+        content = read_yaml(folder / "policy.yaml")
+        errors = list(policy_errors(folder.name, content, subjects))
+        yield from errors or example_errors(folder.name, content, folder)
 
 
-def example_errors(name: str, text: dict[str, Any], folder: Path) -> Iterator[str]:
-    """Missing files of examples, and violations that name no example of denied.yaml."""
-    place = f"policy {name}"
+def example_errors(name: str, content: dict[str, Any], folder: Path) -> Iterator[str]:
+    """Yields a sentence for each missing file of examples, and for each violation whose example does not exist."""
+    prefix = f"policy {name}"
     missing = [f"{verdict}.yaml" for verdict in VERDICTS if not (folder / f"{verdict}.yaml").is_file()]
-    yield from (f"{place}: the file policies/{name}/{file} is missing" for file in missing)
+    yield from (f"{prefix}: the file policies/{name}/{file} is missing" for file in missing)
     if "denied.yaml" in missing:
         return
     denied = example_names((folder / "denied.yaml").read_text(encoding="utf-8"))
-    for row in text.get("violations") or ():
+    for row in content.get("violations") or ():
         if isinstance(row, dict) and row.get("example") not in denied:
             yield unknown_example(name, row.get("example"), denied)
 
 
 def unknown_example(policy: str, example: object, known: Iterable[str]) -> str:
-    """The sentence about a violation that names no example."""
+    """Returns the sentence about a violation whose example does not exist in denied.yaml."""
     names = "; ".join(f'"{name}"' for name in known)
-    return f'policy {policy}: violations names the example "{example}", denied.yaml has {names}'
+    return f'policy {policy}: violations: the example "{example}" does not exist; denied.yaml has {names}'
 
 
 def example_names(text: str) -> list[str]:
-    """The names of the objects that are created: the comment at the beginning of each document, without its period."""
+    """Returns the names of the examples that create an object: the first comment of each document, without a period.
+
+    Args:
+        text: the text of allowed.yaml or denied.yaml.
+    """
     parts = re.split(r"^---\n", text, flags=re.MULTILINE)
     created = [part for part in parts if "operation: UPDATE" not in part]
     return [part.partition("\n")[0].removeprefix("# ").rstrip(".") for part in created]
 
 
-def _unknown(place: str, entry: Any, known: Iterable[str]) -> Iterator[str]:
+def _unknown_keys(prefix: str, entry: Any, known: Iterable[str]) -> Iterator[str]:
     if not isinstance(entry, dict):
-        yield f"{place}: {entry!r} is not a map with the keys {', '.join(known)}"
+        yield f"{prefix}: {entry!r} is not a map with the keys {', '.join(known)}"
         return
     for key in entry:
         if key not in known:
             suggestion = nearest(str(key), known)
-            choices = f'did you mean "{suggestion}"' if suggestion else f"known are {', '.join(known)}"
-            yield f'{place}: unknown key "{key}", {choices}'
+            choices = f'did you mean "{suggestion}"' if suggestion else f"the keys are {', '.join(known)}"
+            yield f'{prefix}: unknown key "{key}", {choices}'
 
 
-def _parameter_errors(place: str, entry: Any) -> Iterator[str]:
+def _parameter_errors(prefix: str, entry: Any) -> Iterator[str]:
     keys = ("from", "schema")
-    yield from _unknown(place, entry, keys)
+    yield from _unknown_keys(prefix, entry, keys)
     if isinstance(entry, dict):
-        yield from (f"{place}: the key {key} is missing" for key in keys if key not in entry)
+        yield from (f"{prefix}: the key {key} is missing" for key in keys if key not in entry)
 
 
-def _variable_errors(place: str, text: dict[str, Any], subjects: dict[str, Any]) -> Iterator[str]:
-    """Variables that an expression reads before their declaration or without one, and variables without a use."""
-    shared = subjects.get(text.get("subject", ""), {}).get("variables", {})
-    own = text.get("variables") or {}
-    validations = [entry for entry in text.get("validations") or () if isinstance(entry, dict)]
+def _variable_errors(prefix: str, content: dict[str, Any], subjects: dict[str, Any]) -> Iterator[str]:
+    """Yields a sentence for each variable that is read before its declaration, is not declared, or is not read."""
+    shared = subjects.get(content.get("subject", ""), {}).get("variables", {})
+    own = content.get("variables") or {}
+    validations = [entry for entry in content.get("validations") or () if isinstance(entry, dict)]
     declared = [_PARAMETERS, *shared]
     expressions = [(f"variable {name}", expression, name) for name, expression in own.items()]
     expressions += [
         (f"validations[{n}]", str(part), "") for n, entry in enumerate(validations) for part in entry.values()
     ]
-    for where, expression, declares in expressions:
+    for location, expression, declared_name in expressions:
         for variable in dict.fromkeys(_VARIABLE.findall(str(expression))):
             if variable not in declared:
-                yield f"{place}, {where}: no expression above declares the variable {variable}"
-        if declares:
-            declared.append(declares)
+                yield f"{prefix}, {location}: no expression above declares the variable {variable}"
+        if declared_name:
+            declared.append(declared_name)
     used = {variable for _, expression, _ in expressions for variable in _VARIABLE.findall(str(expression))}
-    yield from (f"{place}: no expression reads the variable {name}" for name in own if name not in used)
+    yield from (f"{prefix}: no expression reads the variable {name}" for name in own if name not in used)

@@ -1,24 +1,25 @@
-"""Policy library: admission policies for pods and workloads of tenants, as data.
+"""The policy library: admission policies for the pods and workloads of tenants, as data.
 
-A folder `<name>/` contains policy.yaml, allowed.yaml and denied.yaml. The last two contain objects that the policy must
-allow or deny. A comment above each object describes the example. policy.yaml has these keys:
+The folder `<name>/` of a policy contains policy.yaml, allowed.yaml and denied.yaml. The files allowed.yaml and
+denied.yaml contain examples: objects that the policy must allow or deny. The comment above an object is the name of the
+example. policy.yaml has these keys:
 
-    title, why      one line each; why becomes an annotation of the constraints
-    subject         a key of subjects.yaml, which adds kinds and variables
-    kinds           [{apiGroups, kinds}] instead of the kinds of the subject
+    title, why      one line each; `why` becomes an annotation of the constraints
+    subject         a key of subjects.yaml; the policy gets the kinds and the variables of the subject
+    kinds           [{apiGroups, kinds}], which replace the kinds of the subject
     variables       CEL expressions by name, in order
     validations     [{expression, message | messageExpression}]
     parameters      {name: {from: a fact of the model, schema: OpenAPI v3, structural}}
     settings        OpenAPI v3 schemas of the keys that a spec can set under spec.policies.<name>
     sample          the parameters for the examples
-    violations      [{example, podSecurity}]: examples of denied.yaml, identified by their comments. They violate only
-                    this policy, with all parameters. podSecurity: baseline if that level of Pod Security also denies
-                    the example. `gpuc rehearse` creates them in all tenant namespaces
+    violations      [{example, podSecurity}]: examples of denied.yaml, by name, that violate this policy with all values
+                    of the parameters, and that violate no other policy. `gpuc rehearse` creates them in all tenant
+                    namespaces. podSecurity is baseline if the baseline level of Pod Security also denies the example
 
-The sources of the library are in policies/ of this repository. The package contains them as library.json and
-examples.json, because an installed gpuc has no folder policies/, and because JSON is faster to read than YAML.
-`make generate` writes both files; a test fails if they are out of date. A folder with the same name in policies/ of a
-fleet replaces a library policy.
+The folders of the library are in policies/ of this repository. The Python package contains their content as
+library.json and examples.json, because an installed gpuc has no folder policies/, and because JSON is faster to read
+than YAML. `make generate` writes both files, and a test fails if they are out of date. If policies/ of a fleet has a
+folder with the name of a library policy, the policy of the fleet replaces the library policy.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from pathlib import Path
 from typing import Any
 
 SOURCES = Path(__file__).parents[3] / "policies"
-"""The policy folders in the repository of gpuc. They are not part of an installed package."""
+"""The policy folders in the repository of gpuc. An installed package does not contain them."""
 
 TABLE = Path(__file__).parent / "library.json"
-"""Keys: subjects, policies (by name), and digests (the SHA-256 of policy.yaml by name)."""
+"""A file with the keys subjects, policies (by name), and digests (the SHA-256 of each policy.yaml, by name)."""
 
 EXAMPLES = Path(__file__).parent / "examples.json"
-"""The texts of allowed.yaml and denied.yaml, by the name of the policy."""
+"""A file with the texts of allowed.yaml and denied.yaml, by the name of the policy."""
 
 VERDICTS = ("allowed", "denied")
 KEYS = (
@@ -59,7 +60,7 @@ class Parameter:
 
     name: str
     fact: str
-    """The fact that provides the value, for example tenant.resources or settings.registries."""
+    """The fact of the model that is the value of the parameter: tenant.resources, settings.registries and so on."""
     schema: Schema
 
 
@@ -71,15 +72,16 @@ class Policy:
     title: str
     why: str
     kinds: tuple[dict[str, list[str]], ...]
-    """apiGroups and kinds of the objects that it checks. Wildcards are not used."""
+    """apiGroups and kinds of the objects that the policy checks. Wildcards are not used."""
     variables: dict[str, str]
-    """CEL expressions by name. A variable comes after the variables that it uses; unused variables are left out."""
+    """CEL expressions by name. An expression uses only variables before it. Unused variables are omitted."""
     validations: tuple[dict[str, str], ...]
-    """Maps with the keys expression, and message or messageExpression."""
+    """Maps with the key expression, and the key message or messageExpression."""
     parameters: tuple[Parameter, ...]
     settings: dict[str, Schema]
-    """Schemas of the settings in the spec, by key. A spec that uses the policy must have all of them."""
+    """Schemas of the settings in the spec, by key. A spec that uses the policy must have all of these keys."""
     sample: dict[str, Any]
+    """The parameters with which the tests check the examples."""
     violations: tuple[dict[str, str], ...] = ()
     """Maps with the key example, and optionally podSecurity."""
 
@@ -94,20 +96,24 @@ class Policy:
         return any(parameter.fact.startswith("tenant.") for parameter in self.parameters)
 
     def match(self, namespaces: dict[str, Any]) -> dict[str, Any]:
-        """Return the match block of a constraint for the namespaces that a selector selects."""
+        """Returns the match block of a constraint.
+
+        Args:
+            namespaces: a label selector of namespaces.
+        """
         match: dict[str, Any] = {"scope": "Namespaced", "kinds": list(self.kinds), "namespaceSelector": namespaces}
         kinds = {kind for entry in self.kinds for kind in entry["kinds"]}
         if {"Pod", "Job"} <= kinds:
-            # The policy reads pod templates itself and compares them with the old object. An expanded pod is always
-            # new.
+            # The policy compares the pod template of a Job with the old Job. Gatekeeper treats a pod that it expands
+            # from the Job as new, so the policy would deny updates of the Job that it must allow.
             match["source"] = "Original"
         return match
 
 
 @cache
 def policies() -> dict[str, Policy]:
-    """Return the library policies by name, sorted."""
-    return {name: policy_of(name, text) for name, text in _table()["policies"].items()}
+    """Returns the library policies by name, sorted."""
+    return {name: policy_of(name, content) for name, content in _table()["policies"].items()}
 
 
 @cache
@@ -117,13 +123,13 @@ def _table() -> dict[str, Any]:
 
 
 def subjects() -> dict[str, Any]:
-    """The subjects of subjects.yaml by name: kinds, and variables."""
-    found: dict[str, Any] = _table()["subjects"]
-    return found
+    """Returns the subjects of subjects.yaml by name. A subject has kinds, and CEL variables for these kinds."""
+    rows: dict[str, Any] = _table()["subjects"]
+    return rows
 
 
 def is_shipped(name: str, data: bytes) -> bool:
-    """Return whether the bytes of a policy.yaml are those of the library policy with this name."""
+    """Returns whether the bytes of a policy.yaml are those of the library policy with this name."""
     return bool(_table()["digests"].get(name) == hashlib.sha256(data).hexdigest())
 
 
@@ -134,7 +140,7 @@ def _examples() -> dict[str, dict[str, str]]:
 
 
 def example_text(name: str, verdict: str) -> str:
-    """Return the YAML text of the examples of a library policy.
+    """Returns the YAML text of the examples of a library policy.
 
     Args:
         verdict: an element of VERDICTS.
@@ -143,7 +149,7 @@ def example_text(name: str, verdict: str) -> str:
 
 
 def table_text() -> str:
-    """Return the text of library.json from the sources, one policy per line."""
+    """Returns the text of library.json, with one policy on each line, from the folders in SOURCES."""
     files = sorted(SOURCES.glob("*/policy.yaml"))
     policies = {file.parent.name: read_yaml(file) for file in files}
     digests = {file.parent.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
@@ -153,7 +159,7 @@ def table_text() -> str:
 
 
 def examples_text() -> str:
-    """Return the text of examples.json from the sources, one policy per line."""
+    """Returns the text of examples.json, with one policy on each line, from the folders in SOURCES."""
     folders = [file.parent for file in sorted(SOURCES.glob("*/policy.yaml"))]
     return (
         _rows(
@@ -170,48 +176,48 @@ def _rows(entries: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(entry)}" for key, entry in entries.items()) + "\n}"
 
 
-def policy_of(name: str, text: dict[str, Any]) -> Policy:
-    """Create a policy from the content of a policy.yaml.
+def policy_of(name: str, content: dict[str, Any]) -> Policy:
+    """Returns the policy that the content of a policy.yaml defines.
 
     Raises:
         ValueError: if a key is missing, or if a key or the subject is unknown.
     """
     try:
-        subject = subjects()[text["subject"]] if "subject" in text else {}
-        validations = tuple(text["validations"])
-        variables = subject.get("variables", {}) | text.get("variables", {})
+        subject = subjects()[content["subject"]] if "subject" in content else {}
+        validations = tuple(content["validations"])
+        variables = subject.get("variables", {}) | content.get("variables", {})
         return Policy(
             name=name,
-            title=text["title"],
-            why=text["why"],
-            kinds=tuple(text.get("kinds") or subject["kinds"]),
+            title=content["title"],
+            why=content["why"],
+            kinds=tuple(content.get("kinds") or subject["kinds"]),
             variables=_used_variables(variables, validations),
             validations=validations,
             parameters=tuple(
-                Parameter(key, entry["from"], entry["schema"]) for key, entry in text.get("parameters", {}).items()
+                Parameter(key, entry["from"], entry["schema"]) for key, entry in content.get("parameters", {}).items()
             ),
-            settings=text.get("settings", {}),
-            sample=text.get("sample", {}),
-            violations=tuple(text.get("violations", ())),
+            settings=content.get("settings", {}),
+            sample=content.get("sample", {}),
+            violations=tuple(content.get("violations", ())),
         )
-    except KeyError as missing:
-        raise ValueError(f"policy {name}: {missing} is missing or unknown") from None
+    except KeyError as error:
+        raise ValueError(f"policy {name}: the key {error} is missing or unknown") from None
 
 
 def _used_variables(variables: dict[str, str], validations: tuple[dict[str, str], ...]) -> dict[str, str]:
-    """Return the variables that the validations use, directly or indirectly, in the order of their declaration."""
-    open_texts = [text for validation in validations for text in validation.values()]
+    """Returns the variables that the validations use, directly or indirectly, in the order of their declaration."""
+    unread = [text for validation in validations for text in validation.values()]
     used: set[str] = set()
-    while open_texts:
-        for name in _USED.findall(open_texts.pop()):
+    while unread:
+        for name in _USED.findall(unread.pop()):
             if name in variables and name not in used:
                 used.add(name)
-                open_texts.append(variables[name])
+                unread.append(variables[name])
     return {name: expression for name, expression in variables.items() if name in used}
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
-    """The document of a YAML file in the checkout."""
+    """Returns the document of a YAML file of this repository."""
     from ruamel.yaml import YAML
 
     document: dict[str, Any] = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
-"""Own policies of a fleet, in folders below policies/. They are used in addition to the library of gpuc.
+"""The policies of a fleet, in the folders of policies/. gpuc uses them in addition to the policies of its library.
 
-A folder with the name of a library policy replaces that policy, unless its policy.yaml is identical.
+If a folder has the name of a library policy, the policy of the fleet replaces the library policy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ FOLDER = "policies"
 
 
 def own_policies(root: Path) -> dict[str, Policy]:
-    """Return the own policies of a fleet by name, sorted. Empty if there is no folder policies/.
+    """Returns the policies of a fleet by name, sorted, without identical copies of library policies.
+
+    The result is empty if the fleet has no folder policies/.
 
     Raises:
         StageError: with all findings in the policy.yaml files.
@@ -38,8 +40,8 @@ def own_policies(root: Path) -> dict[str, Policy]:
                 raise ValueError("the file is outside of policies/")
             if not is_shipped(name, (root / file).read_bytes()):
                 own[name] = _policy(root, name, file)
-        except StageError as stop:
-            findings += stop.findings
+        except StageError as error:
+            findings += error.findings
         except (ValueError, TypeError, AttributeError) as error:
             findings.append(BROKEN.at((), f"{file}: {error}", mark=Mark(file, 1, 1)))
     if findings:
@@ -62,6 +64,6 @@ def _policy(root: Path, name: str, file: str) -> Policy:
     if errors or node is None:
         raise StageError(errors)
     policy = PlainData().add(node)
-    if wrong := list(policy_errors(name, policy, subjects())):
-        raise ValueError("; ".join(wrong))
+    if errors_in_keys := list(policy_errors(name, policy, subjects())):
+        raise ValueError("; ".join(errors_in_keys))
     return policy_of(name, policy)

@@ -1,7 +1,8 @@
 """Unpacks the JavaScript of cdk8s from its Python package, so that Node can load it.
 
-The files are unpacked once into the user's cache, in a folder named after the versions of cdk8s and constructs. This
-module runs at the start of a compile, so it uses os.path and imports the modules for unpacking only when needed.
+The files are unpacked once, into a folder in the user's cache whose name contains the versions of cdk8s and constructs.
+This module runs at the start of each compile. To start fast, the module uses os.path, and imports tarfile, shutil and
+tempfile only to unpack the files.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from gpuc.manifest.cache_folder import cache_folder
 
 PACKAGES = ("cdk8s", "constructs")
 INDEX = "files.txt"
-"""The list of the unpacked files: a line contains a size in bytes and a path. A folder without the list, or with files
-of other sizes, is incomplete or damaged."""
+"""The file that lists the unpacked files. Each line contains a size in bytes and a path. If the file is missing, or an
+unpacked file has another size, the folder is incomplete or damaged."""
 
 
 class PackageMissingError(Exception):
-    """A Python package that the printer needs is missing. The text names the package."""
+    """A Python package that the printer needs is missing. The message names the package."""
 
 
 def package_folder(name: str) -> str:
@@ -34,7 +35,7 @@ def package_folder(name: str) -> str:
 
 
 def archives() -> dict[str, str]:
-    """Returns the archive with the JavaScript of each package, by the name of the package.
+    """Returns the archives with the JavaScript of the packages, by the name of the package.
 
     Raises:
         PackageMissingError: when a package or its archive is missing.
@@ -43,10 +44,10 @@ def archives() -> dict[str, str]:
     for name in PACKAGES:
         folder = os.path.join(package_folder(name), "_jsii")
         names = os.listdir(folder) if os.path.isdir(folder) else []
-        tgz = [entry for entry in names if entry.startswith(f"{name}@") and entry.endswith(".jsii.tgz")]
-        if len(tgz) != 1:
+        matches = [file for file in names if file.startswith(f"{name}@") and file.endswith(".jsii.tgz")]
+        if len(matches) != 1:
             raise PackageMissingError(f"the Python package {name} does not contain its JavaScript")
-        files[name] = os.path.join(folder, tgz[0])
+        files[name] = os.path.join(folder, matches[0])
     return files
 
 
@@ -65,7 +66,9 @@ def cdk8s_version() -> str:
 
 
 def modules() -> tuple[str, bool]:
-    """Returns the folder with the node_modules of cdk8s, and whether the caller must remove it because it is temporary.
+    """Returns the folder with the node_modules of cdk8s, and whether the folder is temporary.
+
+    The caller must remove a temporary folder.
 
     Raises:
         PackageMissingError: when a package or its archive is missing.
@@ -79,7 +82,7 @@ def modules() -> tuple[str, bool]:
 
 
 def is_complete(folder: str) -> bool:
-    """Whether every file in the list of the folder exists and has its size."""
+    """Returns whether all files that the list of a folder names exist and have the size in the list."""
     try:
         with open(os.path.join(folder, INDEX), encoding="utf-8") as index:
             lines = index.read().splitlines()
@@ -91,7 +94,11 @@ def is_complete(folder: str) -> bool:
 
 
 def _unpack_into_cache(packages: dict[str, str], folder: str) -> tuple[str, bool]:
-    """Unpacks the archives into the folder, or into a temporary folder if the cache is not writable."""
+    """Unpacks the archives into the folder, or into a temporary folder if the cache is not writable.
+
+    Returns:
+        The folder with the unpacked files, and whether the folder is temporary.
+    """
     import shutil
     import tempfile
 
@@ -116,7 +123,11 @@ def _unpack_into_cache(packages: dict[str, str], folder: str) -> tuple[str, bool
 
 
 def _install(unpacked: str, folder: str, trash: str) -> None:
-    """Renames the unpacked folder to its final path. An existing complete folder stays; a damaged one is replaced."""
+    """Renames the unpacked folder to its final path, unless the final path is a complete folder.
+
+    Args:
+        trash: the path to which a damaged folder is moved.
+    """
     try:
         os.rename(unpacked, folder)
     except OSError:

@@ -1,6 +1,7 @@
-// Renders the data that gpuc emitted as YAML. Each request is a line of JSON on stdin, each answer one on stdout.
-// A request is a list of [file, form, data]. For the form "objects", cdk8s renders a list of objects as an App with
-// one Chart; for "values", it renders one document. The answer is {"texts": {file: text}} or {"error": reason}.
+// Renders the data that gpuc emitted as YAML. Each request is a line of JSON on stdin, and each answer is a line of
+// JSON on stdout. A request is a list of [file, form, data]. For the form "objects", cdk8s renders the objects as an App
+// with one Chart; for the form "values", cdk8s renders one document. The answer is {"texts": {file: text}} or
+// {"error": reason}.
 "use strict";
 const fs = require("node:fs");
 const { createRequire } = require("node:module");
@@ -8,7 +9,7 @@ const { createRequire } = require("node:module");
 const NEWLINE = 10;
 const READ_BYTES = 1 << 20;
 
-/** Characters that cdk8s does not escape, but that YAML parsers drop, reject or take for line breaks. */
+/** Characters that cdk8s does not escape, but that YAML parsers drop, reject or read as line breaks. */
 const UNREADABLE = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/;
 /** Strings that cdk8s may print without quotes, following YAML 1.1, and that Go's YAML parsers may read as numbers. */
 const SUSPECT = /_|^[-+]?0[oOBX]/;
@@ -37,12 +38,12 @@ function validate(data, at) {
 
 function validateText(text, at) {
   if (!text.isWellFormed()) throw new Error(`half a character at ${at}`);
-  const found = UNREADABLE.exec(text);
-  if (found) throw new Error(`the character U+${found[0].charCodeAt(0).toString(16).padStart(4, "0")} at ${at}`);
+  const match = UNREADABLE.exec(text);
+  if (match) throw new Error(`the character U+${match[0].charCodeAt(0).toString(16).padStart(4, "0")} at ${at}`);
   if (isMisread(text)) throw new Error(`the text ${text}, which YAML parsers misread, at ${at}`);
 }
 
-/** Whether kubectl, Helm or Argo CD would read the text, as cdk8s prints it, as a number or as a merge key. */
+/** Returns whether kubectl, Helm or Argo CD would read the text that cdk8s prints as a number or as a merge key. */
 function isMisread(text) {
   if (text === "<<") return true;
   if (!SUSPECT.test(text) || !NUMBER.test(text.replaceAll("_", ""))) return false;
@@ -81,15 +82,15 @@ function send(text) {
 
 function serve() {
   const buffer = Buffer.allocUnsafe(READ_BYTES);
-  let pieces = [];
+  let chunks = [];
   for (let count; (count = fs.readSync(0, buffer)) > 0; ) {
     let rest = buffer.subarray(0, count);
     for (let end; (end = rest.indexOf(NEWLINE)) >= 0; rest = rest.subarray(end + 1)) {
-      const line = Buffer.concat([...pieces, rest.subarray(0, end)]).toString();
-      pieces = [];
+      const line = Buffer.concat([...chunks, rest.subarray(0, end)]).toString();
+      chunks = [];
       send(JSON.stringify(answer(line)));
     }
-    if (rest.length) pieces.push(Buffer.from(rest));
+    if (rest.length) chunks.push(Buffer.from(rest));
   }
 }
 

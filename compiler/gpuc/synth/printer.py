@@ -20,21 +20,20 @@ if TYPE_CHECKING:
     from gpuc.manifest.output_file import OutputFile
 
 TIMEOUT_SECONDS = 120
-"""How long gpuc waits for an answer of Node."""
+"""The longest time that gpuc waits for an answer of Node."""
 V8_FLAGS = ("--no-opt", "--max-semi-space-size=1")
-"""The process is too short-lived for V8's optimizing compiler, and needs little memory. Measured on the example
-clusters, the flags save a sixth of the CPU time and a tenth of the memory for one cluster, and a third of the memory
-for ten clusters."""
+"""The process is too short for V8's optimizing compiler to pay off, and needs little memory. For one example cluster,
+the flags save a sixth of the CPU time and a tenth of the memory; for ten clusters, a third of the memory."""
 PIPE_BYTES = 1 << 20
-"""The size of a pipe's buffer, where the system allows it: the data of a complete cluster fits in."""
+"""The size of a pipe's buffer, if the system allows this size. The data of one cluster fits into the buffer."""
 
 
 class PrinterError(Exception):
-    """Node is missing, ended, does not respond, or gave an invalid answer. The text is one line."""
+    """Node is missing, has ended, does not respond, or gave an invalid answer. The message is one line."""
 
 
 class Printer:
-    """The Node process and its pending requests. `texts` returns the answer to each `send`, in order."""
+    """The Node process and its pending requests. Each call of `texts` returns the answer to one `send`, in order."""
 
     def __init__(self) -> None:
         self._pid = 0
@@ -46,7 +45,7 @@ class Printer:
 
     @classmethod
     def start(cls) -> Printer:
-        """Returns a printer and starts Node at once. `Printer()` starts Node at the first request.
+        """Returns a printer whose Node process is started. `Printer()` starts Node at the first request.
 
         Raises:
             PrinterError: when Node or cdk8s is missing or cannot be started.
@@ -94,7 +93,7 @@ class Printer:
         return texts
 
     def abandon(self) -> None:
-        """Kills Node, closes the pipes and drops all pending requests."""
+        """Kills Node, closes the pipes and discards all pending requests."""
         if self._pid:
             self._kill()
         for pipe in (self._stdin, self._stdout, self._stderr):
@@ -131,7 +130,7 @@ class Printer:
             ends = (node_stdin, node_stdout, node_stderr)
             actions = [(os.POSIX_SPAWN_DUP2, end, descriptor) for descriptor, end in enumerate(ends)]
             try:
-                # Only PATH: other variables could change Node's options or contain secrets, and Node needs none.
+                # Node gets only PATH, because other variables could change Node's options or contain secrets.
                 environment = {"PATH": os.environ.get("PATH", os.defpath)}
                 command = [node, *V8_FLAGS, script, folder]
                 self._pid = os.posix_spawn(node, command, environment, file_actions=actions)
@@ -165,9 +164,15 @@ class Printer:
         raise PrinterError(f"Node gave an invalid answer: {line[:60]!r}")
 
     def _exchange(self, wait_ms: int) -> bool:
-        """Writes to and reads from Node for at most wait_ms. Returns whether any data was transferred.
+        """Writes data to Node and reads data from Node, and returns whether any data was transferred.
 
-        It does both in one call: otherwise Python and Node could each wait for the other to read.
+        One call both writes and reads: otherwise Python and Node could wait for each other, both with full pipes.
+
+        Args:
+            wait_ms: the longest time to wait until a pipe is ready.
+
+        Raises:
+            PrinterError: when Node has ended.
         """
         poll = select.poll()
         poll.register(self._stdout, select.POLLIN)
@@ -178,17 +183,17 @@ class Printer:
             if pipe == self._stdout:
                 data = os.read(pipe, PIPE_BYTES)
                 if not data:
-                    raise self._ended()
+                    raise self._exit_error()
                 self._received += data
                 continue
             try:
                 del self._unsent[: os.write(pipe, self._unsent)]
             except BrokenPipeError:
-                raise self._ended() from None
+                raise self._exit_error() from None
         return bool(ready)
 
-    def _ended(self) -> PrinterError:
-        """The error that Node has ended, with its exit status and the first error line of its stderr."""
+    def _exit_error(self) -> PrinterError:
+        """Returns the error for an ended Node, with the exit status and the first error line on stderr."""
         status = self._kill()
         reason = f"was ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
         try:
@@ -201,7 +206,7 @@ class Printer:
         return PrinterError(f"Node {reason}" + (f": {errors[0][:200]}" if errors else ""))
 
     def _kill(self) -> int:
-        """Kills Node, waits for its end and returns the exit code, negative for a signal."""
+        """Kills Node, waits until Node has ended, and returns the exit code; negative for a signal."""
         os.kill(self._pid, 9)
         _, status = os.waitpid(self._pid, 0)
         self._pid = 0
@@ -211,13 +216,15 @@ class Printer:
 def _pipe() -> tuple[int, int]:
     """Returns the reading end and the writing end of a large pipe.
 
-    Their descriptors are above 2, because the child process uses 0 to 2 for its own ends.
+    Their file descriptors are above 2, because the child process gets 0 to 2 as stdin, stdout and stderr.
     """
     ends = os.pipe()
     reading, writing = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends]
     for end in ends:
         os.close(end)
     if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with contextlib.suppress(OSError):  # the system limits the pipe memory of a user; a small pipe is only slower
+        with contextlib.suppress(
+            OSError
+        ):  # the system limits the memory for the pipes of a user; a small pipe works, but is slower
             fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     return reading, writing

@@ -1,7 +1,7 @@
 """Reads and changes files below a root folder without following symbolic links.
 
-Each folder of a path is opened relative to its parent folder. So a link that another process creates in the meantime
-has no effect. Only the path of the root itself may contain links, because the user gave that path.
+Each folder of a path is opened relative to its parent folder. A symbolic link that another process creates in the
+meantime therefore has no effect. Only the path of the root itself may contain links, because the user gave this path.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections.abc import Iterable, Iterator
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""O_NONBLOCK, because opening a named pipe would wait for its writer."""
+"""O_NONBLOCK is set because opening a named pipe would wait for a process that writes to the pipe."""
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 ATTEMPTS_PER_SECOND = 20
 
 
 class RefusedError(Exception):
-    """A path is not a regular file in regular folders below the root."""
+    """A path is not a regular file, or one of its folders is a link."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path} {reason}")
@@ -35,11 +35,11 @@ class BusyError(Exception):
 
 
 def before_change(verb: str, path: str) -> None:
-    """Does nothing. It is called before each change of the file system, and tests replace it to inject errors."""
+    """Does nothing. SafeDir calls this function before each change; tests replace the function to cause errors."""
 
 
 class SafeDir:
-    """A context manager for the files below a root. Paths are relative to the root, with slashes."""
+    """The files below a root folder, as a context manager. All paths are relative to the root and use slashes."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -51,13 +51,13 @@ class SafeDir:
         os.close(self._root)
 
     def read(self, path: str) -> bytes | None:
-        """Returns the bytes of a file; None if it does not exist.
+        """Returns the bytes of a file; None if the file does not exist.
 
         Raises:
             RefusedError: when the path is a link or not a regular file.
         """
         try:
-            with self._folder(path) as (folder, name):
+            with self._parent_folder(path) as (folder, name):
                 file = os.open(name, FILE, dir_fd=folder)
         except FileNotFoundError:
             return None
@@ -70,7 +70,7 @@ class SafeDir:
             return opened.read()
 
     def files(self, folder: str) -> Iterator[str]:
-        """Yields every file below a folder, sorted. Links are yielded but not followed."""
+        """Yields all files and links below a folder, sorted. Links are not followed."""
         for name, is_folder in self.entries(folder):
             if is_folder:
                 yield from self.files(f"{folder}/{name}")
@@ -78,20 +78,22 @@ class SafeDir:
                 yield f"{folder}/{name}"
 
     def entries(self, folder: str) -> list[tuple[str, bool]]:
-        """Returns the entries of a folder, sorted: the name, and whether the entry is a folder and not a link.
+        """Returns the names in a folder, sorted, each with whether it is a folder and not a link.
+
+        The list is empty if the folder does not exist.
 
         Raises:
             RefusedError: when the folder is a link or a file.
         """
         try:
-            with self._folder(f"{folder}/.") as (handle, _), os.scandir(handle) as entries:
+            with self._parent_folder(f"{folder}/.") as (handle, _), os.scandir(handle) as entries:
                 return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
         except FileNotFoundError:
             return []
 
     def create(self, path: str, data: bytes) -> None:
         """Writes a new file and creates its missing folders."""
-        with self._folder(path, make=True) as (folder, name):
+        with self._parent_folder(path, create=True) as (folder, name):
             before_change("create", path)
             file = os.open(name, NEW_FILE, 0o666, dir_fd=folder)
             try:
@@ -103,9 +105,9 @@ class SafeDir:
                 os.close(file)
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Waits until files are on the disk. To sync many files after all writes costs little more than one file."""
+        """Waits until files are on the disk. To sync many files together takes little more time than one file."""
         for path in paths:
-            with self._folder(path) as (folder, name):
+            with self._parent_folder(path) as (folder, name):
                 before_change("fsync", path)
                 file = os.open(name, FILE, dir_fd=folder)
                 try:
@@ -115,24 +117,27 @@ class SafeDir:
 
     def rename(self, source: str, target: str) -> None:
         """Renames a file atomically and replaces the target. Creates the missing folders of the target first."""
-        with self._folder(source) as (here, old), self._folder(target, make=True) as (there, new):
+        with (
+            self._parent_folder(source) as (source_folder, old_name),
+            self._parent_folder(target, create=True) as (target_folder, new_name),
+        ):
             before_change("rename", target)
-            os.rename(old, new, src_dir_fd=here, dst_dir_fd=there)
+            os.rename(old_name, new_name, src_dir_fd=source_folder, dst_dir_fd=target_folder)
 
     def remove(self, path: str) -> None:
         """Removes a file and its parent folders that become empty."""
-        with self._folder(path) as (folder, name):
+        with self._parent_folder(path) as (folder, name):
             before_change("unlink", path)
             os.unlink(name, dir_fd=folder)
-        self.prune(path.rpartition("/")[0])
+        self.remove_empty_folders(path.rpartition("/")[0])
 
-    def prune(self, folder: str) -> None:
+    def remove_empty_folders(self, folder: str) -> None:
         """Removes a folder and its parent folders while they are empty, except folders directly below the root."""
         while "/" in folder:
             try:
-                with self._folder(folder) as (above, name):
+                with self._parent_folder(folder) as (parent, name):
                     before_change("rmdir", folder)
-                    os.rmdir(name, dir_fd=above)
+                    os.rmdir(name, dir_fd=parent)
             except FileNotFoundError:
                 pass
             except OSError as error:
@@ -146,9 +151,9 @@ class SafeDir:
         """Locks a folder against other processes that call this method. Creates the folder if it is missing.
 
         Raises:
-            BusyError: when another process keeps its lock for longer than wait_seconds.
+            BusyError: when another process still has the lock after wait_seconds.
         """
-        with self._folder(f"{folder}/.", make=True) as (handle, _):
+        with self._parent_folder(f"{folder}/.", create=True) as (handle, _):
             for attempts_left in range(int(wait_seconds * ATTEMPTS_PER_SECOND), -1, -1):
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -160,30 +165,34 @@ class SafeDir:
             yield
 
     @contextlib.contextmanager
-    def _folder(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """Opens the folder of a path and yields its handle and the last step of the path."""
+    def _parent_folder(self, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
+        """Opens the parent folder of a path, and yields its file descriptor and the last step of the path.
+
+        Args:
+            create: whether to create missing folders.
+        """
         *folders, name = path.split("/")
         handle = os.dup(self._root)
         try:
             for depth, step in enumerate(folders):
-                parent, handle = handle, _open_folder(step, handle, "/".join(folders[: depth + 1]), make=make)
+                parent, handle = handle, _open_folder(step, handle, "/".join(folders[: depth + 1]), create=create)
                 os.close(parent)
             yield handle, name
         finally:
             os.close(handle)
 
 
-def _open_folder(name: str, parent: int, path: str, *, make: bool) -> int:
-    """Opens a folder in an open parent folder; creates it first if it is missing and `make` is true."""
+def _open_folder(name: str, parent: int, path: str, *, create: bool) -> int:
+    """Opens a folder in an open parent folder, and creates a missing folder if `create` is true."""
     try:
         return os.open(name, FOLDER, dir_fd=parent)
     except FileNotFoundError:
-        if not make:
+        if not create:
             raise
         before_change("mkdir", path)
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, dir_fd=parent)
-        return _open_folder(name, parent, path, make=False)
+        return _open_folder(name, parent, path, create=False)
     except OSError as error:
         raise _refusal(error, path) from error
 

@@ -1,4 +1,4 @@
-"""`gpuc check --fresh`: compares the committed files in out/ and clusters/ with the output of the specs."""
+"""`gpuc check --fresh`: compares the files in out/ and clusters/ with the output that the specs give now."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MISSING = declare_rule(
     "WRT006",
     Severity.ERROR,
     "A file of the output is missing.",
-    "Argo CD syncs the committed files: it would prune the objects of this file, or never create them.",
+    "Argo CD syncs the committed files, so it would delete the objects of the missing file, or never create them.",
 )
 EXTRA = declare_rule(
     "WRT007",
@@ -28,15 +28,15 @@ STALE = declare_rule(
     "WRT008",
     Severity.ERROR,
     "A file is the output of an older version of the spec.",
-    "The cluster would not match the specs. Run `gpuc compile` and commit the result.",
+    "After a sync, the cluster would not match the spec. Run `gpuc compile` and commit the result.",
 )
 EDITED = declare_rule(
     "WRT009",
     Severity.ERROR,
     "A file of the output was edited by hand.",
-    "The next compile overwrites the edit. Change the spec and compile.",
+    "The next compile overwrites the edit. Make the change in the spec and run `gpuc compile`.",
 )
-STALE_INDEX = declare_rule(
+STALE_LOCK = declare_rule(
     "WRT010",
     Severity.ERROR,
     "gpuc.lock is out of date.",
@@ -46,23 +46,30 @@ INTERRUPTED = declare_rule(
     "WRT011",
     Severity.ERROR,
     "A compile was interrupted while it wrote files.",
-    "Some files may be new and others old. Run `gpuc compile`: it completes or undoes the change.",
+    "Some files may be new and others old. Run `gpuc compile`, which completes or undoes the change of all files.",
 )
 
 
-def stale(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_clusters: bool = False) -> list[Finding]:
-    """Finds every file that differs from the outputs: missing, extra, stale or edited by hand.
+def freshness_findings(
+    root: str | os.PathLike[str], outputs: Sequence[Output], *, all_clusters: bool = False
+) -> list[Finding]:
+    """Finds the files that differ from the outputs: missing, additional, out of date, or edited by hand.
 
-    The comparison uses the bytes of the files. Only the distinction between stale and edited files uses gpuc.lock.
+    The function compares the bytes of the files. It uses gpuc.lock only to distinguish a file that is out of date from
+    a file that was edited by hand.
+
+    Args:
+        root: the folder that contains out/ and clusters/.
+        all_clusters: whether to report also the clusters that have a gpuc.lock but no output.
     """
     findings: list[Finding] = []
     try:
-        with SafeDir(root) as tree:
-            if transaction.is_pending(tree):
+        with SafeDir(root) as folder:
+            if transaction.is_pending(folder):
                 findings.append(at_file(INTERRUPTED, transaction.STAGING, "an earlier compile did not finish"))
             for output in outputs:
-                findings += [replace(finding, cluster=output.cluster) for finding in _differences(tree, output)]
-            for cluster in removed_clusters(tree, outputs) if all_clusters else ():
+                findings += [replace(finding, cluster=output.cluster) for finding in _differences(folder, output)]
+            for cluster in removed_clusters(folder, outputs) if all_clusters else ():
                 message = f"{lock_file(cluster)} belongs to a cluster that no spec describes"
                 findings.append(replace(at_file(EXTRA, lock_file(cluster), message), cluster=cluster))
     except RefusedError as error:
@@ -72,13 +79,13 @@ def stale(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_cluste
     return findings
 
 
-def _differences(tree: SafeDir, output: Output) -> Iterator[Finding]:
+def _differences(folder: SafeDir, output: Output) -> Iterator[Finding]:
     expected = output.files()
-    index_file = lock_file(output.cluster)
-    digests = _digests(tree, output.cluster)
+    lock = lock_file(output.cluster)
+    digests = _digests(folder, output.cluster)
     for file, text in sorted(expected.items()):
         try:
-            present = tree.read(file)
+            present = folder.read(file)
         except RefusedError as error:
             yield at_file(OUTSIDE, error.path, str(error))
             continue
@@ -86,23 +93,23 @@ def _differences(tree: SafeDir, output: Output) -> Iterator[Finding]:
             continue
         if present is None:
             yield at_file(MISSING, file, f"{file} is missing")
-        elif file == index_file:
-            yield at_file(STALE_INDEX, file, f"{file} is out of date")
+        elif file == lock:
+            yield at_file(STALE_LOCK, file, f"{file} is out of date")
         elif transaction.digest(present) == digests.get(file):
             yield at_file(STALE, file, f"{file} is the output of an older version of the spec")
         else:
             yield at_file(EDITED, file, f"{file} was edited by hand")
     for top in TOPS:
-        for file in tree.files(f"{top}/{output.cluster}"):
+        for file in folder.files(f"{top}/{output.cluster}"):
             if file not in expected:
                 reason = "no longer belongs to the output" if file in digests else "was not written by gpuc"
                 yield at_file(EXTRA, file, f"{file} {reason}")
 
 
-def _digests(tree: SafeDir, cluster: str) -> dict[str, str]:
-    """The sha256 of each file in gpuc.lock; empty if gpuc.lock is missing or damaged."""
-    index = tree.read(lock_file(cluster))
+def _digests(folder: SafeDir, cluster: str) -> dict[str, str]:
+    """Returns the sha256 of each file in gpuc.lock; empty if gpuc.lock is missing or damaged."""
+    lock = folder.read(lock_file(cluster))
     try:
-        return parse(index, cluster).sha256 if index is not None else {}
+        return parse(lock, cluster).sha256 if lock is not None else {}
     except ValueError:
         return {}

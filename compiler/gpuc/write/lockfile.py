@@ -1,7 +1,7 @@
 """out/<cluster>/gpuc.lock: the files that gpuc wrote for a cluster, their digests, and the origin of each object.
 
-People review it in diffs, so each object has its own line. It contains no line numbers and no times, so that specs
-with the same meaning give the same gpuc.lock.
+Users review gpuc.lock in diffs, so each object is on a separate line. gpuc.lock contains no line numbers and no times,
+so that specs with the same meaning produce the same gpuc.lock.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Element = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The versions on which the rendered text depends, besides the data."""
+    """The versions that affect the rendered text of a file."""
 
     gpuc: str
     cdk8s: str
@@ -35,12 +35,12 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Removals:
-    """The elements that a spec is about to remove, and those whose removal it accepts."""
+    """The elements that a spec will remove, and the elements whose removal the spec accepts."""
 
     leaving: frozenset[Element] = frozenset()
-    """Elements with `leaving: true`, which take no new work, including the namespaces of a leaving tenant."""
+    """Elements with `leaving: true`, which get no new nodes or workloads, and the namespaces of tenants with it."""
     removed: frozenset[Element] = frozenset()
-    """Elements that `removed` names with a reason, because they were removed without `leaving`."""
+    """Elements that the spec names in `removed`, because they were removed without `leaving: true`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,21 @@ class Lock:
     data: dict[str, str]
     """The sha256 of the data from which each file was rendered, by path."""
     elements: dict[Element, str]
-    """All elements in the output. The value is the tenant of a namespace, and "" for the other elements."""
+    """All elements in the output. The value of a namespace is its tenant; all other values are empty."""
     removals: Removals
 
 
 def lock_file(cluster: str) -> str:
-    """Returns the path of a cluster's gpuc.lock, relative to the root."""
+    """Returns the path of a cluster's gpuc.lock, relative to the folder that contains out/."""
     return f"out/{cluster}/{NAME}"
 
 
 def is_output(path: object, cluster: str = "") -> bool:
-    """Whether the path is a file in out/ or clusters/ that belongs to the cluster, or to any cluster by default."""
+    """Returns whether the path is a valid path of an output file.
+
+    Args:
+        cluster: the cluster to which the file must belong; empty for any cluster.
+    """
     if not isinstance(path, str):
         return False
     top, *rest = path.split("/")
@@ -81,10 +85,11 @@ def render(
     spec_of: Callable[[Path], str],
     removals: Removals = Removals(),
 ) -> str:
-    """Renders the gpuc.lock of a cluster.
+    """Returns the text of a cluster's gpuc.lock.
 
     Args:
-        spec_of: returns the spec file, relative to the root, that contains the value at a path of the merged spec.
+        texts: the rendered text of each output file, by path.
+        spec_of: returns the spec or layer file that contains the value at a path of the merged spec.
     """
     blocks = []
     for file in sorted(output_files):
@@ -98,7 +103,7 @@ def render(
 
 
 def _element_list(key: str, elements: frozenset[Element]) -> str:
-    """A JSON list with a line for each element; empty without elements."""
+    """Returns a JSON list with a line for each element; the empty string if there are no elements."""
     rows = ",\n".join(f"  {_json('/'.join(element))}" for element in sorted(elements))
     return f" {_json(key)}: [\n{rows}\n ],\n" if rows else ""
 
@@ -120,15 +125,15 @@ def parse(text: bytes | str, cluster: str) -> Lock:
     """Parses the gpuc.lock of a cluster.
 
     Raises:
-        ValueError: when the text is not a gpuc.lock, or lists a file of another cluster.
+        ValueError: when the text is not a gpuc.lock, or lists a file that does not belong to the cluster.
     """
     try:
-        read = json.loads(text)
-        versions = Versions(gpuc=read["gpuc"], cdk8s=read["cdk8s"])
-        sha256 = {file: entry["sha256"] for file, entry in read["files"].items()}
-        data = {file: entry["data"] for file, entry in read["files"].items()}
-        elements = _elements(row["path"] for entry in read["files"].values() for row in entry.get("from", ()))
-        removals = Removals(_parse_elements(read.get("leaving", ())), _parse_elements(read.get("removed", ())))
+        document = json.loads(text)
+        versions = Versions(gpuc=document["gpuc"], cdk8s=document["cdk8s"])
+        sha256 = {file: entry["sha256"] for file, entry in document["files"].items()}
+        data = {file: entry["data"] for file, entry in document["files"].items()}
+        elements = _elements(row["path"] for entry in document["files"].values() for row in entry.get("from", ()))
+        removals = Removals(_parse_elements(document.get("leaving", ())), _parse_elements(document.get("removed", ())))
     except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
         raise ValueError("was not written by gpuc") from error
     for file in sha256:
@@ -138,7 +143,7 @@ def parse(text: bytes | str, cluster: str) -> Lock:
 
 
 def _elements(paths: Iterable[list[str | int]]) -> dict[Element, str]:
-    """The elements in the spec paths of all objects; every element has an object."""
+    """Returns the elements in the spec paths of all objects. Each element has at least one object."""
     elements: dict[Element, str] = {}
     for path in paths:
         match path:
@@ -154,20 +159,24 @@ def _parse_elements(rows: Iterable[str]) -> frozenset[Element]:
     return frozenset((section, name) for section, name in split)
 
 
-def stored(root: str | os.PathLike[str], cluster: str) -> Lock | None:
-    """Returns the gpuc.lock of a cluster; None if it is missing or damaged (the writer reports damage)."""
-    with contextlib.suppress(OSError, RefusedError, ValueError), SafeDir(root) as tree:
-        text = tree.read(lock_file(cluster))
+def read_lock(root: str | os.PathLike[str], cluster: str) -> Lock | None:
+    """Returns the gpuc.lock of a cluster; None if gpuc.lock is missing or damaged. `write` reports the damage."""
+    with contextlib.suppress(OSError, RefusedError, ValueError), SafeDir(root) as folder:
+        text = folder.read(lock_file(cluster))
         return parse(text, cluster) if text else None
     return None
 
 
-def unchanged(
+def unchanged_texts(
     output_files: Iterable[OutputFile], lock: Lock, versions: Versions, read: Callable[[str], bytes | None]
 ) -> dict[str, str]:
-    """Returns the texts of the files whose data, versions and bytes are the same as in gpuc.lock, by file.
+    """Returns the texts of the unchanged files, by path: gpuc.lock has the digests of their data and of their bytes.
 
-    The function trusts gpuc.lock, so only `gpuc compile` may use it, not `gpuc check --fresh`.
+    The result is empty if a version has changed. The function trusts gpuc.lock, so `gpuc check --fresh` must not use
+    the function.
+
+    Args:
+        read: returns the bytes of a file; None if the file does not exist.
     """
     if lock.versions != versions:
         return {}

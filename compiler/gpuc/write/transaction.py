@@ -1,8 +1,8 @@
-"""A transaction over several files: after a crash the next run either completes all changes or undoes all.
+"""Changes several files in one transaction: after a crash, the next run either completes or undoes all changes.
 
-First the new content of every file is written to the staging folder. Then one rename creates the journal, which
-commits the transaction. A later run that finds the journal applies the changes; without a journal it deletes the
-staging folder.
+First, the new content of each file is written to the staging folder. Then one rename creates the journal, which commits
+the transaction. After a crash, the next run applies the changes in the journal. If there is no journal, the next run
+deletes the staging folder.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ DRAFT = f"{STAGING}/journal.draft"
 
 
 class TamperedError(Exception):
-    """The journal or a staged file is not the one that gpuc wrote."""
+    """The journal or a staged file was changed after gpuc wrote it."""
 
 
 class ConflictError(Exception):
-    """A file has neither its content from before the transaction nor its new content."""
+    """A file has neither the content from before the transaction nor the new content."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path} was changed after a compile was interrupted")
@@ -58,15 +58,15 @@ class _Step:
 
 
 def digest(data: bytes | None) -> str:
-    """Returns the sha256 in hexadecimal digits; empty for a file that does not exist."""
+    """Returns the sha256 in hexadecimal digits; the empty string for a file that does not exist."""
     return "" if data is None else hashlib.sha256(data).hexdigest()
 
 
-def apply_changes(tree: SafeDir, changes: Sequence[Change]) -> None:
-    """Applies the changes in their order. Each file changes by one rename or one removal.
+def apply_changes(folder: SafeDir, changes: Sequence[Change]) -> None:
+    """Applies the changes in the given order. Each file is changed by one rename or one removal.
 
     Raises:
-        OSError: when the file system rejects an operation. Before the commit no file has changed; after the commit
+        OSError: when the file system rejects an operation. Either no file has changed, or the journal exists and
             `recover` completes the transaction.
     """
     steps = []
@@ -75,55 +75,59 @@ def apply_changes(tree: SafeDir, changes: Sequence[Change]) -> None:
             staged = "" if change.after is None else f"{STAGING}/{number}"
             steps.append(_Step(change.path, digest(change.before), digest(change.after), staged))
             if change.after is not None:
-                tree.create(staged, change.after)
+                folder.create(staged, change.after)
         rows = [[step.path, step.before, step.after, step.staged] for step in steps]
-        tree.create(DRAFT, json.dumps(rows).encode())
-        tree.sync([step.staged for step in steps if step.after] + [DRAFT])
-        tree.rename(DRAFT, JOURNAL)
+        folder.create(DRAFT, json.dumps(rows).encode())
+        folder.sync([step.staged for step in steps if step.after] + [DRAFT])
+        folder.rename(DRAFT, JOURNAL)
     except OSError:
         with contextlib.suppress(OSError):
-            _clear(tree)
+            _delete_staging(folder)
         raise
-    _apply(tree, steps)
+    _apply(folder, steps)
 
 
-def is_pending(tree: SafeDir) -> bool:
-    """Whether an interrupted run has left a transaction for `recover`."""
-    return bool(tree.entries(STAGING))
+def is_pending(folder: SafeDir) -> bool:
+    """Returns whether an interrupted run has left files in the staging folder, so that `recover` is needed."""
+    return bool(folder.entries(STAGING))
 
 
-def recover(tree: SafeDir) -> None:
-    """Completes a committed transaction, or deletes the staging folder of an uncommitted one.
+def recover(folder: SafeDir) -> None:
+    """Completes a transaction that has a journal, or deletes the staging folder if there is no journal.
 
     Raises:
-        TamperedError: when the journal or a staged file is not the one that gpuc wrote.
-        ConflictError: when a file was changed after the interruption. Then `recover` changes no file.
+        TamperedError: when the journal or a staged file was changed.
+        ConflictError: when an output file was changed after the interruption. No file is changed.
     """
-    journal = tree.read(JOURNAL)
+    journal = folder.read(JOURNAL)
     if journal is None:
-        _clear(tree)
+        _delete_staging(folder)
     else:
-        _apply(tree, _steps(journal))
+        _apply(folder, _steps(journal))
 
 
-def _apply(tree: SafeDir, steps: Sequence[_Step]) -> None:
-    pending = _pending(tree, steps)
+def _apply(folder: SafeDir, steps: Sequence[_Step]) -> None:
+    pending = _pending(folder, steps)
     for step in pending:
-        if step.after and digest(tree.read(step.staged)) != step.after:
-            raise TamperedError(f"{step.staged} has another digest than the journal")
+        if step.after and digest(folder.read(step.staged)) != step.after:
+            raise TamperedError(f"{step.staged} does not have the digest in the journal")
     for step in pending:
         if step.after:
-            tree.rename(step.staged, step.path)
+            folder.rename(step.staged, step.path)
         else:
-            tree.remove(step.path)
-    _clear(tree)
+            folder.remove(step.path)
+    _delete_staging(folder)
 
 
-def _pending(tree: SafeDir, steps: Sequence[_Step]) -> list[_Step]:
-    """The steps that were not applied before a crash."""
+def _pending(folder: SafeDir, steps: Sequence[_Step]) -> list[_Step]:
+    """Returns the steps that are not yet applied.
+
+    Raises:
+        ConflictError: when a file has another content than before or after its step.
+    """
     pending = []
     for step in steps:
-        present = digest(tree.read(step.path))
+        present = digest(folder.read(step.path))
         if present == step.before:
             pending.append(step)
         elif present != step.after:
@@ -131,13 +135,13 @@ def _pending(tree: SafeDir, steps: Sequence[_Step]) -> list[_Step]:
     return pending
 
 
-def _clear(tree: SafeDir) -> None:
-    """Deletes the staging folder, the journal first: without a journal the staged files have no effect."""
-    names = [name for name, is_folder in tree.entries(STAGING) if not is_folder]
+def _delete_staging(folder: SafeDir) -> None:
+    """Deletes the staging folder. The journal is deleted first: without a journal, staged files have no effect."""
+    names = [name for name, is_folder in folder.entries(STAGING) if not is_folder]
     for name in sorted(names, key=lambda name: f"{STAGING}/{name}" != JOURNAL):
         if name.isdigit() or f"{STAGING}/{name}" in (JOURNAL, DRAFT):
-            tree.remove(f"{STAGING}/{name}")
-    tree.prune(STAGING)
+            folder.remove(f"{STAGING}/{name}")
+    folder.remove_empty_folders(STAGING)
 
 
 def _steps(journal: bytes) -> list[_Step]:

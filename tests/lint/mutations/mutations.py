@@ -75,7 +75,7 @@ def _changes(manifest: Manifest, names: set[str]) -> Iterator[tuple[str, str, Pa
 
 
 def _new_values(path: Path, value: Any, names: set[str], manifest: Manifest) -> Iterator[tuple[str, str, Any]]:
-    """What a value can be replaced by: (category, change, new value)."""
+    """Yields the replacements of a value: category, change and new value."""
     if isinstance(value, str):
         for category, new in _new_texts(path, value, names, manifest):
             yield category, f"{value} -> {new}", new

@@ -71,7 +71,7 @@ def chosen_mutations(cluster: str) -> list[Mutation]:
 
 
 def is_detected(mutation: Mutation) -> bool:
-    """Whether a check finds anything in the mutated objects."""
+    """Returns whether a check finds anything in the mutated objects."""
     return bool(findings(mutation.objects, mutation.cluster))
 
 

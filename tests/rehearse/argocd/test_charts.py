@@ -50,7 +50,7 @@ def test_a_file_that_is_not_a_chart_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_truncated_archive_is_an_error(tmp_path: Path) -> None:
-    """As an interrupted `helm pull` leaves it."""
+    """An interrupted `helm pull` leaves a truncated archive."""
     file = packaged(tmp_path, "kueue", "0.19.2")
     file.write_bytes(file.read_bytes()[:60])
     with pytest.raises(ChartError, match=r"kueue-0\.19\.2\.tgz is not a chart"):

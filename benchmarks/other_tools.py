@@ -1,4 +1,4 @@
-"""Other tools that print the same objects, followed by a validation with kubeconform."""
+"""Other tools: each prints the same objects as gpuc, and kubeconform then validates them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.objects import Objects
-from benchmarks.process import Contestant
+from benchmarks.process import Program
 from gpuc.catalog.schemas import table
 
 _TEMPLATE = "{{ range .Values.objects }}\n---\n{{ toYaml . }}\n{{ end }}\n"
@@ -20,39 +20,39 @@ HELM = "helm template + kubeconform"
 KUSTOMIZE = "kustomize build + kubeconform"
 
 
-def program(name: str) -> str | None:
-    """The path of a program in the folder GPUC_TOOLS or on PATH; None if it is not installed."""
+def find_program(name: str) -> str | None:
+    """Returns the path of a program in the folder GPUC_TOOLS or on PATH; None if the program is not installed."""
     return shutil.which(name, path=os.environ.get("GPUC_TOOLS")) or shutil.which(name)
 
 
-def peers(objects: Objects, folder: Path) -> tuple[list[Contestant], list[str]]:
-    """The contestants whose tools are installed, and a line for every tool that is missing."""
-    found, skipped = [], []
-    kubeconform = program("kubeconform")
+def other_tools(objects: Objects, folder: Path) -> tuple[list[Program], list[str]]:
+    """Returns the programs whose tools are installed, and a line for each program that lacks a tool."""
+    programs, skipped = [], []
+    kubeconform = find_program("kubeconform")
     for title, tool, command in (
         (HELM, "helm", _helm),
         (KUSTOMIZE, "kustomize", _kustomize),
     ):
-        path = program(tool)
+        path = find_program(tool)
         missing = [name for name, location in ((tool, path), ("kubeconform", kubeconform)) if location is None]
         if path is None or kubeconform is None:
             skipped.append(f"{title}: {' and '.join(missing)} not found in GPUC_TOOLS or on PATH")
             continue
-        found.append(_piped(title, command(path, objects, folder), validation(kubeconform, objects, folder), folder))
-    return found, skipped
+        programs.append(_piped(title, command(path, objects, folder), validation(kubeconform, objects, folder), folder))
+    return programs, skipped
 
 
-def _piped(name: str, printing: str, validation: str, folder: Path) -> Contestant:
-    """A contestant that prints to a file, as gpuc does, and validates the file."""
+def _piped(name: str, printing: str, validation: str, folder: Path) -> Program:
+    """Returns a program that prints to a file, as gpuc does, and validates the file."""
     own = folder / name.split(maxsplit=1)[0]
     own.mkdir()
     script = f"{printing} > {_OUTPUT} && {validation} {_OUTPUT}"
-    return Contestant(name, "prints finished objects, validates them", ("/bin/sh", "-c", script), own)
+    return Program(name, "prints objects that gpuc has computed, and validates them", ("/bin/sh", "-c", script), own)
 
 
-def printed_by(peer: Contestant) -> Path:
-    """The file to which a contestant prints."""
-    return peer.folder / _OUTPUT
+def printed_by(program: Program) -> Path:
+    """Returns the file to which a program prints."""
+    return program.folder / _OUTPUT
 
 
 def _helm(path: str, objects: Objects, folder: Path) -> str:
@@ -73,7 +73,7 @@ def _kustomize(path: str, objects: Objects, folder: Path) -> str:
 
 
 def validation(path: str, objects: Objects, folder: Path) -> str:
-    """The kubeconform command without the validated file. It uses gpuc's own schemas."""
+    """Returns the kubeconform command, without the file to validate. The command uses the schemas of gpuc."""
     schemas = folder / "schemas"
     for document in objects.all:
         api, kind = document["apiVersion"], document["kind"]
@@ -84,7 +84,7 @@ def validation(path: str, objects: Objects, folder: Path) -> str:
 
 
 def _schema(api: str, kind: str, kubernetes: str) -> dict[str, Any]:
-    """gpuc's own schema of a kind, for complete objects."""
+    """Returns gpuc's schema of a kind, with the fields apiVersion, kind and metadata."""
     known = table(api, kind, kubernetes)
     assert known is not None
     outside = {"apiVersion": {"const": api}, "kind": {"const": kind}, "metadata": {"type": "object"}}
