@@ -87,9 +87,16 @@ class Kueue(SpecModel):
 
     frameworks: Annotated[list[Literal[
         "batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "kubeflow.org/mpijob",
-        "ray.io/rayjob", "ray.io/raycluster", "leaderworkerset.x-k8s.io/leaderworkerset",
+        "kubeflow.org/pytorchjob", "ray.io/rayjob", "ray.io/raycluster", "pod", "deployment", "statefulset",
+        "leaderworkerset.x-k8s.io/leaderworkerset",
     ]], Field(min_length=1)]  # fmt: skip
-    """The kinds of jobs that Kueue manages."""
+    """The kinds of workloads that Kueue manages."""
+
+    controllers: dict[
+        Annotated[str, Field(pattern=r"^[a-z0-9.-]+/[a-z0-9]+$")],
+        Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")],
+    ] = {}
+    """ServiceAccounts of controllers by framework, as namespace/name, if a controller is not installed as upstream."""
 
 
 class Policy(Shorthand):
