@@ -44,12 +44,18 @@ class WorkloadFactory:
 
     @property
     def queues(self) -> dict[str, bool]:
-        """Names of the tenant's LocalQueues. The value is whether the queue has GPU pools."""
+        """Names of the LocalQueues of the namespace. The value is whether the queue has GPU pools."""
         return {
             cluster_queue.name: any(pool.is_gpu for pool in cluster_queue.pools)
-            for queue in self.tenant.queues
+            for queue in self.namespace.queues
             for cluster_queue in queue.cluster_queues
         }
+
+    @property
+    def other_queues(self) -> list[str]:
+        """Names of LocalQueues that exist in other namespaces only."""
+        names = [name for other in self.cluster.tenants for namespace in other.namespaces for name in namespace.local_queues]
+        return [name for name in dict.fromkeys(names) if name not in self.queues]
 
     @property
     def registry(self) -> str:

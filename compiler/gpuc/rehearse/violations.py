@@ -140,11 +140,9 @@ def _pool_selector(factory: WorkloadFactory) -> Iterator[SampleObject]:
 
 
 def _queue_required(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    for other in factory.cluster.tenants:
-        foreign = [name for name in other.local_queues if name not in factory.tenant.local_queues]
-        for queue in foreign[:1]:
-            document = factory.job(factory.default_pod("stray"), queue)
-            yield SampleObject("queue-required", f"Job in queue {queue} of tenant {other.name}", document)
+    for queue in factory.other_queues[:1]:
+        document = factory.job(factory.default_pod("stray"), queue)
+        yield SampleObject("queue-required", f"Job in queue {queue}, which the namespace does not have", document)
 
 
 def _toleration_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:

@@ -56,7 +56,7 @@ def _quota_cases(factory: WorkloadFactory) -> Iterator[Case]:
     for resource in dict.fromkeys(name for pool in factory.gpu_pools for name in pool.gpu_resource_names):
         offering_pools = [pool for pool in factory.gpu_pools if resource in pool.gpu_resource_names]
         pool = max(offering_pools, key=lambda candidate: max_per_pod(candidate, resource))
-        quota, per_pod = factory.tenant.ceiling.get(resource, 0), max_per_pod(pool, resource)
+        quota, per_pod = factory.namespace.hard.get(resource, 0), max_per_pod(pool, resource)
         if 0 < quota <= FILLED_PODS * per_pod:
             title = f"{factory.namespace.name} {quota} {resource} and one more"
             message = f"requested: requests.{resource}=1, used: requests.{resource}={quota}, limited"
@@ -166,7 +166,7 @@ def _queue_cases(factory: WorkloadFactory) -> Iterator[Case]:
     """
     if factory.cluster.policy_stage("queue-required") == "deny":
         return
-    foreign = [name for other in factory.cluster.tenants for name in other.local_queues if name not in factory.queues]
+    foreign = factory.other_queues
     for queue in ("", *foreign[:1]):
         suffix = f"in queue {queue} of another tenant" if queue else "without a queue"
         name = f"{factory.namespace.name} Job {suffix}"

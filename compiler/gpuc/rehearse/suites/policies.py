@@ -108,7 +108,7 @@ def _expected(factory: WorkloadFactory, sample: SampleObject) -> Outcome:
     if stage == "deny":
         return Outcome("refused", by="policy", message=constraint)
     metered = {name for pool in factory.cluster.pools for name in pool.advertised_names}
-    quota = factory.tenant.ceiling
+    quota = factory.namespace.hard
     if any(name in metered and amount > quota.get(name, 0) for name, amount in sample.devices.items()):
         return Outcome("refused", by="quota", message="exceeded quota: gpuc")
     return Outcome("admitted", by="policy", message=constraint) if stage == "warn" else ADMITTED
