@@ -59,7 +59,7 @@ def test_the_job_opens_a_context_on_each_device(tmp_path: Path) -> None:
     [(100, -1, "cuInit failed with CUDA error 100"), (0, 11, "cuDevicePrimaryCtxRetain failed with CUDA error 805")],
 )
 @pytest.mark.parametrize("is_server", [False, True])
-def test_the_command_fails_if_a_context_cannot_be_opened(
+def test_c1_the_command_fails_if_a_context_cannot_be_opened(
     init: int, failing: int, message: str, is_server: bool, tmp_path: Path
 ) -> None:
     """Finding C1: error 805 means that the MPS server cannot be reached. nvidia-smi -L succeeded nevertheless."""

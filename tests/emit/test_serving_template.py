@@ -46,7 +46,7 @@ def pool_of(name: str, deployment: Manifest) -> Pool:
     return next(pool for pool in example(name).pools if pool.name == stem)
 
 
-def test_every_portion_of_an_inference_pool_has_a_deployment() -> None:
+def test_c4_every_portion_of_an_inference_pool_has_a_deployment() -> None:
     """Finding C4: the template of an inference pool was a Job, which Kueue counted and Deployments did not need."""
     assert sorted(deployments(example("prod-use1"))) == [
         "embed-l40s", "serve-a100-1g-10gb", "serve-a100-2g-20gb", "serve-a100-3g-40gb",
@@ -58,7 +58,7 @@ def test_every_portion_of_an_inference_pool_has_a_deployment() -> None:
 
 
 @each_deployment
-def test_a_deployment_is_counted_once(name: str, deployment: Manifest) -> None:
+def test_c4_a_deployment_is_counted_once(name: str, deployment: Manifest) -> None:
     """Finding C4: either Kueue or the ResourceQuota of the namespace counts the pods."""
     pool, pod = pool_of(name, deployment), pod_of(deployment)
     if pool.counted == "quota":
@@ -71,7 +71,7 @@ def test_a_deployment_is_counted_once(name: str, deployment: Manifest) -> None:
 
 
 @each_deployment
-def test_a_rollout_needs_no_additional_quota(name: str, deployment: Manifest) -> None:
+def test_c4_a_rollout_needs_no_additional_quota(name: str, deployment: Manifest) -> None:
     """Finding C4: with maxSurge, the new pod waits for a GPU that the old pod keeps."""
     spec = deployment.body["spec"]
     assert spec["strategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}

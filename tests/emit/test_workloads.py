@@ -199,7 +199,7 @@ def test_long_runs_keep_their_nodes(name: str, job: Manifest) -> None:
 
 
 @each_job
-def test_a_gang_starts_even_if_its_nodes_boot_minutes_apart(name: str, job: Manifest) -> None:
+def test_a2_a_gang_starts_even_if_its_nodes_boot_minutes_apart(name: str, job: Manifest) -> None:
     """workloads.md A.2: torchrun with c10d failed 60 seconds after the start if pod 0 was not there."""
     if not pool_of(name, job).has_efa:
         return
@@ -215,7 +215,7 @@ def test_a_gang_starts_even_if_its_nodes_boot_minutes_apart(name: str, job: Mani
 
 
 @each_job
-def test_a_crash_of_the_gang_does_not_use_up_its_retries(name: str, job: Manifest) -> None:
+def test_a2_a_crash_of_the_gang_does_not_use_up_its_retries(name: str, job: Manifest) -> None:
     """workloads.md A.2: with backoffLimit 3, one crash of four pods ended the Job."""
     spec = job.body["spec"]
     if not pool_of(name, job).has_efa:
@@ -229,7 +229,7 @@ def test_a_crash_of_the_gang_does_not_use_up_its_retries(name: str, job: Manifes
 
 
 @each_template
-def test_an_mps_client_keeps_the_shared_memory_of_the_mps_server(name: str, job: Manifest) -> None:
+def test_c1_an_mps_client_keeps_the_shared_memory_of_the_mps_server(name: str, job: Manifest) -> None:
     """Finding C1: a volume at /dev/shm hid the MPS server. C17: all clients of a GPU need the same user."""
     pool, pod = pool_of(name, job), pod_of(job)
     if uses_mps(pool):
@@ -238,7 +238,7 @@ def test_an_mps_client_keeps_the_shared_memory_of_the_mps_server(name: str, job:
         assert pod["securityContext"]["runAsUser"] == pool.spec.sharing.mps.user
 
 
-def test_the_user_of_mps_clients_is_that_of_the_spec(variant: Variant) -> None:
+def test_c17_the_user_of_mps_clients_is_that_of_the_spec(variant: Variant) -> None:
     cluster = variant(lambda spec: spec["pools"]["embed-l40s"]["sharing"]["mps"].update(user=4711))
     (deployment,) = (
         manifest
@@ -249,7 +249,7 @@ def test_the_user_of_mps_clients_is_that_of_the_spec(variant: Variant) -> None:
 
 
 @each_template
-def test_the_command_opens_a_cuda_context(name: str, job: Manifest) -> None:
+def test_c1_the_command_opens_a_cuda_context(name: str, job: Manifest) -> None:
     """Finding C1: nvidia-smi -L opens no context, so it succeeded on a pool whose GPUs no pod could use."""
     (container,) = pod_of(job)["containers"]
     pool = pool_of(name, job)
