@@ -1,7 +1,7 @@
 """Runs the command of a gang template with a real torchrun, one network namespace per pod. One pod starts late.
 
-`make conformance-all` runs this module. GPUC_TORCH_PYTHON names a Python with PyTorch; without PyTorch the test does not
-run. `make torch` installs PyTorch into .venv/torch.
+`make conformance-all` runs this module. GPUC_TORCH_PYTHON names a Python with PyTorch, which `make torch` installs into
+.venv/torch; without PyTorch the test does not run.
 The ranks run on the CPU with Gloo: the test covers the rendezvous, not NCCL.
 """
 
