@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuc.model import Cluster, Pool
 
-POD_FRAMEWORKS = ("pod", "deployment", "statefulset", "leaderworkerset.x-k8s.io/leaderworkerset")
+POD_FRAMEWORKS = {"pod", "deployment", "statefulset", "leaderworkerset.x-k8s.io/leaderworkerset"}
 """Integrations of Kueue with pods that run without an end. All of them enable the integration `pod`.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/{deployment,statefulset,leaderworkerset}/*_controller.go,
@@ -25,7 +25,7 @@ def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
 
 def manages_pods(cluster: Cluster) -> bool:
     """Returns whether Kueue manages pods that are not part of a job."""
-    return any(name in POD_FRAMEWORKS for name in cluster.spec.kueue.frameworks)
+    return not POD_FRAMEWORKS.isdisjoint(cluster.spec.kueue.frameworks)
 
 
 def pods_ready_minutes(cluster: Cluster) -> int:
