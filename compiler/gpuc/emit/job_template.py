@@ -149,8 +149,8 @@ def _torchrun(cluster: Cluster, template: Template) -> list[str]:
     The pods wait for each other as long as Kueue waits for the pods. With --rdzv-backend=c10d, a pod would fail if pod
     0 starts a minute later. The full DNS name of pod 0 is in /etc/hosts of pod 0, so that pod 0 needs no DNS record.
 
-    Source: pytorch/pytorch v2.15.0 torch/distributed/run.py (--node-rank),
-    torch/distributed/elastic/rendezvous/static_tcp_rendezvous.py (timeout, 900 seconds by default)
+    Source: pytorch/pytorch v2.15.0 torch/distributed/run.py (--node-rank), launcher/api.py (900 seconds by default),
+    torch/distributed/elastic/rendezvous/static_tcp_rendezvous.py (timeout)
     """
     return [
         "torchrun",
