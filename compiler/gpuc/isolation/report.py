@@ -26,7 +26,7 @@ _CORNER = "from, to"
 """The text in the upper left corner of the matrix."""
 _SIGNS = {State.BLOCKED: ".", State.DECLARED: "d", State.OPEN: "X"}
 Locate = Callable[[Manifest, Path], Mark | None]
-"""A function that returns the file, line and column of a path in an object; None if they are unknown."""
+"""A function that returns the file, line and column of a path in an object; None if the position is unknown."""
 _COLOURS = {State.BLOCKED: "32", State.DECLARED: "33", State.OPEN: "1;31"}
 _BASIS_COLOURS = {Basis.CHECKED: "32", Basis.DECLARED: "36", Basis.ASSUMED: "33", Basis.BROKEN: "1;31"}
 
@@ -160,7 +160,7 @@ def _first_names(names: set[str]) -> str:
 
 
 def _allowance(allowance: Allowance, locate: Locate) -> str:
-    """Returns the policy, path and line of an allowance; without a policy, the missing isolation."""
+    """Returns the policy, path and line of an allowance, or the reason why no policy isolates the pods."""
     if allowance.policy is None:
         return allowance.missing_isolation
     manifest = allowance.policy.manifest

@@ -57,8 +57,8 @@ def input_files(kustomizations: list[MapDocument]) -> set[str]:
 def generated_objects(kustomizations: list[MapDocument]) -> Iterator[Manifest]:
     """Yields the ConfigMaps and Secrets that Kustomize generates, with the names by which other objects refer to them.
 
-    The data of an object has the generated keys with empty strings as values. It has no keys where they come from a
-    file of variables (envs).
+    The data of an object has the generated keys with empty strings as values. Keys from a file of variables (envs) are
+    left out.
     """
     for file, index, data in kustomizations:
         namespace = data.get("namespace")
