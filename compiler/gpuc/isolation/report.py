@@ -66,7 +66,7 @@ def text(proof: Proof, *, colour: bool = False) -> str:
 
 
 def _head(proof: Proof) -> Iterator[str]:
-    """Yields the lines with the name of the cluster and the numbers of tenants and pairs."""
+    """Yields the first lines of the report: the name of the cluster, and the numbers of tenants and pairs."""
     count = {state: sum(verdict.state is state for verdict in proof.verdicts) for state in State}
     tenancy = proof.reachability.tenancy
     source = f"by label {visible(tenancy.key)}" if tenancy.key else "every namespace is a tenant"

@@ -29,7 +29,7 @@ class FieldDifference:
 
 
 def differences(written: Object, stored: Object) -> list[FieldDifference]:
-    """Returns the values that the API server changed or dropped, and the defaults that it set inside written lists.
+    """Returns the values that the API server changed or dropped, and defaults from the API server in written lists.
 
     Defaults outside lists cause no drift: Argo CD compares only written fields, except in lists of custom resources,
     which Argo CD compares completely.

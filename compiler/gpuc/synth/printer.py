@@ -55,7 +55,7 @@ class Printer:
         return printer
 
     def send(self, output_files: Iterable[OutputFile]) -> None:
-        """Sends output files to Node.js, without waiting for their texts.
+        """Sends output files to Node.js, without waiting for the rendered texts.
 
         Raises:
             PrinterError: when Node.js cannot be started or has ended.

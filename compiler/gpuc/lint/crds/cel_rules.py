@@ -31,7 +31,7 @@ _MAP_ERROR = re.compile(r"overload.*\bmap\b")
 """An error about the type of a map. The error may be wrong, because gpuc represents timestamps and
 durations as maps, and Kubernetes does not."""
 _LONGEST_MESSAGE = 5 * 1024
-"""In bytes. If the text of a messageExpression is longer, the API server uses the rule's message."""
+"""The limit in bytes for the text of a messageExpression. For a longer text, the API server uses the rule's message."""
 _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)*)'\]")
 
 

@@ -41,7 +41,7 @@ def is_unused_patch(file: str, kustomizations: list[MapDocument]) -> bool:
 
 
 def input_files(kustomizations: list[MapDocument]) -> set[str]:
-    """Returns the absolute paths of files that Kustomizations read and nothing applies, such as patches."""
+    """Returns the absolute paths of files that only Kustomizations read, such as patches."""
     paths: set[str] = set()
     for file, _, data in kustomizations:
         names = [name for key in _LISTS_OF_PATHS for _, name in items(data.get(key))]

@@ -32,7 +32,7 @@ class PodRun:
     variables: dict[str, str]
     """Environment variables of the container."""
     mounted: list[tuple[Mount, Path]]
-    """(volume mount, file or folder on this machine)."""
+    """Pairs of a volume mount and its file or folder on this machine."""
     services: list[Object]
     """Services in the namespace of the pod."""
     folder: Path

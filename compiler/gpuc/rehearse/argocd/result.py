@@ -60,7 +60,7 @@ class SyncResult:
     """Where Argo CD runs. Empty if Argo CD runs in this cluster."""
     rows: tuple[ApplicationRow, ...]
     first_sync_s: float | None
-    """Seconds until all Applications were Synced, Healthy and Succeeded. None if this never happened."""
+    """Seconds until all Applications were Synced, Healthy and Succeeded. None if the sync did not finish in time."""
     regressions: int
     """How often an Application was created while an Application of an earlier wave was no longer good
     (State.is_good)."""

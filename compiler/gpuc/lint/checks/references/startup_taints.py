@@ -149,7 +149,7 @@ def _has_readiness_rule(taint: Taint, objects: ObjectSet) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yields every string in plain data."""
+    """Yields every string in a value of plain data (dict, list, str, int, float, bool or None)."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

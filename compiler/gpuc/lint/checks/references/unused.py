@@ -27,7 +27,7 @@ UNUSED = declare_rule(
 
 
 class Unused(NamedTuple):
-    """A kind whose objects have an effect only if an object of another kind refers to them."""
+    """A kind whose objects have no effect unless an object of another kind refers to the objects."""
 
     kind: Kind
     user: str
