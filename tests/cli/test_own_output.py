@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gpuc.cli.main import main
-from gpuc.emit import emit_by_component
+from gpuc.emit import artifacts_by_emitter
 from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.model import Cluster
 from tests.conftest import ROOT
@@ -32,14 +32,14 @@ def broken(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fleet for which an emitter misspells a field."""
 
     def misspelt(cluster: Cluster) -> Iterator[list[Artifact]]:
-        return ([wrong(artifact) for artifact in part] for part in emit_by_component(cluster))
+        return ([wrong(artifact) for artifact in part] for part in artifacts_by_emitter(cluster))
 
     def wrong(artifact: Artifact) -> Artifact:
         if not isinstance(artifact, Manifest) or artifact.kind != "NodePool":
             return artifact
         return replace(artifact, body={"spec": {**artifact.body["spec"], "wieght": 1}})
 
-    monkeypatch.setattr("gpuc.pipeline.stages.emit_by_component", misspelt)
+    monkeypatch.setattr("gpuc.pipeline.stages.artifacts_by_emitter", misspelt)
     return fleet
 
 
