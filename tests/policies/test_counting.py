@@ -17,7 +17,7 @@ MEMBER = "alice"
 JOBS = "system:serviceaccount:kube-system:job-controller"
 REPLICAS = "system:serviceaccount:kube-system:replicaset-controller"
 KUEUE = "system:serviceaccount:kueue-system:kueue-controller-manager"
-GATE = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
+GATE: dict[str, Any] = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
 MIG = "nvidia.com/mig-3g.40gb"
 
 
@@ -28,9 +28,9 @@ def infer() -> Cluster:
 
 def pod(namespace: str, pool: str, resource: str = "nvidia.com/gpu", **more: Any) -> Object:
     requests = {"cpu": "8", "memory": "64Gi"}
-    container = {"name": "main", "image": "registry.example.com/x:1"}
+    container: Object = {"name": "main", "image": "registry.example.com/x:1"}
     container |= {"resources": {"requests": requests, "limits": {resource: "1"}}}
-    spec = {"nodeSelector": {"gpuc.dev/pool": pool}, "containers": [container], **more}
+    spec: Object = {"nodeSelector": {"gpuc.dev/pool": pool}, "containers": [container], **more}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "namespace": namespace}, "spec": spec}
 
 
@@ -60,10 +60,10 @@ def test_c4_a_bare_pod_gets_no_gpu_that_kueue_counts(prod: Cluster) -> None:
 
 def test_c4_a_forged_owner_and_the_labels_of_kueue_do_not_count(prod: Cluster) -> None:
     forged = pod("research-train", "train-h100")
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "1", "controller": True}
+    owner: Object = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "1", "controller": True}
     forged["metadata"] |= {"labels": {"kueue.x-k8s.io/managed": "true"}, "ownerReferences": [owner]}
     assert refusal(prod, "gpu-quota-research", forged)
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x", "namespace": "research-train"}}
+    job: Object = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x", "namespace": "research-train"}}
     owner |= {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet"}
     job["metadata"] |= {"ownerReferences": [owner]}
     assert "label kueue.x-k8s.io/queue-name is missing" in refusal(prod, "queue-required-research", job)
