@@ -27,8 +27,7 @@ MANY_KINDS = 6
 _ODD: tuple[Any, ...] = (
     None, "", " ", "x", 0, 1, -1, 0.5, True, False, [], {}, [None], [{}], {"": ""}, {"x": None}, [[]], "\u0000x", 2**53,
 )  # fmt: skip
-QUEUE = "kueue.x-k8s.io/queue-name"
-LIMIT_RANGER = "kubernetes.io/limit-ranger"
+QUEUE, LIMIT_RANGER = "kueue.x-k8s.io/queue-name", "kubernetes.io/limit-ranger"
 _RESOURCES = ("cpu", "memory", "nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.10gb", "vpc.amazonaws.com/efa")
 _IMAGES = ("registry.example.com/train:1", "nvcr.io/nvidia/pytorch:26.01", "docker.io/library/x", "nvcr.io.evil.com/x")
 _QUANTITIES = (
@@ -83,6 +82,7 @@ class _Maker:
     def __init__(self, policy: Policy, chance: random.Random) -> None:
         self._chance = chance
         self._literals, self._sample = literals(policy), list(_texts(policy.sample))
+        self._annotated = LIMIT_RANGER in self._literals
         self._taints: list[Object] = policy.sample.get("taints", [])
         self._pools: list[Object] = [pool for pool in policy.sample.get("pools", []) if isinstance(pool, dict)]
         self._users = [text for text in self._sample if text.startswith("system:serviceaccount:")]
@@ -144,7 +144,7 @@ class _Maker:
             if field in self._words and self._chance.random() < 0.7:
                 metadata[field] = self._map()
         if QUEUE in self._literals and self._chance.random() < 0.3:
-            metadata.setdefault("labels", {})[QUEUE] = metadata["namespace"].partition("-")[0]
+            metadata["labels"] = metadata.get("labels", {}) | {QUEUE: metadata["namespace"].partition("-")[0]}
         if "ownerReferences" in self._words and self._chance.random() < 0.5:
             metadata["ownerReferences"] = self._some(self._owner)
         made = {"apiVersion": f"{group}/{version}" if group else version, "kind": kind, "metadata": metadata}
@@ -220,8 +220,7 @@ class _Maker:
 
     def _name(self) -> str:
         """Returns the name of a container. If the policy reads names in annotations, there are only a few names."""
-        few = LIMIT_RANGER in self._literals
-        return self._chance.choice(("c1", "c10", "c2")) if few else f"c{self._chance.randrange(100)}"
+        return self._chance.choice(("c1", "c10", "c2")) if self._annotated else f"c{self._chance.randrange(100)}"
 
     def _key(self) -> str:
         keys = [text for text in self._literals if "/" in text.strip("/")]
@@ -318,7 +317,7 @@ class _Maker:
         named = [text for text in self._literals if re.fullmatch(r"[a-z.]+/[a-z0-9.-]+", text)]
         names = (*_RESOURCES, *named, *(f"{text}x" for text in (*self._literals, *named) if "/" in text))
         made = {self._chance.choice(names): self._quantity() for _ in range(self._chance.choice((0, 1, 2, 3)))}
-        if LIMIT_RANGER in self._literals and self._flag():
+        if self._annotated and self._flag():
             made |= {"cpu": "1", "memory": "1Gi"}
         return made
 
