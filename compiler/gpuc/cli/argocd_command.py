@@ -27,7 +27,7 @@ Progress = Callable[[str], None]
 
 
 def require_compatible_options(options: RehearsalOptions) -> None:
-    """Checks that no option excludes another option.
+    """Checks that no option lacks an option that it needs, and that no option excludes another option.
 
     Raises:
         UsageError: for --charts without --argocd, and for --argocd with --case.

@@ -79,7 +79,7 @@ def write(suggestion: str) -> str:
 
 
 def _typos(left_name: str, right_name: str) -> int | None:
-    """Returns the number of typing errors between two names; None if the names are certainly different names."""
+    """Returns the number of typing errors between two names; None if typing errors cannot explain the difference."""
     if min(len(left_name), len(right_name)) < _MIN_NAME or _DIGITS.findall(left_name) != _DIGITS.findall(right_name):
         return None
     left, right = left_name.casefold(), right_name.casefold()
@@ -98,9 +98,10 @@ def _typos(left_name: str, right_name: str) -> int | None:
 
 
 def _word_typos(left: str, right: str) -> int | None:
-    """Returns the number of typing errors between two words; None if the words are certainly different words.
+    """Returns the number of typing errors between two words; None if typing errors cannot explain the difference.
 
-    A short word can only lack its last letter. Only a long word can have two errors.
+    If both words have fewer than _MIN_WORD letters, the only typing error is a missing last letter of one word. If both
+    words have at least _LONG_WORD letters, two typing errors are possible; otherwise one.
     """
     if left.startswith(right) or right.startswith(left):
         return 1 if abs(len(left) - len(right)) == 1 and min(len(left), len(right)) >= _MIN_NAME else None

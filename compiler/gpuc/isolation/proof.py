@@ -48,7 +48,7 @@ class Allowance:
 
     @property
     def is_possible(self) -> bool:
-        """Whether pods with matching labels can exist."""
+        """Whether labels exist that match pods and none of excluded, and labels that match peer_pods."""
         return satisfiable(self.pods, self.excluded) and satisfiable(self.peer_pods, ())
 
     @property

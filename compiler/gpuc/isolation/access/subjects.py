@@ -103,8 +103,8 @@ class Access:
         """The tenants of users and groups, by kind and name of the subject.
 
         The value for a tenant is the first binding in a namespace of the tenant, and the index of the subject in the
-        binding. gpuc binds only members of a tenant. In other files, a subject with bindings in namespaces of several
-        tenants belongs to the platform, not to a tenant.
+        binding. The bindings that gpuc emits have only members of a tenant as subjects. In files that gpuc did not
+        emit, a subject with bindings in namespaces of several tenants belongs to the platform, not to a tenant.
         """
         members: dict[tuple[str, str], dict[str, tuple[Manifest, int]]] = defaultdict(dict)
         for binding in self._objects.of(RBAC, "RoleBinding"):

@@ -98,7 +98,7 @@ def _evaluate(rule: Schema, key: str, value: Any) -> Value | Failed | NotEvaluat
 def _not_evaluated(manifest: Manifest, path: Path, rule: Schema, result: Value | NotEvaluated) -> str:
     """Returns the sentence about a rule that is not evaluated.
 
-    If gpuc can evaluate the rule for no object, the sentence names the kind; otherwise the sentence names the object.
+    If gpuc cannot evaluate the rule for any object, the sentence names the kind, otherwise the object.
     """
     reason = result.why if isinstance(result, NotEvaluated) else "the result is neither true nor false"
     owner = f"{manifest.api} {manifest.kind}" if never_evaluated(rule) else f"{manifest} at {place(path) or 'its root'}"

@@ -254,9 +254,10 @@ def _is_before(state: State, later: State) -> bool:
 
 
 def _unfinished_waves(timeline: Timeline) -> Iterator[tuple[State, str, int, str, float]]:
-    """Yields pairs of a created Application and an Application of an earlier wave that was not good in time.
+    """Yields a tuple for each Application of an earlier wave that was not good before a later Application was created.
 
-    A pair is (state of the created Application, name, wave and state of the earlier Application, time of the creation).
+    early_waves explains good, and how long before the creation an Application has to be good. The tuple contains the
+    state of the later Application; the name, wave and state of the earlier Application; and the time of the creation.
     """
     for later in _created(timeline):
         earlier = [state for state in timeline.at(later.at).values() if _is_before(state, later)]

@@ -117,7 +117,10 @@ def _other_edits(runner: EditRunner, removal: Removal, state: str) -> Iterator[E
 
 
 def _check_running(runner: EditRunner, name: str, job: RunningJob | str) -> None:
-    """Records a failure if the pod of the Job does not run any more."""
+    """Records a failure if the pod of the Job does not run any more.
+
+    If no Job could be started, job is the reason as text, and the function records nothing.
+    """
     if isinstance(job, RunningJob) and (problem := job.problem):
         runner.failures.append(Failure("deleted", name, str(job), problem, runner.watch.now))
 

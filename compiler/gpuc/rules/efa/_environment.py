@@ -1,4 +1,4 @@
-"""The environment variables of NCCL profiles."""
+"""Lists the environment variables that the NCCL profiles of a spec set."""
 
 from __future__ import annotations
 

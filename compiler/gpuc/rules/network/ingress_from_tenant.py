@@ -6,10 +6,10 @@ from gpuc.rules import Findings, rule
 
 @rule("NET104", source="Kubernetes documentation, NetworkPolicy, namespaceSelector")
 def ingress_from_tenant(cluster: Cluster) -> Findings:
-    """The ingress of a tenant allows traffic from a namespace of a tenant.
+    """The key network.ingress of a tenant lists a namespace of this tenant or of another tenant.
 
-    Ingress is for namespaces of the platform. Ingress from another tenant ends the isolation between the two tenants.
-    Traffic between namespaces of the same tenant is always allowed.
+    The key is for namespaces of the platform. A namespace of another tenant ends the isolation between the two tenants.
+    Namespaces of the same tenant do not need the key, because traffic between them is always allowed.
     """
     owners = {namespace.name: tenant.name for tenant in cluster.tenants for namespace in tenant.namespaces}
     for tenant in cluster.tenants:

@@ -20,12 +20,15 @@ def slices_advertised_as_gpus(cluster: Cluster) -> Findings:
     """
     for queue in cluster.queues:
         gpu_pools = [pool for pool in queue.pools if GPU in pool.gpu_resource_names]
-        whole_gpu_pools = [pool.name for pool in gpu_pools if pool.sharing and pool.sharing.strategy != "single"]
+        whole_gpu_pools = [
+            f"node pool {pool.name}" for pool in gpu_pools if pool.sharing and pool.sharing.strategy != "single"
+        ]
         for pool_quota in queue.pool_quotas:
             sharing = pool_quota.pool.sharing
             if whole_gpu_pools and sharing and sharing.strategy == "single":
                 path = quota_path(pool_quota, queue.spec.quota[pool_quota.pool.name], GPU)
                 slices, gpus = f"slices of node pool {pool_quota.pool.name}", f"GPUs of {', '.join(whole_gpu_pools)}"
-                message = f"queue {queue.name} has quota for {slices} and for {gpus}, both with the name nvidia.com/gpu"
+                message = f"queue {queue.name} has quota for {slices} and for {gpus}; "
+                message += "both have the resource name nvidia.com/gpu"
                 fix = f"set sharing.mig.strategy of node pool {pool_quota.pool.name} to mixed, or use two queues"
                 yield path, message, fix
