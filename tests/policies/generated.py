@@ -118,7 +118,7 @@ class _Maker:
         request = {"uid": name, "kind": kind, "operation": operation, "object": made}
         request |= {"name": name, "namespace": made["metadata"]["namespace"]}
         if "userInfo" in self._words:
-            request["userInfo"] = {"username": self._chance.choice(("", "alice", *self._users))}
+            request["userInfo"] = {"username": self._chance.choice(("", "member", *self._users))}
         if before is not None:
             request["oldObject"] = before
         return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
@@ -132,6 +132,8 @@ class _Maker:
                 other = self._object(name)
             return other
         before = copy.deepcopy(made)
+        if "suspend" in self._words and isinstance(before.get("spec"), dict) and self._chance.random() < 0.4:
+            before["spec"]["suspend"] = True
         if draw < 0.6:
             self._spoil(before)
         return before

@@ -13,7 +13,7 @@ from tests.conftest import example
 from .kubernetes_cel import Object, Review, denials
 from .test_constraints import constraints, parameters
 
-MEMBER = "alice"
+MEMBER = "member"
 JOBS = "system:serviceaccount:kube-system:job-controller"
 REPLICAS = "system:serviceaccount:kube-system:replicaset-controller"
 KUEUE = "system:serviceaccount:kueue-system:kueue-controller-manager"
@@ -133,3 +133,19 @@ def test_policies_that_read_the_user_do_not_check_expanded_pods(prod: Cluster) -
 def test_the_counting_policies_deny_in_all_examples(prod: Cluster, infer: Cluster) -> None:
     for cluster in (prod, infer):
         assert {cluster.policy_stage(name) for name in ("gpu-quota", "queue-required", "mps-clients")} == {"deny"}
+
+
+def test_c4_members_create_no_pod_groups(infer: Cluster) -> None:
+    """Kueue counts a group by the shape of one pod; an annotation that a member can write selects the pod."""
+    grouped = pod("assistants-serving", "models-a100", **GATE)
+    grouped["metadata"]["labels"] = {"kueue.x-k8s.io/pod-group-name": "group"}
+    assert "only controllers create pod groups" in refusal(infer, "gpu-quota-assistants", grouped)
+    assert refusal(infer, "gpu-quota-assistants", grouped, KUEUE) == ""
+
+
+def test_c4_only_kueue_resumes_a_job(prod: Cluster) -> None:
+    metadata = {"name": "x", "namespace": "research-train", "labels": {"kueue.x-k8s.io/queue-name": "research"}}
+    before: Object = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"suspend": True}}
+    after = before | {"spec": {"suspend": False}}
+    assert "only Kueue resumes" in refusal(prod, "queue-required-research", after, MEMBER, before)
+    assert refusal(prod, "queue-required-research", after, KUEUE, before) == ""

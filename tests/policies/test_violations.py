@@ -47,7 +47,7 @@ def creator(factory: WorkloadFactory, sample: SampleObject) -> str:
     quotas = [quota.pool.name for quota in factory.namespace.quotas]
     is_counted = spec.get("nodeSelector", {}).get("gpuc.dev/pool") in quotas
     is_of_job = sample.document["kind"] == "Pod" and sample.policy != "gpu-quota" and not is_counted
-    return user(JOB_CONTROLLER) if is_of_job else "alice"
+    return user(JOB_CONTROLLER) if is_of_job else "member"
 
 
 def tried(factory: WorkloadFactory) -> Iterator[SampleObject]:
