@@ -109,6 +109,7 @@ class _Maker:
         draw = self._chance.random()
         updated, created = USER_SHARES if "userInfo" in self._words else (UPDATE_SHARE, CREATE_SHARE)
         if draw < updated:
+            self._suspend(made)
             return self._review(made, name, "UPDATE", self._before(made, name))
         return self._review(made, name, "CREATE", None) if draw < updated + created else made
 
@@ -132,11 +133,16 @@ class _Maker:
                 other = self._object(name)
             return other
         before = copy.deepcopy(made)
-        if "suspend" in self._words and isinstance(before.get("spec"), dict) and self._chance.random() < 0.4:
-            before["spec"]["suspend"] = True
+        self._suspend(before)
         if draw < 0.6:
             self._spoil(before)
         return before
+
+    def _suspend(self, document: Object) -> None:
+        """Adds the field that suspends a job, in the forms of all kinds."""
+        if "suspend" in self._words and isinstance(document.get("spec"), dict) and self._chance.random() < 0.7:
+            suspend = {"suspend": self._chance.choice((True, True, False))}
+            document["spec"] |= self._chance.choice((suspend, {"runPolicy": {}}, {"runPolicy": suspend}))
 
     def _object(self, name: str) -> Object:
         group, kind = self._chance.choice(self._kinds)
