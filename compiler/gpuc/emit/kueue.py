@@ -13,6 +13,11 @@ from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
 from gpuc.model import Cluster, Cohort, Pool
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
 
+POD_FRAMEWORKS = {"pod", "deployment", "statefulset", "leaderworkerset.x-k8s.io/leaderworkerset"}
+"""Frameworks that enable Kueue's pod integration.
+
+Source: kueue v0.19.2 pkg/controller/jobs/{deployment,statefulset,leaderworkerset}: DependencyList
+"""
 RETENTION = "168h"
 """How long Kueue keeps finished Workloads. Without a limit they fill etcd."""
 
@@ -92,8 +97,9 @@ def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
         },
         "clientConnection": {"qps": 300, "burst": 500},
         "waitForPodsReady": _wait_for_pods_ready(pools),
-        # Kueue suspends all jobs in tenant namespaces until they have a queue. The selector exempts the platform.
-        "manageJobsWithoutQueueName": True,
+        # Kueue suspends all jobs in tenant namespaces until they have a queue. The selector exempts the platform. With
+        # Kueue's pod integration, Kueue would also gate every pod without a queue, so the policy queue-required decides.
+        "manageJobsWithoutQueueName": not POD_FRAMEWORKS & set(cluster.spec.kueue.frameworks),
         "managedJobsNamespaceSelector": {"matchExpressions": [{"key": TENANT_KEY, "operator": "Exists"}]},
         "integrations": {"frameworks": list(dict.fromkeys(cluster.spec.kueue.frameworks))},
         **({"fairSharing": fair} if cluster.spec.queueing.fair_sharing else {}),
