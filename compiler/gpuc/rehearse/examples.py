@@ -31,6 +31,8 @@ class Example:
     before: Object | None = None
     """The object before an update; None if the example creates an object."""
     subresource: str = ""
+    user: str = ""
+    """The user of the request; empty if the example names no user."""
 
     @property
     def owner(self) -> Object | None:
@@ -106,7 +108,8 @@ def _example(policy: str, title: str, denied: bool, document: Object) -> Example
         for pod in (request["oldObject"], request["object"]):
             pod.get("spec", {}).pop("nodeName", None)  # Kubernetes deletes pods on nodes that do not exist
         before = _completed(request["oldObject"])
-    return Example(policy, title, denied, _completed(request["object"]), before, request.get("subResource", ""))
+    user = request.get("userInfo", {}).get("username", "")
+    return Example(policy, title, denied, _completed(request["object"]), before, request.get("subResource", ""), user)
 
 
 def _completed(document: Object) -> Object:
@@ -125,7 +128,7 @@ def _complete_pod(spec: Object) -> None:
         if devices:
             resources["limits"] = devices | resources.get("limits", {})
     if not spec.get("nodeName"):
-        spec["schedulingGates"] = [dict(GATE)]
+        spec["schedulingGates"] = [*spec.get("schedulingGates", ()), dict(GATE)]
 
 
 def _complete_job(spec: Object) -> None:
@@ -145,7 +148,7 @@ def _complete_replicas(spec: Object) -> None:
     labels = {"app": "rehearsal"}
     spec |= {"replicas": 0, "selector": {"matchLabels": labels}}
     template = spec.setdefault("template", {})
-    template["metadata"] = {"labels": labels}
+    template.setdefault("metadata", {}).setdefault("labels", {}).update(labels)
     _complete_pod(template.setdefault("spec", {}))
 
 

@@ -12,12 +12,22 @@ from gpuc.policy.library import policies
 from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object, WaitError
 from gpuc.rehearse.context import RehearsalContext
+from gpuc.rehearse.crds import FRAMEWORKS
 from gpuc.rehearse.examples import Example, examples, merge_patch, with_namespaces
 from gpuc.rehearse.health import ADMISSION_API, CONSTRAINT_API
+from gpuc.rehearse.users import with_user
 
 LABEL = "gpuc.dev/rehearsal"
 RUNTIME_CLASS = "nvidia"
-_FRAMEWORKS = {"JobSet": "jobset.x-k8s.io/jobset", "TrainJob": "trainer.kubeflow.org/trainjob"}
+_FRAMEWORKS = {
+    "JobSet": "jobset.x-k8s.io/jobset",
+    "TrainJob": "trainer.kubeflow.org/trainjob",
+    "MPIJob": "kubeflow.org/mpijob",
+    "PyTorchJob": "kubeflow.org/pytorchjob",
+    "RayJob": "ray.io/rayjob",
+    "RayCluster": "ray.io/raycluster",
+    "LeaderWorkerSet": "leaderworkerset.x-k8s.io/leaderworkerset",
+}
 ENFORCED_SECONDS = 60
 REFRESH_SECONDS = 1
 _THREADS = 4
@@ -50,7 +60,7 @@ class SampleNamespaces:
         """Returns whether the API server has the kinds of the example."""
         kinds = [document["kind"] for document in (example.document, example.owner) if document is not None]
         needed = {_FRAMEWORKS[kind] for kind in kinds if kind in _FRAMEWORKS}
-        return needed <= set(self._cluster.spec.kueue.frameworks)
+        return needed <= set(self._cluster.spec.kueue.frameworks) & FRAMEWORKS.keys()
 
     def prepare(self, context: RehearsalContext) -> None:
         """Creates the namespaces at the first call, and waits until the API server enforces every constraint.
@@ -133,8 +143,9 @@ def _wait_until_enforced(client: Client, policy: str, served: list[Example]) -> 
         example for example in served if example.denied and example.before is None and not example.api_server_refusal
     )
     document = _in_test_namespace(probe, probe.document)
+    sender = with_user(client, probe.user)
     deadline = time.monotonic() + ENFORCED_SECONDS
-    while classify_response(client, lambda: client.create(document, dry_run=True)).by != "policy":
+    while classify_response(sender, lambda: sender.create(document, dry_run=True)).by != "policy":
         if time.monotonic() > deadline:
             raise WaitError(f"policy {policy} is not enforced after {ENFORCED_SECONDS} s")
         time.sleep(POLL_SECONDS)
