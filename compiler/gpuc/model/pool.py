@@ -196,8 +196,12 @@ class Pool:
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that keep other workloads off the nodes. The ResourceFlavor and node agents tolerate these taints."""
-        return (Taint(TENANT_KEY, self.dedicated_to),) if self.dedicated_to else ()
+        """Taints that keep other workloads off the nodes. The ResourceFlavor and node agents tolerate these taints.
+
+        Without the taint of a general pool, pods of the platform would use nodes that the quotas give to tenants.
+        """
+        dedicated = (Taint(TENANT_KEY, self.dedicated_to),) if self.dedicated_to else ()
+        return dedicated if self.is_gpu else (Taint(POOL_LABEL, self.name), *dedicated)
 
     @property
     def layout_taints(self) -> tuple[Taint, ...]:

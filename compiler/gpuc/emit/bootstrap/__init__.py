@@ -66,9 +66,21 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "uses_spot": any("spot" in pool.spec.purchase for pool in cluster.pools),
         "node_labels": ",".join(_node_labels(cluster)),
         "types": _types,
+        "users": lambda pool: _users(cluster, pool),
         "block_label": LEVEL_LABELS["block"],
         "by_block": [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())],
     }
+
+
+def _users(cluster: Cluster, pool: Pool) -> list[str]:
+    """Returns the namespaces that can use a pool, with the quota of the namespace if no queue counts the pool."""
+    return [
+        namespace.name
+        for tenant in cluster.tenants
+        for namespace in tenant.namespaces
+        if any(pool in queue.pools for queue in namespace.queues)
+        or any(pool is quota.pool for quota in namespace.quotas)
+    ]
 
 
 def _node_labels(cluster: Cluster) -> list[str]:

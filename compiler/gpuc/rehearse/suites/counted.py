@@ -1,4 +1,4 @@
-"""Test cases for requests that would use GPUs beside all quotas: every GPU is counted by Kueue or by a ResourceQuota."""
+"""Test cases for requests for GPUs that neither Kueue nor a ResourceQuota would count."""
 
 from __future__ import annotations
 
@@ -108,16 +108,10 @@ def _forged_job_cases(factory: WorkloadFactory) -> Iterator[Case]:
     owners = {"Job": _admitted_job(factory, queue, "owner-of-job")}
     if JOBSET in factory.cluster.spec.kueue.frameworks:
         owners["JobSet"] = _admitted_job_set(factory, queue)
+    expected = _decision(factory, QUEUE_REQUIRED)
     for kind, owner in owners.items():
         name = f"Job with a forged owner reference to an admitted {kind}"
-        yield _case(
-            factory,
-            QUEUE_REQUIRED,
-            name,
-            _forge(owner, _forged_job(factory, pool)),
-            _decision(factory, QUEUE_REQUIRED),
-            pool,
-        )
+        yield _case(factory, QUEUE_REQUIRED, name, _forge(owner, _forged_job(factory, pool)), expected, pool)
 
 
 def _forged_job(factory: WorkloadFactory, pool: Pool) -> Callable[[Object], Object]:

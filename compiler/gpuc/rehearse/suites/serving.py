@@ -1,4 +1,4 @@
-"""Test cases for workloads that are not Jobs: Deployments, StatefulSets and pods, counted by a ResourceQuota or Kueue."""
+"""Test cases for Deployments, StatefulSets and pods that a ResourceQuota or Kueue counts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from gpuc.catalog.records import InstanceType
 from gpuc.emit.kueue import POD_FRAMEWORKS
 from gpuc.kubernetes.amounts import CPU, Amounts, texts
 from gpuc.kubernetes.kueue import KUEUE_API
-from gpuc.model import Cluster, ClusterQueue, NamespaceQuota, Pool
+from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.model.names import POOL_LABEL, QUEUE_LABEL, SHARED_GPU
+from gpuc.model.tenant import NamespaceQuota
 from gpuc.rehearse.client import Object, condition
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.expectation import expect, pods_per_node
