@@ -14,6 +14,8 @@ from gpuc.rehearse.client import Object
 IMAGE = "registry.example.com/train:1"
 GATE = {"name": "gpuc.dev/rehearsal"}
 """A scheduling gate. The scheduler and Karpenter ignore a pod with a gate."""
+AUDIT = "as the audit checks it"
+"""A part of the title of an example for Gatekeeper's audit."""
 _REWRITTEN_QUANTITY = re.compile(r"\b\d+000m\b")
 """Quantities that the API server rewrites before the policies run, for example 2000m to 2."""
 
@@ -52,15 +54,16 @@ class Example:
 def examples(policy: Policy) -> list[Example]:
     """Returns the examples of a library policy that the API server can check.
 
-    Examples of running pods and examples with quantities that the API server rewrites are omitted.
+    Examples of running pods, other examples for the audit, and examples with quantities that the API server rewrites
+    are omitted. The audit has no user, but every request to the API server has a user.
     """
     usable = []
     for verdict in VERDICTS:
         text = example_text(policy.name, verdict)
         for part in re.split(r"^---\n", text, flags=re.MULTILINE):
             document = _parsed(part)
-            if not _REWRITTEN_QUANTITY.search(part) and not _is_running_pod(document):
-                title = part.partition("\n")[0].removeprefix("# ").rstrip(".")
+            title = part.partition("\n")[0].removeprefix("# ").rstrip(".")
+            if not _REWRITTEN_QUANTITY.search(part) and not _is_running_pod(document) and AUDIT not in title:
                 usable.append(_example(policy.name, title, verdict == "denied", document))
     return usable
 
@@ -127,8 +130,18 @@ def _complete_pod(spec: Object) -> None:
         devices = {name: amount for name, amount in resources.get("requests", {}).items() if "/" in name}
         if devices:
             resources["limits"] = devices | resources.get("limits", {})
+    _complete_volumes(spec)
     if not spec.get("nodeName"):
         spec["schedulingGates"] = [*spec.get("schedulingGates", ()), dict(GATE)]
+
+
+def _complete_volumes(spec: Object) -> None:
+    """Adds an empty volume for every mount without a volume."""
+    containers = (*spec["containers"], *spec.get("initContainers", ()))
+    mounted = {mount["name"] for container in containers for mount in container.get("volumeMounts", ())}
+    missing = mounted - {volume["name"] for volume in spec.get("volumes", ())}
+    if missing:
+        spec["volumes"] = [*spec.get("volumes", ()), *({"name": name, "emptyDir": {}} for name in sorted(missing))]
 
 
 def _complete_job(spec: Object) -> None:

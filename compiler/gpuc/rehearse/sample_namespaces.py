@@ -19,15 +19,6 @@ from gpuc.rehearse.users import with_user
 
 LABEL = "gpuc.dev/rehearsal"
 RUNTIME_CLASS = "nvidia"
-_FRAMEWORKS = {
-    "JobSet": "jobset.x-k8s.io/jobset",
-    "TrainJob": "trainer.kubeflow.org/trainjob",
-    "MPIJob": "kubeflow.org/mpijob",
-    "PyTorchJob": "kubeflow.org/pytorchjob",
-    "RayJob": "ray.io/rayjob",
-    "RayCluster": "ray.io/raycluster",
-    "LeaderWorkerSet": "leaderworkerset.x-k8s.io/leaderworkerset",
-}
 ENFORCED_SECONDS = 60
 REFRESH_SECONDS = 1
 _THREADS = 4
@@ -57,10 +48,12 @@ class SampleNamespaces:
         return [name for name in self.emitted if name in policies()]
 
     def serves(self, example: Example) -> bool:
-        """Returns whether the API server has the kinds of the example."""
-        kinds = [document["kind"] for document in (example.document, example.owner) if document is not None]
-        needed = {_FRAMEWORKS[kind] for kind in kinds if kind in _FRAMEWORKS}
-        return needed <= set(self._cluster.spec.kueue.frameworks) & FRAMEWORKS.keys()
+        """Returns whether the API server has the kinds of the example and of its owners."""
+        frameworks = self._cluster.spec.kueue.frameworks
+        served = {FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS}
+        owners = example.document["metadata"].get("ownerReferences", ())
+        groups = {document["apiVersion"].rpartition("/")[0] for document in (example.document, *owners)}
+        return all(_is_built_in(group) or group in served for group in groups)
 
     def prepare(self, context: RehearsalContext) -> None:
         """Creates the namespaces at the first call, and waits until the API server enforces every constraint.
@@ -103,6 +96,11 @@ class SampleNamespaces:
             list(pool.map(lambda name: _create_namespaces(client, name, served[name]), served))
             list(pool.map(lambda name: _wait_until_enforced(client, name, served[name]), served))
         _wait_for_bindings(client)
+
+
+def _is_built_in(group: str) -> bool:
+    """Returns whether an API group belongs to Kubernetes, such as apps or networking.k8s.io."""
+    return "." not in group or (group.endswith(".k8s.io") and not group.endswith(".x-k8s.io"))
 
 
 def constraint_name(policy: str) -> str:

@@ -186,10 +186,9 @@ def permitted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
                 devices,
                 pool.name,
             )
-    if factory.gpu_pools:
-        pod = factory.default_pod("silent")
-        del pod["spec"]["containers"][0]["resources"]["requests"]
-        yield SampleObject("", "GPU without requests for cpu and memory, which the LimitRange adds", pod)
+    silent = factory.pod("silent")
+    del silent["spec"]["containers"][0]["resources"]
+    yield SampleObject("", "pod without requests for cpu and memory, which the LimitRange adds", silent)
     for queue in factory.queues:
         yield SampleObject("", f"Job in queue {queue}", factory.queued_job("queued", queue))
     yield SampleObject(
