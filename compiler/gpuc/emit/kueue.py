@@ -98,7 +98,7 @@ def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
         "clientConnection": {"qps": 300, "burst": 500},
         "waitForPodsReady": _wait_for_pods_ready(pools),
         # Kueue suspends all jobs in tenant namespaces until they have a queue. The selector exempts the platform. With
-        # Kueue's pod integration, Kueue would also gate every pod without a queue, so the policy queue-required decides.
+        # its pod integration, Kueue would also gate every pod without a queue, so the policy queue-required decides.
         "manageJobsWithoutQueueName": not POD_FRAMEWORKS & set(cluster.spec.kueue.frameworks),
         "managedJobsNamespaceSelector": {"matchExpressions": [{"key": TENANT_KEY, "operator": "Exists"}]},
         "integrations": {"frameworks": list(dict.fromkeys(cluster.spec.kueue.frameworks))},
