@@ -59,7 +59,7 @@ def _exhausting_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterat
         expected = Outcome("refused", by="quota", pool=pool.name, message=used)
         runs = pods * amount <= pool.nodes_max * min(pool.advertised(instance)[resource] for instance in pool.instances)
         pod = factory.pod(f"serve-{pool.name}-{number}", pool, {resource: amount})
-        document = _replicated(factory, "Deployment", pod, pods + 1)
+        document = replicated(factory, "Deployment", pod, pods + 1)
         action = partial(_exhaust, document=document, pods=pods if runs else 0, limit=pods)
         yield Case(
             SUITE,
@@ -105,11 +105,11 @@ def _too_large_case(factory: WorkloadFactory, quota: NamespaceQuota, largest: In
 def _queued_cases(factory: WorkloadFactory, kind: str) -> Iterator[Case]:
     """Yields for each ClusterQueue of a namespace one Deployment or StatefulSet on the first GPU pool with quota."""
     for queue in (part for owner in factory.namespace.queues for part in owner.cluster_queues):
-        pool, resource = _available(factory.cluster, queue)
+        pool, resource = available_pool(factory.cluster, queue)
         if pool is None:
             continue
         pod = factory.pod(f"queued-{kind.lower()}-{pool.name}", pool, {resource: 1})
-        document = _replicated(factory, kind, pod, REPLICAS)
+        document = replicated(factory, kind, pod, REPLICAS)
         document["metadata"]["labels"] = {QUEUE_LABEL: queue.name}
         name = f"{factory.namespace.name} {kind} in queue {queue.name} with {REPLICAS} pods of one {resource}"
         expected = Outcome("bound", flavor=pool.name, pool=pool.name)
@@ -118,7 +118,7 @@ def _queued_cases(factory: WorkloadFactory, kind: str) -> Iterator[Case]:
         yield Case(SUITE, name, path, expected, action, queue=queue.name, pool=pool.name, request=name)
 
 
-def _available(cluster: Cluster, queue: ClusterQueue) -> tuple[Pool | None, str]:
+def available_pool(cluster: Cluster, queue: ClusterQueue) -> tuple[Pool | None, str]:
     """Returns the first GPU pool and resource for which Kueue admits the pods of a test case."""
     for pool in queue.pools:
         for resource in pool.gpu_resource_names:
@@ -139,7 +139,7 @@ def _plain_cases(factory: WorkloadFactory) -> Iterator[Case]:
     yield Case(SUITE, name, path, expected, _bind(pod) if pool else partial(_create, pod=pod), request=name)
 
 
-def _replicated(factory: WorkloadFactory, kind: str, pod: Object, replicas: int) -> Object:
+def replicated(factory: WorkloadFactory, kind: str, pod: Object, replicas: int) -> Object:
     """Returns a Deployment or StatefulSet whose pods equal a pod and run until their deletion."""
     metadata = factory.metadata(pod["metadata"]["name"].removeprefix("rehearsal-"))
     labels = {APP_LABEL: metadata["name"]}
