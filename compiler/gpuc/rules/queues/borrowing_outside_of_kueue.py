@@ -18,6 +18,8 @@ def borrowing_outside_of_kueue(cluster: Cluster) -> Findings:
             for key in ("borrow", "lend"):
                 if key in quota.model_fields_set and getattr(quota, key) != 0:
                     verb = f"{key}s"
-                    message = f"queue {queue.name} {verb} quota of node pool {pool.name}, but ResourceQuotas count this pool"
+                    message = (
+                        f"queue {queue.name} {verb} quota of node pool {pool.name}, but ResourceQuotas count this pool"
+                    )
                     fix = f"remove {key} for node pool {pool.name}, or set counted of node pool {pool.name} to kueue"
                     yield (*pool_quota.path, key), message, fix

@@ -10,9 +10,8 @@ from gpuc.rules.queues._units import amount_in_unit, counted_resources, quotas, 
 def capacity_without_queue(cluster: Cluster) -> Findings:
     """The quotas for a node pool together are less than the capacity of the node pool.
 
-    No workload can use a pool beyond the sum of the quotas of queues, or of namespaces if `counted` of the pool is quota.
-    Static and reserved nodes beyond this sum are paid for, but
-    not used.
+    No workload can use a pool beyond the sum of the quotas: of queues, or of namespaces if `counted` of the pool is
+    quota. Static and reserved nodes beyond this sum are paid for, but not used.
     """
     for pool in cluster.pools:
         if pool.spec.leaving:

@@ -16,6 +16,8 @@ def controller_of_disabled_framework(cluster: Cluster) -> Findings:
     frameworks = cluster.spec.kueue.frameworks
     for name in cluster.spec.kueue.controllers:
         if name not in frameworks:
-            message = f"kueue.controllers has framework {name}, which is not in kueue.frameworks: {', '.join(frameworks)}"
+            message = (
+                f"kueue.controllers has framework {name}, which is not in kueue.frameworks: {', '.join(frameworks)}"
+            )
             fix = f"add {name} to kueue.frameworks, or remove {name} from kueue.controllers"
             yield ("spec", "kueue", "controllers", name), f"{message}{did_you_mean(name, frameworks)}", fix

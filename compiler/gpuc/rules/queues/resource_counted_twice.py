@@ -45,7 +45,9 @@ def _twice(namespace: Namespace, quota: NamespaceQuota, earlier: list[Pool]) -> 
         for queue, other in queued:
             if resource in other.gpu_resource_names:
                 message = f"{actual}, and queue {queue} for node pool {other.name}, both with the name {resource}"
-                fix = f"set queues of namespace {namespace.name} to [], or set counted of node pool {pool.name} to kueue"
+                fix = (
+                    f"set queues of namespace {namespace.name} to [], or set counted of node pool {pool.name} to kueue"
+                )
                 yield path, message, fix
                 return
 

@@ -13,7 +13,12 @@ def tenant_with_leaving_queues(cluster: Cluster) -> Findings:
     """
     for tenant in cluster.tenants:
         has_quota = any(namespace.quotas for namespace in tenant.namespaces)
-        if not tenant.spec.leaving and not has_quota and tenant.queues and all(queue.spec.leaving for queue in tenant.queues):
+        if (
+            not tenant.spec.leaving
+            and not has_quota
+            and tenant.queues
+            and all(queue.spec.leaving for queue in tenant.queues)
+        ):
             names = ", ".join(queue.name for queue in tenant.queues)
             message = f"tenant {tenant.name} has only queues that are marked as leaving: {names}"
             fix = f"set leaving of tenant {tenant.name} to true, or add tenant {tenant.name} to another queue"

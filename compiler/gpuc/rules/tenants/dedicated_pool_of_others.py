@@ -29,7 +29,9 @@ def _queues(cluster: Cluster, tenant: Tenant, own: set[str]) -> Findings:
             pool = pool_quota.pool.name
             if pool in own:
                 path = amount_path(pool_quota.path, queue.spec.quota[pool])
-                message = f"queue {queue.name} has quota for node pool {pool}, which is dedicated to tenant {tenant.name}"
+                message = (
+                    f"queue {queue.name} has quota for node pool {pool}, which is dedicated to tenant {tenant.name}"
+                )
                 yield path, message, f"remove {pool} from quota of queue {queue.name}"
 
 
