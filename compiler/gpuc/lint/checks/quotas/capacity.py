@@ -65,6 +65,13 @@ class Pool(NamedTuple):
             bounds += self._by_types(resource)
         return min(bounds, default=None)
 
+    def maximum_of_devices(self, resource: str) -> int | None:
+        """Returns the result of maximum, or 0 for a device or huge pages that no node of known type has."""
+        is_device = "/" in resource or resource.startswith("hugepages-")
+        if is_device and self.types and not any(node.get(resource) for node in self.types):
+            return 0
+        return self.maximum(resource, counts_gpus=True)
+
     def _by_types(self, resource: str) -> Iterator[int]:
         """Yields the bounds for a resource that follow from a limit of another resource and the instance types."""
         if not self.types or not all(resource in node for node in self.types):

@@ -73,10 +73,12 @@ def namespace_quotas(objects: ObjectSet, cohorts: list[CohortTree], pools: Flavo
     if objects.is_complete:
         queues = {queue.name: queue for cohort in cohorts for queue in cohort.queues}
         quotas = list(_quotas(hard, members, queues, closed_flavors(objects)))
-        yield from outside_kueue(quotas, pools.unqueued)
+        found = list(outside_kueue(quotas, pools.unqueued))
+        yield from found
         covered = {resource for queue in queues.values() for _, resource in queue.quotas}
         for quota in quotas:
-            yield from _bounds_nothing(quota, covered, pools)
+            if not found or not quota.pools(pools.unqueued):  # otherwise the finding has the same cause
+                yield from _bounds_nothing(quota, covered, pools)
 
 
 def _quotas(
@@ -117,7 +119,7 @@ def _bounds_nothing(quota: NamespaceQuota, covered: set[str], pools: FlavorCapac
     names = [f"ClusterQueue {', '.join(quota.queues)}"] if quota.queues else []
     names += [f"NodePool {', '.join(pool.name for pool in used)}"] if used else []
     for resource, (value, manifest, path) in quota.hard.items():
-        bounds = [pool.maximum(resource, counts_gpus=True) for pool in used]
+        bounds = [pool.maximum_of_devices(resource) for pool in used]
         is_covered = resource in quota.provided or (resource in covered and resource not in _NATIVE) or bool(used)
         if not is_covered or None in bounds or any(resource in pool.gpus for pool in used):
             continue

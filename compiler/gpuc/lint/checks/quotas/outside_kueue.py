@@ -69,11 +69,9 @@ def _counted_twice(quota: NamespaceQuota, unqueued: list[Pool]) -> Iterator[Obje
             provided = quota.provided.get(resource, 0)
             if provided and quota.outside(resource) >= 1:
                 value, manifest, path = quota.hard[resource]
-                text = f"the ResourceQuota allows {rounded(resource, value)}: ClusterQueue {', '.join(quota.queues)} "
-                text += (
-                    f"provides {rounded(resource, provided)}, and pods outside of Kueue can use the rest on NodePool "
-                )
-                yield ObjectFinding(COUNTED_TWICE, manifest, path, f"{text}{pool.name}, or take the queue's amount")
+                text = f"the ResourceQuota allows {rounded(resource, value)}: {rounded(resource, provided)} for "
+                text += f"ClusterQueue {', '.join(quota.queues)}, and the rest for pods outside of Kueue on NodePool "
+                yield ObjectFinding(COUNTED_TWICE, manifest, path, f"{text}{pool.name}, which can use both amounts")
 
 
 def _groups(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> list[_Group]:
@@ -95,7 +93,7 @@ def _over_capacity(group: _Group) -> Iterator[ObjectFinding]:
     """Yields a finding for the first GPU resource of which the namespaces may request more than the nodes have."""
     names = ", ".join(group.pools)
     for resource in sorted(resource for pool in group.pools.values() for resource in pool.gpus):
-        bounds = [pool.maximum(resource, counts_gpus=True) for pool in group.pools.values()]
+        bounds = [pool.maximum_of_devices(resource) for pool in group.pools.values()]
         total = sum((quota.outside(resource) for quota in group.quotas), Fraction(0))
         known = [bound for bound in bounds if bound is not None]
         if len(known) == len(bounds) and total > sum(known):
