@@ -14,8 +14,8 @@ POD_FRAMEWORKS = frozenset(("pod", "deployment", "statefulset", LEADER_WORKER_SE
 
 With this integration and manageJobsWithoutQueueName: true, Kueue gates every pod of the selected namespaces.
 
-Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/{deployment,statefulset,leaderworkerset}, DependencyList;
-pkg/controller/jobs/pod/pod_webhook.go, Default
+Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/{deployment,statefulset,leaderworkerset},
+ImplicitlyEnabledFrameworkNames; pkg/controller/jobs/pod/pod_webhook.go, Default
 """
 LEVEL_LABELS = {
     "zone": "topology.kubernetes.io/zone",

@@ -11,17 +11,24 @@ from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.counted import GPU_PREFIXES
+from gpuc.trace.kueue_scope import is_managed_kind, why_gated, why_unmanaged
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PRIORITY_LABEL, QUEUE_LABEL, PodSet, Workload
 
+_GPU_QUOTA = "GpucGpuQuota"
 PARAMETERS: Path = ("spec", "parameters")
 """The path of the parameters in a constraint."""
 _NAMESPACE_SELECTOR = ("spec", "match", "namespaceSelector")
 _API = "constraints.gatekeeper.sh"
 _POOL = "gpuc.dev/pool"
 _DEVICE_PREFIXES = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa")
-_KINDS_WITH_QUEUE = ("Job", "JobSet", "TrainJob", "MPIJob", "PyTorchJob", "RayCluster", "RayJob")
+_JOB_KINDS = ("Job", "JobSet", "TrainJob", "MPIJob", "PyTorchJob", "RayCluster", "RayJob")
 """The kinds that need a queue label."""
+_SERVICE_KINDS = ("Pod", "Deployment", "StatefulSet", "LeaderWorkerSet")
+"""The kinds that need a queue label if Kueue counts their GPUs. Policy gpu-quota checks plain pods."""
+_OF_JOB_CONTROLLER = ("Job", "CronJob", "JobSet", "TrainJob")
+"""The kinds whose pods the Job controller of Kubernetes creates."""
 
 
 class PolicyViolation(NamedTuple):
@@ -52,7 +59,11 @@ def policy_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
 def violations(cluster: ClusterIndex, workload: Workload) -> Iterator[PolicyViolation]:
     """Yields every constraint that the workload violates, with the message of the first violation."""
     for manifest in _constraints(cluster, workload.namespace):
-        message = next(_POLICIES[manifest.kind](dig(manifest.body, *PARAMETERS), workload), "")
+        parameters = dig(manifest.body, *PARAMETERS)
+        if manifest.kind == _GPU_QUOTA:
+            message = next(_gpu_quota(parameters, workload, is_admitted=_is_admitted(cluster, workload)), "")
+        else:
+            message = next(_POLICIES[manifest.kind](parameters, workload), "")
         if message:
             yield PolicyViolation(manifest, message, dig(manifest.body, "spec", "enforcementAction") in ("deny", None))
 
@@ -63,7 +74,7 @@ def _constraints(cluster: ClusterIndex, namespace: str) -> list[Manifest]:
         labels = cluster.objects.namespaces.get(namespace)
         cluster.policies[namespace] = [
             constraint
-            for kind in _POLICIES
+            for kind in (*_POLICIES, _GPU_QUOTA)
             for constraint in cluster.objects.of(_API, kind)
             if labels is not None and _applies(cluster, constraint, labels)
         ]
@@ -81,14 +92,82 @@ def _applies(cluster: ClusterIndex, manifest: Manifest, labels: Mapping[str, str
 
 def _queue_required(parameters: Any, workload: Workload) -> Iterator[str]:
     """Yields a message for a missing or wrong queue label, and for the priority class of another tenant."""
-    known = [str(queue) for _, queue in items(dig(parameters, "queues"))]
-    if workload.kind in _KINDS_WITH_QUEUE and workload.queue not in known:
+    known = _queues(parameters, workload.namespace)
+    kinds = dig(parameters, "kinds")
+    checked = _JOB_KINDS if kinds is None else (*_JOB_KINDS, *_SERVICE_KINDS)
+    if workload.kind not in checked:
+        return
+    pools = [pool for pool, _ in _namespace_pools(parameters, workload.namespace)]
+    is_service = workload.kind in _SERVICE_KINDS
+    needed = not is_service or (workload.kind != "Pod" and any(_is_outside(pods, pools) for pods in workload.pod_sets))
+    names = [str(kind) for _, kind in items(kinds)]
+    if needed and kinds is not None and workload.kind not in names:
+        yield f"Kueue does not manage the kind {workload.kind}; use one of the kinds {', '.join(names)}"
+    if workload.queue not in known and (workload.queue or needed):
         actual = workload.queue or "missing"
-        yield f"the label {QUEUE_LABEL} is {actual}; the queues of the tenant are {', '.join(known)}"
+        yield f"the label {QUEUE_LABEL} is {actual}; the queues of the tenant are {', '.join(known) or 'none'}"
     classes = [str(priority) for _, priority in items(dig(parameters, "priorities"))]
-    if workload.kind in _KINDS_WITH_QUEUE and workload.priority and workload.priority not in classes:
+    if workload.priority and workload.priority not in classes:
         allowed = ", ".join(classes) or "none"
         yield f"the label {PRIORITY_LABEL} is {workload.priority}; the priority classes of the tenant are {allowed}"
+
+
+def _queues(parameters: Any, namespace: str) -> list[str]:
+    """Returns the queues of a namespace. Older policies have one list of queues for all namespaces of a tenant."""
+    names: list[str] = []
+    for _, row in items(dig(parameters, "queues")):
+        if isinstance(row, str):
+            names.append(row)
+        elif dig(row, "namespace") == namespace:
+            names += [str(name) for _, name in items(dig(row, "queues"))]
+    return names
+
+
+def _namespace_pools(parameters: Any, namespace: str) -> list[tuple[str, list[str]]]:
+    """Returns the name and the GPU resources of every pool that the ResourceQuota of the namespace counts."""
+    return [
+        (str(dig(row, "pool")), [str(name) for _, name in items(dig(row, "resources"))])
+        for _, row in items(dig(parameters, "pools"))
+        if dig(row, "namespace") == namespace
+    ]
+
+
+def _is_outside(pods: PodSet, pools: list[str]) -> bool:
+    """Returns whether the pods request GPUs and select none of the given pools."""
+    return dig(pods.pod, "nodeSelector", _POOL) not in pools and any(map(_gpus, _containers(pods)))
+
+
+def _gpus(container: Any) -> set[str]:
+    """Returns the GPU resources that a container requests or limits, without amounts of 0."""
+    rows = [row for key in ("limits", "requests") for row in pairs(dig(container, "resources", key))]
+    return {str(name) for name, value in rows if str(name).startswith(GPU_PREFIXES) and amount(str(name), value)}
+
+
+def _is_admitted(cluster: ClusterIndex, workload: Workload) -> bool:
+    """Returns whether a controller that Kueue supports creates the pods, or Kueue's scheduling gate is on the pods."""
+    if workload.kind in _OF_JOB_CONTROLLER:
+        return True  # policy queue-required checks the job
+    if why_gated(cluster, workload)[0]:
+        return True  # a later step reports that Kueue never removes the gate
+    return is_managed_kind(cluster, workload) and (
+        workload.kind not in (*_SERVICE_KINDS, "ReplicaSet") or not why_unmanaged(cluster, workload)
+    )
+
+
+def _gpu_quota(parameters: Any, workload: Workload, *, is_admitted: bool) -> Iterator[str]:
+    """Yields a message for pods whose GPUs neither Kueue nor the ResourceQuota of the namespace counts.
+
+    Args:
+        is_admitted: the result of _is_admitted.
+    """
+    pools = dict(_namespace_pools(parameters, workload.namespace))
+    for pods in workload.pod_sets if not is_admitted else ():
+        own = pools.get(str(dig(pods.pod, "nodeSelector", _POOL)), [])
+        names = [str(dig(container, "name")) for container in _containers(pods) if not _gpus(container) <= {*own}]
+        if names:
+            choice = f", or select a pool with nodeSelector {_POOL}: {', '.join(pools)}" if pools else ""
+            fix = f"use a kind that Kueue manages, with the label {QUEUE_LABEL}{choice}"
+            yield f"no quota counts the GPUs of containers {', '.join(names)}; {fix}"
 
 
 def _gpu_resources(parameters: Any, workload: Workload) -> Iterator[str]:
@@ -144,7 +223,10 @@ _POLICIES: dict[str, Callable[[Any, Workload], Iterator[str]]] = {
     "GpucTolerationFence": _toleration_fence,
     "GpucPoolSelector": _pool_selector,
 }
-"""Functions that yield the messages of a policy's violations, by the kind of the policy's constraints."""
+"""Functions that yield the messages of a policy's violations, by the kind of the policy's constraints.
+
+Policy gpu-quota is separate, because the policy depends on the configuration of Kueue.
+"""
 
 
 def _containers(pods: PodSet) -> Iterator[Any]:

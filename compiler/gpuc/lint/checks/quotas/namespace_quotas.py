@@ -72,13 +72,17 @@ def namespace_quotas(objects: ObjectSet, cohorts: list[CohortTree], pools: Flavo
                 yield from _out_of_reach(queue, [hard.get(namespace, {}) for namespace in served])
     if objects.is_complete:
         queues = {queue.name: queue for cohort in cohorts for queue in cohort.queues}
-        quotas = list(_quotas(hard, members, queues, closed_flavors(objects)))
-        found = list(outside_kueue(quotas, pools.unqueued))
-        yield from found
-        covered = {resource for queue in queues.values() for _, resource in queue.quotas}
-        for quota in quotas:
-            if not found or not quota.pools(pools.unqueued):  # otherwise the finding has the same cause
-                yield from _bounds_nothing(quota, covered, pools)
+        yield from _too_high(list(_quotas(hard, members, queues, closed_flavors(objects))), queues, pools)
+
+
+def _too_high(quotas: list[NamespaceQuota], queues: dict[str, Node], pools: FlavorCapacity) -> Iterator[ObjectFinding]:
+    """Yields findings about ResourceQuotas that allow more than the ClusterQueues and node pools can provide."""
+    found = list(outside_kueue(quotas, pools.unqueued))
+    yield from found
+    covered = {resource for queue in queues.values() for _, resource in queue.quotas}
+    for quota in quotas:
+        if not found or not quota.pools(pools.unqueued):  # otherwise the finding has the same cause
+            yield from _bounds_nothing(quota, covered, pools)
 
 
 def _quotas(
