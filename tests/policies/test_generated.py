@@ -45,7 +45,7 @@ def test_the_same_seed_makes_the_same_objects_and_another_makes_others(name: str
 def test_many_objects_pass_many_are_refused_and_each_validation_refuses_some_alone(name: str) -> None:
     found = [verdict(policies()[name], document) for document in made(name)]
     share = sum(map(bool, found)) / len(found)
-    assert 0.08 <= share <= 0.8
+    assert 0.06 <= share <= 0.8
     alone = {index for indexes in found if len(indexes) == 1 for index in indexes}
     assert alone == set(range(len(policies()[name].validations)))
 

@@ -27,7 +27,7 @@ def test_every_policy_has_violations(prod: Cluster) -> None:
         for namespace in tenant.namespaces
         for sample in violations(WorkloadFactory(prod, tenant, namespace))
     }
-    assert violated == policies().keys() - {"gpu-requests"}, "the LimitRange adds missing requests first"
+    assert violated == policies().keys()
 
 
 def test_expectations_follow_stage_pod_security_and_quota(prod: Cluster) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpuc.emit.controllers import controllers, kueue_user
+from gpuc.emit.controllers import controllers, kueue_user, queued_kinds
 from gpuc.emit.network import NODE_LOCAL_DNS, POD_IDENTITY_AGENT
 from gpuc.model import Cluster, ClusterQueue, Pool, Tenant
 from gpuc.model.names import SHARED_GPU
@@ -122,6 +122,7 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.mps_pools": _mps_pools,
     "cluster.controllers": lambda cluster, _: controllers(cluster),
     "cluster.kueue": lambda cluster, _: kueue_user(cluster),
+    "cluster.queued_kinds": lambda cluster, _: queued_kinds(cluster),
     "tenant.gpu_queues": lambda _, tenant: _queues(tenant, gpu=True),
     "tenant.cpu_queues": lambda _, tenant: _queues(tenant, gpu=False),
     "tenant.resources": _resources,

@@ -68,7 +68,11 @@ def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
         ("images", lambda body: body["spec"]["match"].pop("kinds"), "PLC002"),
         ("images", lambda body: body["spec"]["match"]["kinds"][0].pop("kinds"), "PLC002"),
         ("queue-required-search", lambda body: body["spec"]["match"]["kinds"].pop(), "PLC004"),
-        ("queue-required-search", lambda body: body["spec"]["parameters"]["queues"].append("serch"), "PLC005"),
+        (
+            "queue-required-search",
+            lambda body: body["spec"]["parameters"]["queues"][0]["queues"].append("serch"),
+            "PLC005",
+        ),
         ("pool-selector-search", lambda body: body["spec"]["parameters"]["pools"].append("train-h10"), "PLC005"),
     ],
 )
