@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gpuc.cli.main import main
-from gpuc.emit import emit_by_component
+from gpuc.emit import artifacts_by_emitter
 from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.model import Cluster
 from tests.conftest import ROOT
@@ -32,14 +32,14 @@ def broken(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fleet for which an emitter misspells a field."""
 
     def misspelt(cluster: Cluster) -> Iterator[list[Artifact]]:
-        return ([wrong(artifact) for artifact in part] for part in emit_by_component(cluster))
+        return ([wrong(artifact) for artifact in part] for part in artifacts_by_emitter(cluster))
 
     def wrong(artifact: Artifact) -> Artifact:
         if not isinstance(artifact, Manifest) or artifact.kind != "NodePool":
             return artifact
         return replace(artifact, body={"spec": {**artifact.body["spec"], "wieght": 1}})
 
-    monkeypatch.setattr("gpuc.pipeline.stages.emit_by_component", misspelt)
+    monkeypatch.setattr("gpuc.pipeline.stages.artifacts_by_emitter", misspelt)
     return fleet
 
 
@@ -144,9 +144,10 @@ def test_an_acceptance_without_effect_is_reported_once(
 
 
 def test_a_fleet_of_jobsets_alone_compiles(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Kueue does not manage Jobs then: there are no templates of Jobs, and nothing says that there are."""
+    """If Kueue does not manage Jobs, gpuc writes templates only for pools that ResourceQuotas count."""
     layer = fleet / "specs/base/eks.yaml"
     layer.write_text(layer.read_text().replace("batch/job, ", ""))
     assert main(["compile", "--strict", "prod-use1"]) == 0, capsys.readouterr()
-    assert not (fleet / "out/prod-use1/workloads").exists()
-    assert "/workloads/" not in (fleet / "clusters/prod-use1/README.md").read_text()
+    names = sorted(file.name for file in (fleet / "out/prod-use1/workloads").iterdir())
+    assert names == ["embed-l40s.yaml", "serve-a100.yaml"]
+    assert "Job for EFA" not in (fleet / "clusters/prod-use1/README.md").read_text()

@@ -1,6 +1,7 @@
 """Runs the command of a gang template with a real torchrun, one network namespace per pod. One pod starts late.
 
-`make conformance-all` runs this module. GPUC_TORCH_PYTHON names a Python with PyTorch; without it the test does not run.
+`make conformance-all` runs this module. GPUC_TORCH_PYTHON names a Python with PyTorch, which `make torch` installs into
+.venv/torch; without PyTorch the test does not run.
 The ranks run on the CPU with Gloo: the test covers the rendezvous, not NCCL.
 """
 
@@ -185,10 +186,13 @@ def main(arguments: Sequence[str]) -> int:
     if reason := missing_requirement():
         print(f"not run: the gang command with a real torchrun: {reason}")
         return 0
-    results = list(checks(*map(int, arguments[:1])))
-    for result in results:
+    results = []
+    for result in checks(*map(int, arguments[:1])):
+        results.append(result)
         print(f"{'FAILED' if result.problem else 'passed'}  {result.name}\n{result.problem}".rstrip(), flush=True)
-    return int(any(result.problem for result in results))
+    failed = sum(bool(result.problem) for result in results)
+    print(f"{len(results) - failed} checks passed, {failed} failed", flush=True)
+    return int(failed > 0)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Catalog:
-    """The tables of facts. Each table is read and typed on first use."""
+    """The tables of facts about AWS, NVIDIA and the components. A table is read from its JSON file at the first use."""
 
     @cached_property
     def instances(self) -> dict[str, InstanceType]:
@@ -57,7 +57,7 @@ class Catalog:
 
     @cached_property
     def releases(self) -> dict[str, dict[str, Release]]:
-        """Releases by release set and component."""
+        """Helm charts with their versions, by release set and component."""
         sets: dict[str, dict[str, Release]] = {}
         for row in typed(Release, "releases", "components"):
             sets.setdefault(row.set, {})[row.component] = row
@@ -93,7 +93,7 @@ class Catalog:
 
     @cached_property
     def nccl(self) -> Nccl:
-        """Variables of NCCL and its EFA plugin, verdicts on settings, and requests of EFA pods."""
+        """Variables of NCCL and of the EFA plugin, recommended and harmful settings, and requests of pods with EFA."""
         from gpuc.catalog.operations import EfaPod, Nccl, NcclVariable, NcclVerdict
 
         return Nccl(

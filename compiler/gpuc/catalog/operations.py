@@ -56,7 +56,7 @@ class NcclVariable:
 
 @dataclass(frozen=True, slots=True)
 class EfaPod:
-    """Requests of a pod with EFA in addition to its interfaces."""
+    """Resources that a pod with EFA needs in addition to its EFA interfaces."""
 
     hugepages_mib: int
     """Request and limit of hugepages-2Mi, in MiB."""
@@ -65,7 +65,7 @@ class EfaPod:
 
 @dataclass(frozen=True, slots=True)
 class Nccl:
-    """The tables about NCCL."""
+    """The tables about NCCL: variables, recommended and harmful settings, and requests of pods with EFA."""
 
     verdicts: tuple[NcclVerdict, ...]
     variables: dict[str, NcclVariable]

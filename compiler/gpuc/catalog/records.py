@@ -163,7 +163,7 @@ class Release:
     kubernetes_max: str = ""
     """The last supported Kubernetes version; empty if the project does not publish a last version."""
     default_driver: str = ""
-    """Only for the GPU Operator: the driver version that it installs."""
+    """Only for the GPU Operator: the driver version that the operator installs."""
     confidence: Confidence = "high"
     """Confidence of the Kubernetes range."""
 
@@ -196,14 +196,14 @@ class NullField:
     """Path of the field in the rendered object."""
     source: Sources
     object_if: str = ""
-    """Path of the value that enables the object; empty if the chart always renders it."""
+    """Path of the value that enables the object; empty if the chart always renders the object."""
     object_default: bool = True
-    """The default of this value in the chart."""
+    """The default, in the chart, of the value that `object_if` names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Daemonset:
-    """The requests of a DaemonSet on each of its nodes."""
+    """A DaemonSet, and the resources that it requests on each node."""
 
     name: str
     component: str

@@ -1,6 +1,6 @@
 """Compiles CEL expressions to programs, and evaluates programs.
 
-Known difference: int(" 4") is 4 here, and int(" 4") is an error in Kubernetes.
+Known difference: gpuc evaluates int(" 4") to 4; Kubernetes reports an error.
 
 Source: https://kubernetes.io/docs/reference/using-api/cel/
 """
@@ -25,7 +25,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The result of an expression whose evaluation fails here and in Kubernetes. The API server refuses the object."""
+    """The result of an expression that fails both in gpuc and in Kubernetes. The API server refuses the object."""
 
     why: str
 
@@ -106,9 +106,9 @@ def _environment(variables: tuple[str, ...]) -> Any:
 
 
 def _guarded(match: re.Match[str]) -> str:
-    """Returns a call of has() that works for owners of any type.
+    """Returns a call has(OWNER.FIELD) that is false if OWNER is neither a map nor a list.
 
-    In Kubernetes, has() is false if the owner is a null, a string or a number. In the engine, has() fails then.
+    In Kubernetes, has() is false if OWNER is a null, a string or a number. In the engine, has() fails for these types.
 
     Source: github.com/google/cel-go v0.26 interpreter/attributes.go (refQualify)
     """

@@ -23,7 +23,7 @@ refuses."""
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A quantity."""
+    """A quantity: the value, and whether Go stores the value as an integer or as a decimal."""
 
     value: Fraction
     is_plain: bool

@@ -98,7 +98,7 @@ def _running(
     options: RehearsalOptions,
     progress: Progress,
 ) -> Iterator[list[SyncResult]]:
-    """Yields the results of a run. The control planes of the run end with the block."""
+    """Yields the results of a run. The control planes end when the caller leaves the `with` block."""
     from gpuc.rehearse.argocd.charts import ChartError
     from gpuc.rehearse.argocd.hub import ArgoCD
     from gpuc.rehearse.argocd.repository import RepositoryError

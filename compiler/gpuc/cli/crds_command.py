@@ -34,7 +34,7 @@ options:
 
 @dataclass
 class _Imported:
-    """The schemas that were imported from all files, and the problems."""
+    """The schemas that were imported from all files, and messages about definitions that could not be imported."""
 
     tables: dict[str, ImportedTable] = field(default_factory=dict)
     """The schemas, by the name of the schema file."""

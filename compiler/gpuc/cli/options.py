@@ -32,7 +32,7 @@ class RehearsalOptions:
     output: list[tuple[str, str]]
     """The reports to write: pairs of a format and a file."""
     crds: Path | None = None
-    """A folder of CustomResourceDefinitions that replace those of the components."""
+    """A folder of CustomResourceDefinitions that replace the definitions of the components."""
     charts: Path | None = None
     """A folder of charts from `helm pull`."""
     format: str = "text"
@@ -52,8 +52,8 @@ class LintOptions:
     kubernetes: str = "1.35"
     """The minor version of the cluster."""
     chart: str | None = None
-    """The Helm chart of documents that are not Kubernetes objects; lint checks them as values of this chart."""
+    """The Helm chart of documents that are not Kubernetes objects; lint checks them as values of the chart."""
     crds: Path | None = None
-    """A folder of schemas from `gpuc crds import`; they take precedence over gpuc's own schemas."""
+    """A folder of schemas from `gpuc crds import`; these schemas take precedence over gpuc's own schemas."""
     format: str = "text"
     strict: bool = False

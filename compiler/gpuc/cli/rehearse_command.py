@@ -101,7 +101,7 @@ def _results(
 def _rehearse(
     root: Path, file: str, programs: Programs, options: RehearsalOptions, progress: Progress
 ) -> Iterator[Result]:
-    """Rehearses one spec and yields the result. The control plane of the rehearsal ends with the block."""
+    """Rehearses one spec and yields the result. The control plane ends when the caller leaves the `with` block."""
     from gpuc.pipeline.stages import compiled_spec
     from gpuc.rehearse.context import RehearsalContext
     from gpuc.rehearse.crds import definitions

@@ -43,7 +43,7 @@ _QUEUE = ("kueue.x-k8s.io", "LocalQueue")
 GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
 
 Locate = Callable[[Manifest, Path], Mark | None]
-"""Returns the position of a value of an object in the user's files; None if it is unknown."""
+"""Returns the position of a value of an object in the user's files; None if the position is unknown."""
 
 
 class TraceOptions:
@@ -142,7 +142,7 @@ class Objects(NamedTuple):
 
     manifests: list[Manifest]
     is_complete: bool
-    """Whether these are all objects of the cluster."""
+    """Whether the object set contains all objects of the cluster."""
     locate: Locate
     unread: tuple[str, ...] = ()
     """A sentence for each part of the files that gpuc could not read. A step may fail because of such a part."""

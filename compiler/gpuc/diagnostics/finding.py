@@ -33,7 +33,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One violation of a rule, with its position."""
+    """A violation of a rule, with the position of the violation in a file or in the spec."""
 
     id: str
     """The id of the rule: a topic and three digits, for example KUE007. `gpuc explain` describes the rule."""

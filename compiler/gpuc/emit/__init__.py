@@ -13,12 +13,15 @@ from gpuc.manifest.manifest import Artifact
 from gpuc.model import Cluster
 
 
-def emit_by_component(cluster: Cluster) -> Iterator[list[Artifact]]:
-    """Yields the artifacts of each emitter, components first. All artifacts of one file come from the same emitter."""
+def artifacts_by_emitter(cluster: Cluster) -> Iterator[list[Artifact]]:
+    """Yields the artifacts of one emitter at a time. All artifacts of one file come from the same emitter.
+
+    The emitters of the components come first, then tenants, monitoring, workloads and argocd.
+    """
     emitters = [component.artifacts for component in needed_components(cluster) if component.artifacts]
     return (list(emitter(cluster)) for emitter in (*emitters, tenants, monitoring, workloads, argocd))
 
 
 def emit(cluster: Cluster) -> list[Artifact]:
     """Returns all artifacts of a cluster, in the order of the emitters."""
-    return [artifact for artifacts in emit_by_component(cluster) for artifact in artifacts]
+    return [artifact for artifacts in artifacts_by_emitter(cluster) for artifact in artifacts]

@@ -122,7 +122,7 @@ def _finding(
 
 
 def _end(allowance: Allowance) -> str:
-    """Returns the policy of an allowance with its file and path; without a policy, the missing isolation."""
+    """Returns the policy, file and path of an allowance, or the reason why no policy isolates the pods."""
     if allowance.policy is None:
         return allowance.missing_isolation
     manifest = allowance.policy.manifest

@@ -28,7 +28,7 @@ class Basis(Enum):
     DECLARED = "declared"
     """The spec declares that the assumption is true."""
     ASSUMED = "assumed"
-    """The objects and the spec show neither that the assumption is true nor that it is false."""
+    """The objects and the spec show neither that the assumption is true nor that the assumption is false."""
     BROKEN = "broken"
     """The objects show that the assumption is false, so the proof does not hold."""
 

@@ -16,7 +16,7 @@ _CONSTRAINTS = "constraints.gatekeeper.sh"
 _ENFORCE = "pod-security.kubernetes.io/enforce"
 
 ROLLOUT_ACTIONS = ("deny", "warn", "dryrun")
-"""The enforcement actions of a constraint that denies objects, or that is in rollout and will deny them later."""
+"""The enforcement actions of a constraint that denies objects, or that is in rollout and will deny objects later."""
 
 HOST_NETWORK = ("hostNetwork",)
 """Words in the code of a ConstraintTemplate that restricts the host network of pods."""

@@ -99,7 +99,7 @@ def _generates_policies(objects: ObjectSet) -> bool:
 
 @dataclass(frozen=True)
 class _DnsCheck:
-    """The check of single namespaces."""
+    """Checks whether the isolated pods of a namespace can use DNS."""
 
     objects: ObjectSet
     servers: DnsServers

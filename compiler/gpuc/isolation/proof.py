@@ -93,7 +93,7 @@ class Reachability:
     policies: Sequence[Policy]
     tenancy: Tenancy
     pods: Ranges | None = None
-    """The address ranges of pods; None if they are unknown."""
+    """The address ranges of pods; None if the ranges are unknown."""
     are_all_policies: bool = True
     """Whether `policies` contains all policies of the cluster. If not, unknown policies may isolate more pods."""
 

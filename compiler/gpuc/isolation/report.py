@@ -26,7 +26,7 @@ _CORNER = "from, to"
 """The text in the upper left corner of the matrix."""
 _SIGNS = {State.BLOCKED: ".", State.DECLARED: "d", State.OPEN: "X"}
 Locate = Callable[[Manifest, Path], Mark | None]
-"""A function that returns the file, line and column of a path in an object; None if they are unknown."""
+"""A function that returns the file, line and column of a path in an object; None if the position is unknown."""
 _COLOURS = {State.BLOCKED: "32", State.DECLARED: "33", State.OPEN: "1;31"}
 _BASIS_COLOURS = {Basis.CHECKED: "32", Basis.DECLARED: "36", Basis.ASSUMED: "33", Basis.BROKEN: "1;31"}
 
@@ -66,7 +66,7 @@ def text(proof: Proof, *, colour: bool = False) -> str:
 
 
 def _head(proof: Proof) -> Iterator[str]:
-    """Yields the lines with the name of the cluster and the numbers of tenants and pairs."""
+    """Yields the first lines of the report: the name of the cluster, and the numbers of tenants and pairs."""
     count = {state: sum(verdict.state is state for verdict in proof.verdicts) for state in State}
     tenancy = proof.reachability.tenancy
     source = f"by label {visible(tenancy.key)}" if tenancy.key else "every namespace is a tenant"
@@ -160,7 +160,7 @@ def _first_names(names: set[str]) -> str:
 
 
 def _allowance(allowance: Allowance, locate: Locate) -> str:
-    """Returns the policy, path and line of an allowance; without a policy, the missing isolation."""
+    """Returns the policy, path and line of an allowance, or the reason why no policy isolates the pods."""
     if allowance.policy is None:
         return allowance.missing_isolation
     manifest = allowance.policy.manifest

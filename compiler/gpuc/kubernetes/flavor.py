@@ -36,7 +36,7 @@ class Group(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """The result of testing one flavor."""
+    """Kueue's decision about one flavor for the pods of a pod set."""
 
     flavor: str
     refused_by: RefusedBy | None = None

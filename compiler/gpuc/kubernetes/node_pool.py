@@ -38,7 +38,7 @@ OFFERING_LABELS: Final = frozenset((CAPACITY_TYPE, "topology.k8s.aws/zone-id", "
 _PROVIDERS = ("karpenter.k8s.aws/", "karpenter.azure.com/", "karpenter.k8s.gcp/", "eks.amazonaws.com/")
 HOSTNAME: Final = "kubernetes.io/hostname"
 _AFTER_BOOT = ("nvidia.com/", "feature.node.kubernetes.io/", "topology.k8s.aws/", HOSTNAME)
-"""Prefixes of labels that nodes get after they have started. Karpenter starts no node for pods that select them."""
+"""Prefixes of labels that nodes get after their start. Karpenter starts no node for pods that select such a label."""
 Offer = Mapping[str, Domain]
 """The possible values of node labels, by current key (see `normal`)."""
 

@@ -58,7 +58,7 @@ class Node:
         return self.available(key, {})
 
     def lent(self, key: Key) -> int:
-        """Returns the maximum that other queues lend to the node, ignoring the borrowing limit of the node."""
+        """Returns the maximum that other queues lend to the node, without regard to the borrowing limit of the node."""
         if self.parent is None:
             return 0
         return self.parent.capacity(key) + self.local_quota(key) - self.subtree.get(key, 0)

@@ -47,7 +47,7 @@ class Domain(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether no value is allowed, and the label must not be missing either."""
+        """Whether neither a value nor a missing label is allowed, so that no object can match."""
         return not (self.absent or self.has_values)
 
     @property

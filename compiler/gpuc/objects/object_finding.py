@@ -20,7 +20,7 @@ class ObjectFinding(NamedTuple):
     fix: str = ""
     """The correct value; empty if the correct value is not certain."""
     on_key: bool = False
-    """Whether the key at the path is wrong, not its value."""
+    """Whether the key at the path is wrong instead of the value."""
 
     def to_finding(self) -> Finding:
         """Returns the finding at the path of the spec from which gpuc emitted the object."""

@@ -52,7 +52,7 @@ class Compiled:
 
 @dataclass
 class Batch:
-    """The clusters of a command and their findings, before the output is rendered."""
+    """The clusters that a command compiles, and their findings. The output is not rendered yet."""
 
     files: dict[str, str] = field(default_factory=dict)
     """The spec file of each cluster, by the name of the cluster."""
@@ -79,7 +79,7 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
         files: spec files relative to the root; None for all clusters. With None, the output of clusters that have no
             spec is removed.
         into: the folder that contains out/ and clusters/.
-        progress: receives the name of each step.
+        progress: a function that receives the name of each step when the step starts.
     """
     cache = CompileCache(root, files, into)
     if cached := cache.lookup():

@@ -49,7 +49,7 @@ class RenderSession:
 
     @classmethod
     def start(cls, into: Path, *, reuse: bool) -> RenderSession:
-        """Returns a new session and starts Node, which loads cdk8s while Python imports the stages.
+        """Returns a new session and starts Node.js, which loads cdk8s while Python imports the stages.
 
         Args:
             into: the folder that contains out/ and clusters/.

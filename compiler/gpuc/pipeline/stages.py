@@ -15,7 +15,7 @@ from gpuc.catalog import load
 from gpuc.diagnostics.finding import Finding, Mark, StageError
 from gpuc.diagnostics.output_error import OutputError
 from gpuc.diagnostics.suppressions import apply_acceptances
-from gpuc.emit import emit_by_component
+from gpuc.emit import artifacts_by_emitter
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 from gpuc.model import Cluster, resolve
 from gpuc.objects.object_finding import ObjectFinding
@@ -106,7 +106,8 @@ def compile_source(
     Args:
         policies: the policies of the fleet, by name.
         before: the gpuc.lock of the present output, to check removed elements; None if there is no output.
-        send: receives the artifacts of each emitter, so that Node renders while Python verifies.
+        send: receives the artifacts of one emitter at a time, before gpuc verifies them. Node.js can then render YAML
+            while Python verifies.
 
     Raises:
         StageError: when a stage finds errors. Later stages do not run.
@@ -119,7 +120,7 @@ def compile_source(
     if any(finding.is_error for finding in findings):
         raise StageError(findings)
     artifacts: list[Artifact] = []
-    for part in emit_by_component(cluster):
+    for part in artifacts_by_emitter(cluster):
         send(part)
         artifacts += part
     verified = verify(artifacts, cluster.spec.kubernetes, cluster.components)

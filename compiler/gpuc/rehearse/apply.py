@@ -47,7 +47,7 @@ class ApplyResult:
     unstable: list[Manifest] = field(default_factory=list)
     """Objects that every attempt of the second apply changed."""
     differences: list[tuple[Manifest, FieldDifference]] = field(default_factory=list)
-    """Values that the API server changed or dropped, and defaults that it set inside lists of custom resources."""
+    """Values that the API server changed or dropped, and defaults from the API server in lists of custom resources."""
 
 
 def apply_objects(

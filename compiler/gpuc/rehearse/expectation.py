@@ -21,7 +21,7 @@ RESERVE_PODS = 1
 def expect(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Quota | None = None) -> Outcome:
     """Returns the outcome of a request: admitted with flavor and nodes, refused by Kueue, or pending.
 
-    A request is pending if Kueue admits it, but its pods never get nodes. Preemption is not considered.
+    A request is pending if Kueue admits the request, but the pods never get nodes. Preemption is not considered.
 
     quota: the quota of the cluster and its current usage; by default, no quota is used.
     """

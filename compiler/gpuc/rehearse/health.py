@@ -73,8 +73,8 @@ def _generation(document: Object) -> int:
 def _template(client: Client, document: Object) -> str:
     """Returns why a ConstraintTemplate is not healthy; empty if it is healthy.
 
-    A ConstraintTemplate is healthy if every Gatekeeper pod has compiled it, if the API server serves the kind of its
-    constraints, and if its ValidatingAdmissionPolicy exists and has no type warnings.
+    A ConstraintTemplate is healthy if every Gatekeeper pod has compiled the template, if the API server serves the kind
+    of the constraints, and if the ValidatingAdmissionPolicy exists and has no type warnings.
     """
     status = document.get("status", {})
     errors = [error["message"] for pod in status.get("byPod", ()) for error in pod.get("errors", ())]

@@ -9,7 +9,7 @@ from gpuc.kubernetes.amounts import Amounts
 from gpuc.model.tenant import DEFAULT_REQUEST
 
 Component = Literal["API server", "policy", "quota", "Kueue", "scheduler", "Karpenter", "job controller"]
-"""The component of the control plane that admits or refuses a request, or keeps its pods pending."""
+"""The component of the control plane that admits or refuses a request, or keeps the pods of the request pending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Outcome:
 
     verdict: Literal["complete", "bound", "admitted", "refused", "pending", "preempted", "unanswered"]
     by: Component | Literal[""] = ""
-    """The component that refused the request, or that keeps its pods pending."""
+    """The component that refused the request, or that keeps the pods of the request pending."""
     flavor: str = ""
     """The ResourceFlavor that Kueue assigns; empty if Kueue assigns no flavor."""
     pool: str = ""

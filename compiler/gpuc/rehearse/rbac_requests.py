@@ -25,7 +25,7 @@ class MemberRequest:
     verb: str
     """create, patch or list."""
     document: Object
-    """The object to create or patch; for list, only its kind and namespace are used."""
+    """The object to create or patch; for the verb list, only the kind and the namespace are used."""
     resource: str
     """Plural name of the resource, for example pods. The API server's message contains this name."""
 

@@ -29,10 +29,10 @@ class FieldDifference:
 
 
 def differences(written: Object, stored: Object) -> list[FieldDifference]:
-    """Returns the values that the API server changed or dropped, and the defaults that it set inside written lists.
+    """Returns the values that the API server changed or dropped, and defaults from the API server in written lists.
 
     Defaults outside lists cause no drift: Argo CD compares only written fields, except in lists of custom resources,
-    which it compares completely.
+    which Argo CD compares completely.
     """
     return list(_compare("", written, stored, in_list=False))
 

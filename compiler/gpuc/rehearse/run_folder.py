@@ -1,4 +1,4 @@
-"""The folder of a run. It stores the ids of the run's processes, so the next run can clean up after a killed run."""
+"""The folder of a run. A file has the ids of the run's processes, so that the next run can end them after a crash."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PIDS = "pids"
 
 @contextmanager
 def run_folder(runs: Path) -> Iterator[Path]:
-    """Creates and locks a folder in `runs`, and removes it at the end. Folders of killed runs are removed first."""
+    """Creates and locks a folder in `runs`, and removes the folder at the end. First removes folders of killed runs."""
     runs.mkdir(parents=True, exist_ok=True)
     for other in sorted(runs.iterdir()):
         _remove_if_abandoned(other)

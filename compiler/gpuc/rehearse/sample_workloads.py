@@ -1,4 +1,4 @@
-"""Sample pods and Jobs for a tenant namespace. They pass every policy and every Pod Security level."""
+"""Sample pods and Jobs for a tenant namespace. The pods and Jobs pass every policy and every Pod Security level."""
 
 from __future__ import annotations
 

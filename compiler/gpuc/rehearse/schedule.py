@@ -23,7 +23,7 @@ class Batch:
     quota: Quota
     cases: list[Case] = field(default_factory=list)
     work: dict[str, tuple[Request, ...]] = field(default_factory=dict)
-    """Requests by the name of the node pool that runs them."""
+    """Requests by the name of the node pool on which their pods run."""
     refused: list[tuple[ClusterQueue, Request, Outcome]] = field(default_factory=list)
     """(ClusterQueue, request, expected outcome) for every request that Kueue must refuse."""
     blocked_queues: set[str] = field(default_factory=set)

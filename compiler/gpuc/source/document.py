@@ -207,7 +207,7 @@ class _Composer:
         return Node(mark, value, raw="" if isinstance(value, str | bool) else text)
 
     def _alias(self, anchor: str, mark: Mark, depth: int) -> Node:
-        """Returns the node of the anchor. Counts the values of the node again, because the alias repeats them."""
+        """Returns the node of the anchor. Counts the values of the node again, because the alias repeats the values."""
         node = self._anchors.get(anchor)
         if node is None:
             problem = "is inside its own anchor" if anchor in self._anchors else "has no earlier anchor"

@@ -1,4 +1,4 @@
-"""Unpacks the JavaScript of cdk8s from its Python package, so that Node can load it.
+"""Unpacks the JavaScript of cdk8s from its Python package, so that Node.js can load it.
 
 The files are unpacked once, into a folder in the user's cache whose name contains the versions of cdk8s and constructs.
 This module runs at the start of each compile. To start fast, the module uses os.path, and imports tarfile, shutil and

@@ -1,4 +1,4 @@
-"""Renders output files as YAML with cdk8s, in a Node process that runs while Python continues.
+"""Renders output files as YAML with cdk8s, in a Node.js process that runs while Python continues.
 
 A compile calls `Printer.start()` first, so this module imports as little as possible.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpuc.manifest.output_file import OutputFile
 
 TIMEOUT_SECONDS = 120
-"""The longest time that gpuc waits for an answer of Node."""
+"""The longest time that gpuc waits for an answer of Node.js."""
 V8_FLAGS = ("--no-opt", "--max-semi-space-size=1")
 """The process is too short for V8's optimizing compiler to pay off, and needs little memory. For one example cluster,
 the flags save a sixth of the CPU time and a tenth of the memory; for ten clusters, a third of the memory."""
@@ -29,11 +29,11 @@ PIPE_BYTES = 1 << 20
 
 
 class PrinterError(Exception):
-    """Node is missing, has ended, does not respond, or gave an invalid answer. The message is one line."""
+    """Node.js is missing, has ended, does not respond, or gave an invalid answer. The message is one line."""
 
 
 class Printer:
-    """The Node process and its pending requests. Each call of `texts` returns the answer to one `send`, in order."""
+    """The Node.js process and its pending requests. Each call of `texts` returns the answer to one `send`, in order."""
 
     def __init__(self) -> None:
         self._pid = 0
@@ -45,20 +45,20 @@ class Printer:
 
     @classmethod
     def start(cls) -> Printer:
-        """Returns a printer whose Node process is started. `Printer()` starts Node at the first request.
+        """Returns a printer whose Node.js process is started. `Printer()` starts Node.js at the first request.
 
         Raises:
-            PrinterError: when Node or cdk8s is missing or cannot be started.
+            PrinterError: when Node.js or cdk8s is missing or cannot be started.
         """
         printer = cls()
         printer._spawn()
         return printer
 
     def send(self, output_files: Iterable[OutputFile]) -> None:
-        """Sends output files to Node, without waiting for their texts.
+        """Sends output files to Node.js, without waiting for the rendered texts.
 
         Raises:
-            PrinterError: when Node cannot be started or has ended.
+            PrinterError: when Node.js cannot be started or has ended.
         """
         import json
 
@@ -80,7 +80,7 @@ class Printer:
         """Returns the texts for the oldest pending `send`, by file, in the order of its output files.
 
         Raises:
-            PrinterError: when Node has ended, does not respond or gave an invalid answer.
+            PrinterError: when Node.js has ended, does not respond or gave an invalid answer.
         """
         files = self._pending.pop(0)
         rendered = self._answer() if any(output_file.form != "text" for output_file in files.values()) else {}
@@ -93,7 +93,7 @@ class Printer:
         return texts
 
     def abandon(self) -> None:
-        """Kills Node, closes the pipes and discards all pending requests."""
+        """Kills Node.js, closes the pipes and discards all pending requests."""
         if self._pid:
             self._kill()
         for pipe in (self._stdin, self._stdout, self._stderr):
@@ -130,7 +130,7 @@ class Printer:
             ends = (node_stdin, node_stdout, node_stderr)
             actions = [(os.POSIX_SPAWN_DUP2, end, descriptor) for descriptor, end in enumerate(ends)]
             try:
-                # Node gets only PATH, because other variables could change Node's options or contain secrets.
+                # Node.js gets only PATH, because other variables could change Node.js's options or contain secrets.
                 environment = {"PATH": os.environ.get("PATH", os.defpath)}
                 command = [node, *V8_FLAGS, script, folder]
                 self._pid = os.posix_spawn(node, command, environment, file_actions=actions)
@@ -164,15 +164,15 @@ class Printer:
         raise PrinterError(f"Node gave an invalid answer: {line[:60]!r}")
 
     def _exchange(self, wait_ms: int) -> bool:
-        """Writes data to Node and reads data from Node, and returns whether any data was transferred.
+        """Writes data to Node.js and reads data from Node.js, and returns whether any data was transferred.
 
-        One call both writes and reads: otherwise Python and Node could wait for each other, both with full pipes.
+        One call both writes and reads: otherwise Python and Node.js could wait for each other, both with full pipes.
 
         Args:
             wait_ms: the longest time to wait until a pipe is ready.
 
         Raises:
-            PrinterError: when Node has ended.
+            PrinterError: when Node.js has ended.
         """
         poll = select.poll()
         poll.register(self._stdout, select.POLLIN)
@@ -193,7 +193,7 @@ class Printer:
         return bool(ready)
 
     def _exit_error(self) -> PrinterError:
-        """Returns the error for an ended Node, with the exit status and the first error line on stderr."""
+        """Returns the error for an ended Node.js, with the exit status and the first error line on stderr."""
         status = self._kill()
         reason = f"was ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
         try:
@@ -206,7 +206,7 @@ class Printer:
         return PrinterError(f"Node {reason}" + (f": {errors[0][:200]}" if errors else ""))
 
     def _kill(self) -> int:
-        """Kills Node, waits until Node has ended, and returns the exit code; negative for a signal."""
+        """Kills Node.js, waits until Node.js has ended, and returns the exit code; negative for a signal."""
         os.kill(self._pid, 9)
         _, status = os.waitpid(self._pid, 0)
         self._pid = 0

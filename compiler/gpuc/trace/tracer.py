@@ -328,10 +328,10 @@ def node_steps(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, result: T
 def _placement_step(
     found: list[MatchingPool], per_node: dict[str, dict[str, int]], demand: PodDemand, pods: PodSet, result: TraceResult
 ) -> Step:
-    """Returns the step with the nodes of a pod set, and adds the nodes to the placement of the pod set.
+    """Returns the step that shows the nodes of a pod set, and writes the nodes to the pod set's placement in `result`.
 
     Args:
-        per_node: the number of pods on one node, by node pool and instance type.
+        per_node: the number of pods that fit on one node, by node pool and instance type.
     """
     pools = tuple(name for name, counts in per_node.items() if counts)
     types = tuple(dict.fromkeys(name for counts in per_node.values() for name in counts))

@@ -46,8 +46,8 @@ def parameter_errors(constraint: Manifest, declared: str) -> Iterator[SchemaErro
 def template_errors(manifest: Manifest) -> Iterator[SchemaError]:
     """Yields the errors in the name, the schema and the CEL source of a ConstraintTemplate.
 
-    The CRD of ConstraintTemplates does not validate them. A policy with a misspelled key in the CEL source admits
-    everything.
+    The CRD of ConstraintTemplates does not validate these fields. A policy with a misspelled key in the CEL source
+    admits everything.
     """
     if manifest.name != _kind(manifest).lower():
         fix = _kind(manifest).lower()

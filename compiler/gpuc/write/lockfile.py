@@ -22,7 +22,7 @@ NAME = "gpuc.lock"
 TOPS = ("out", "clusters")
 
 Element = tuple[str, str]
-"""A pool, tenant, namespace or queue: its section of the spec ("pools", "tenants", ...) and its name."""
+"""A pool, tenant, namespace or queue: the section of the spec ("pools", "tenants", ...) and the name of the element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Removals:
     """The elements that a spec will remove, and the elements whose removal the spec accepts."""
 
     leaving: frozenset[Element] = frozenset()
-    """Elements with `leaving: true`, which get no new nodes or workloads, and the namespaces of tenants with it."""
+    """Elements that get no new nodes or workloads: elements with `leaving: true`, and namespaces of such tenants."""
     removed: frozenset[Element] = frozenset()
     """Elements that the spec names in `removed`, because they were removed without `leaving: true`."""
 

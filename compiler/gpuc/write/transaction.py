@@ -39,7 +39,7 @@ class Change:
 
     path: str
     before: bytes | None
-    """The present content; None if the file does not exist."""
+    """The content when the change was planned; None if the file did not exist."""
     after: bytes | None
     """The new content; None to remove the file."""
 
@@ -95,9 +95,11 @@ def is_pending(folder: SafeDir) -> bool:
 def recover(folder: SafeDir) -> None:
     """Completes a transaction that has a journal, or deletes the staging folder if there is no journal.
 
+    Both errors are raised before the function changes a file.
+
     Raises:
         TamperedError: when the journal or a staged file was changed.
-        ConflictError: when an output file was changed after the interruption. No file is changed.
+        ConflictError: when an output file was changed after the interruption.
     """
     journal = folder.read(JOURNAL)
     if journal is None:
@@ -123,7 +125,7 @@ def _pending(folder: SafeDir, steps: Sequence[_Step]) -> list[_Step]:
     """Returns the steps that are not yet applied.
 
     Raises:
-        ConflictError: when a file has another content than before or after its step.
+        ConflictError: when the content of a file is neither the content before nor the content after its step.
     """
     pending = []
     for step in steps:

@@ -1,4 +1,4 @@
-"""Strict JSON Schemas of all kinds and chart values that gpuc writes."""
+"""Strict JSON Schemas of the Kubernetes kinds and the Helm values that gpuc writes."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ _ENUMS: dict[str, list[str]] = {
     "Toleration.operator": ["Exists", "Equal"],
     "TopologySpreadConstraint.whenUnsatisfiable": ["DoNotSchedule", "ScheduleAnyway"],
 }  # fmt: skip
-"""Allowed values that Kubernetes validates in code. The published schemas list them only in descriptions."""
+"""Allowed values that Kubernetes validates in code. The published schemas list these values only in descriptions."""
 _PREFIX = r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?"
 _PATTERNS = {
     "ConfigMap.data": r"^[-._a-zA-Z0-9]{1,253}$",

@@ -21,7 +21,7 @@ _ENUMS: dict[tuple[str, str], list[str]] = {
     ("Config", "spec.match.[].processes.[]"): ["*", "audit", "webhook", "sync", "mutation-webhook"],
     ("Constraint", "spec.match.scope"): ["*", "Cluster", "Namespaced"],
 }
-"""Values that controllers validate in code. The CRDs do not restrict them."""
+"""Values that controllers validate in code. The CRDs do not restrict these values."""
 
 
 def custom_tables(folder: Path, kinds: Collection[CustomKind]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ _MIN_LENGTH = 60
 class Deduplicator:
     """Stores equal subschemas once and counts their uses.
 
-    First add all schemas, then call `expanded` for each of them, then read `definitions`.
+    First add all schemas, then call `expanded` for each schema, then read `definitions`.
     """
 
     def __init__(self) -> None:

@@ -75,7 +75,10 @@ def _rows(findings: tuple[Finding, ...]) -> tuple[ReportRow, ...]:
 
 
 def _without_cluster(finding: Finding) -> Finding:
-    """Returns the finding, without its cluster if it has a mark: the same finding of several clusters is then equal."""
+    """Returns the finding. If the finding has a mark (file, line and column), the cluster is removed.
+
+    The findings of several clusters at the same position of a shared layer are then equal.
+    """
     if finding.mark is None:
         return finding
     return replace(finding, cluster="")

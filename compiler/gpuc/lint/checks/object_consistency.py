@@ -1,4 +1,4 @@
-"""Contradictions between fields of one object that the schema of its kind cannot express."""
+"""Mistakes inside one object that a schema cannot detect: contradictory fields, and role bindings without subjects."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _WITH_SELECTOR = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSe
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
-    """Yields contradictions within workloads, node pools, ClusterQueues, role bindings and Pod Security labels."""
+    """Yields findings about workloads, node pools, ClusterQueues, role bindings and Pod Security labels."""
     for manifest in objects.manifests:
         yield from pod_security(manifest)
         if manifest.kind == "NodePool":

@@ -28,9 +28,10 @@ BROKEN_RULE = declare_rule(
 )
 _VARIABLES = ("self",)
 _MAP_ERROR = re.compile(r"overload.*\bmap\b")
-"""An error about the type of a map. It may be wrong: timestamps and durations are maps here, but not in Kubernetes."""
+"""An error about the type of a map. The error may be wrong, because gpuc represents timestamps and
+durations as maps, and Kubernetes does not."""
 _LONGEST_MESSAGE = 5 * 1024
-"""In bytes. If the text of a messageExpression is longer, the API server uses the rule's message."""
+"""The limit in bytes for the text of a messageExpression. For a longer text, the API server uses the rule's message."""
 _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)*)'\]")
 
 
@@ -95,8 +96,10 @@ def _evaluate(rule: Schema, key: str, value: Any) -> Value | Failed | NotEvaluat
 
 
 def _not_evaluated(manifest: Manifest, path: Path, rule: Schema, result: Value | NotEvaluated) -> str:
-    """Returns the sentence about a rule that is not evaluated: with the kind if no object can be evaluated, else with
-    the object."""
+    """Returns the sentence about a rule that is not evaluated.
+
+    If gpuc can evaluate the rule for no object, the sentence names the kind; otherwise the sentence names the object.
+    """
     reason = result.why if isinstance(result, NotEvaluated) else "the result is neither true nor false"
     owner = f"{manifest.api} {manifest.kind}" if never_evaluated(rule) else f"{manifest} at {place(path) or 'its root'}"
     return f"a CEL rule of {owner}, {rule['rule'].strip()}: {reason}"

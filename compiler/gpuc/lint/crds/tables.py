@@ -26,7 +26,7 @@ class ImportedTable:
     """The table of one served version of one kind, as a file in the user's repository."""
 
     file: str
-    """Relative to the folder of all tables: "karpenter.sh/NodePool_v1.json"."""
+    """The path relative to the folder of the tables: "karpenter.sh/NodePool_v1.json"."""
     text: str
     rules: int
     """The number of CEL rules."""

@@ -41,7 +41,7 @@ def is_unused_patch(file: str, kustomizations: list[MapDocument]) -> bool:
 
 
 def input_files(kustomizations: list[MapDocument]) -> set[str]:
-    """Returns the absolute paths of files that Kustomizations read and nothing applies, such as patches."""
+    """Returns the absolute paths of files that only Kustomizations read, such as patches."""
     paths: set[str] = set()
     for file, _, data in kustomizations:
         names = [name for key in _LISTS_OF_PATHS for _, name in items(data.get(key))]
@@ -57,8 +57,8 @@ def input_files(kustomizations: list[MapDocument]) -> set[str]:
 def generated_objects(kustomizations: list[MapDocument]) -> Iterator[Manifest]:
     """Yields the ConfigMaps and Secrets that Kustomize generates, with the names by which other objects refer to them.
 
-    The data of an object has the generated keys with empty strings as values. It has no keys where they come from a
-    file of variables (envs).
+    The data of an object has the generated keys with empty strings as values. Keys from a file of variables (envs) are
+    left out.
     """
     for file, index, data in kustomizations:
         namespace = data.get("namespace")

@@ -35,7 +35,7 @@ NO_LABELS = declare_rule(
     "The API server refuses the object.",
 )
 _FILES_OF_TOOLS = ("test.gatekeeper.sh", "kind.x-k8s.io", "eksctl.io")
-"""API groups of files that command-line tools read and nothing applies."""
+"""API groups of files that command-line tools read, and that are not applied to a cluster."""
 _QUANTITY_MAPS = frozenset(
     (
         "limits", "requests", "hard", "capacity", "allocatable", "overhead", "default", "defaultRequest", "min", "max",
@@ -44,7 +44,7 @@ _QUANTITY_MAPS = frozenset(
 )  # fmt: skip
 """Fields of built-in kinds that map resources to quantities. Their schemas accept only strings as quantities."""
 _QUANTITY_FIELDS = frozenset(("sizeLimit", "divisor", "averageValue"))
-"""Fields of built-in kinds with one quantity. So has `target.value` of a HorizontalPodAutoscaler."""
+"""Fields of built-in kinds with one quantity. `target.value` of a HorizontalPodAutoscaler is also a quantity."""
 _TYPE_NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
 _NOT_IN_BODY = frozenset(("apiVersion", "kind", "metadata", "status"))
 

@@ -50,7 +50,7 @@ class SourceMap:
         return lambda path, on_key: self.mark_in_file(outer, text, _closest(known(), path, on_key))
 
     def mark_in_file(self, outer: Mark, text: str, inner: Mark | None) -> Mark:
-        """Converts a mark in a YAML block (`key: |`) to one in the file. Returns `outer` for strings of other styles.
+        """Converts a mark in a YAML block (`key: |`) to a mark in the file. Returns `outer` for any other string.
 
         Args:
             outer: the mark of the text.

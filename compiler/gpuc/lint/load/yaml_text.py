@@ -44,7 +44,7 @@ class YamlText:
     """The documents of one text, and the findings about documents that cannot be read."""
 
     documents: list[tuple[int, Any]] = field(default_factory=list)
-    """Index of the document in the file, and its plain data: dict, list, str, int, float, bool or None."""
+    """Pairs of the index of a document in the file and its plain data: dict, list, str, int, float, bool or None."""
     findings: list[Finding] = field(default_factory=list)
 
 

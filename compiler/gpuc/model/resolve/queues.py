@@ -96,7 +96,10 @@ def _limit(pool: Pool, quota: Quota, limit: Limit) -> Amounts | None:
 
 
 def resolve_cohorts(spec: Spec, queues: tuple[Queue, ...], findings: list[Finding]) -> tuple[Cohort, ...]:
-    """Resolves the cohorts. Returns the cohorts in the order of the spec, each with the queues of its complete tree."""
+    """Resolves the cohorts, and returns the cohorts in the order of the spec.
+
+    A cohort has all queues of its tree: the queues below the root, also the queues of parent and sibling cohorts.
+    """
     roots: dict[str, str] = {}
     for name, cohort_spec in spec.cohorts.items():
         path: Path = (*SPEC, "cohorts", name)

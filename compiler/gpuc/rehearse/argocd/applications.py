@@ -31,7 +31,7 @@ class ChartSource:
     """A Helm chart as the source of an Application."""
 
     repository: str
-    """The repoURL. An http:// or https:// URL is a Helm repository; all others are repositories of an OCI registry."""
+    """The repoURL. An http:// or https:// URL is a Helm repository; other URLs are repositories of OCI registries."""
     name: str
     version: str
 

@@ -183,7 +183,7 @@ class EditRunner:
         return all(last[name].is_good for name in self.applications)
 
     def _ignored_applications(self) -> list[str]:
-        """Returns the names of the Applications of other clusters, and of those that cannot be rendered."""
+        """Returns the names of the Applications of other clusters, and of Applications that cannot be rendered."""
         own = set(self.applications)
         return [name for name in self.watch.timeline.last if name not in own]
 

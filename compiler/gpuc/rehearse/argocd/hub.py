@@ -100,7 +100,7 @@ class ArgoCD(Started):
 
     @property
     def not_rendered(self) -> dict[str, str]:
-        """Reasons why Applications of these clusters are not synced, by name. The reason is always a missing chart."""
+        """Reasons why Applications of the clusters are not synced, by name. The reason is always a missing chart."""
         reasons = self.repository.not_rendered
         names = (application.name for application in self._applications())
         return {name: reasons[name] for name in names if name in reasons}

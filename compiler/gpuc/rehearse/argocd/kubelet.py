@@ -47,7 +47,7 @@ class RunningDeployment:
     """The pod whose name, environment and volumes the process has."""
     process: Process
     mounted: list[tuple[Mount, Path]]
-    """(volume mount, file or folder on this machine)."""
+    """Pairs of a volume mount and its file or folder on this machine."""
     restarts: int = 0
     ended: float | None = None
     """Monotonic time of the end of the process, or None."""

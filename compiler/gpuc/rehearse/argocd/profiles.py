@@ -32,7 +32,7 @@ class PodRun:
     variables: dict[str, str]
     """Environment variables of the container."""
     mounted: list[tuple[Mount, Path]]
-    """(volume mount, file or folder on this machine)."""
+    """Pairs of a volume mount and its file or folder on this machine."""
     services: list[Object]
     """Services in the namespace of the pod."""
     folder: Path
@@ -43,7 +43,7 @@ class PodRun:
         return next((folder for mount, folder in self.mounted if mount.path == path), self.folder)
 
     def webhook(self) -> tuple[str, int]:
-        """Returns (address, port) for the webhooks: those of the Service, because no kube-proxy runs."""
+        """Returns the address and the port of the Service, where the webhooks listen because no kube-proxy runs."""
         return service_of(self.services, self.pod, _WEBHOOK) or (LOOPBACK, self.site.port())
 
 
@@ -60,7 +60,7 @@ class Launch:
 
 
 def kueue(run: PodRun) -> Launch:
-    """Returns the command line of Kueue. The configuration is that of Kueue's ConfigMap, adapted to this machine."""
+    """Returns the command line of Kueue. The configuration is from Kueue's ConfigMap, adapted to this machine."""
     from ruamel.yaml import YAML
 
     health = run.site.port()

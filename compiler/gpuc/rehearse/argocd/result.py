@@ -52,7 +52,7 @@ class EditResult:
 
 @dataclass(frozen=True)
 class SyncResult:
-    """The complete result for a cluster."""
+    """The result of a run of Argo CD for one cluster. The reports are written from this result."""
 
     cluster: str
     file: str
@@ -60,9 +60,10 @@ class SyncResult:
     """Where Argo CD runs. Empty if Argo CD runs in this cluster."""
     rows: tuple[ApplicationRow, ...]
     first_sync_s: float | None
-    """Seconds until all Applications were Synced, Healthy and Succeeded. None if this never happened."""
+    """Seconds until all Applications were Synced, Healthy and Succeeded. None if the sync did not finish in time."""
     regressions: int
-    """How often an Application was created while one of an earlier wave was no longer good (State.is_good)."""
+    """How often an Application was created while an Application of an earlier wave was no longer good
+    (State.is_good)."""
     edits: tuple[EditResult, ...]
     failures: tuple[Failure, ...]
     not_rendered: Mapping[str, str]

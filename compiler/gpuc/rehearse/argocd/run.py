@@ -32,7 +32,7 @@ FIRST_SYNC_SECONDS = 1800
 """Limit for the first sync of one cluster. On two cores shared with six other processes, the slowest took 704 s."""
 STATIC_NODES_SECONDS = 300
 REFRESH_SECONDS = 30
-"""An Application that is Synced but Progressing for longer than this is refreshed, as the cluster's README advises,
+"""An Application that is Synced but Progressing for more seconds is refreshed, as the cluster's README advises,
 because Argo CD does not notice when a CustomResourceDefinition becomes established."""
 
 NOT_TESTED = (
@@ -47,7 +47,7 @@ Progress = Callable[[str], None]
 
 @dataclass
 class ClusterRun:
-    """The intermediate results of a cluster."""
+    """Results of one cluster that a run of Argo CD has recorded so far; `_result` converts them to a SyncResult."""
 
     name: str
     file: str

@@ -37,7 +37,7 @@ class Removal:
     """pool, tenant or queue."""
     name: str
     mark: Step
-    """Sets `leaving: true` on the element, and on the queues that only this element uses."""
+    """Sets `leaving: true` on the element, and on the queues that no other element uses."""
     unmark: Step
     """Removes the key `leaving` that `mark` sets."""
     remove: Step

@@ -16,7 +16,7 @@ GROUP = "visibility.kueue.x-k8s.io"
 def serve_visibility(authority: Authority, address: str, port: int) -> Callable[[], None]:
     """Starts a server in a thread. Returns a function that stops the server.
 
-    address and port are those of the Service; authority issues the certificate of the server.
+    address and port: the address and the port of the Service. authority issues the certificate of the server.
     """
     certificate, key = authority.issue("visibility", GROUP, hosts=(address,))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -26,4 +26,4 @@ def privileged_without_restrictions(cluster: Cluster) -> Findings:
             key = policy if policy in cluster.spec.policies else "default"
             actual = f"policy {policy} has stage {stage}"
             message = f"{actual}; expected deny, because these namespaces are privileged: {', '.join(names)}"
-            yield ("spec", "policies", key), message
+            yield ("spec", "policies", key), message, f"set stage of policy {policy} to deny"

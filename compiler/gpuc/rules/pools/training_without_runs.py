@@ -14,6 +14,6 @@ def training_without_runs(cluster: Cluster) -> Findings:
     """
     for pool in cluster.pools:
         if pool.spec.purpose == "training" and pool.spec.runs is None:
-            message = f"purpose of node pool {pool.name} is training, but runs is missing"
+            message = f"purpose of node pool {pool.name} is training, but the key runs is missing"
             fix = f"add runs: {{longest, checkpointEvery}} to node pool {pool.name}"
             yield (*pool.path, "purpose"), message, fix

@@ -17,8 +17,4 @@ def namespace_of_two_tenants(cluster: Cluster) -> Findings:
             owner = owners.setdefault(namespace.name, tenant.name)
             if owner != tenant.name:
                 message = f"namespace {namespace.name} belongs to tenant {owner} and to tenant {tenant.name}"
-                yield (
-                    (*namespace.path, "podSecurity"),
-                    message,
-                    f"rename namespace {namespace.name} of tenant {tenant.name}",
-                )
+                yield namespace.path, message, f"rename namespace {namespace.name} of tenant {tenant.name}"

@@ -123,7 +123,7 @@ class _Targets:
         )
 
     def has(self, namespace: str, kind: str) -> bool:
-        """Returns whether the input has targets in a namespace. The check of selectors compares the targets' labels."""
+        """Returns whether the input has targets in a namespace. selectors.py compares the labels of these targets."""
         return namespace in self._labels_in_input[kind]
 
     def are_known(self, namespace: str) -> bool:

@@ -1,7 +1,7 @@
 """The capacity of node pools, by their limits, instance types and node overlays.
 
 Sources: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits, replicas), pkg/controllers/provisioning/scheduling
-(no instance type is launched beyond a limit), pkg/controllers/nodeoverlay/store.go (of two overlays the heavier wins)
+(no instance type is launched beyond a limit), pkg/controllers/nodeoverlay/store.go (the largest weight wins)
 """
 
 from __future__ import annotations

@@ -29,7 +29,10 @@ class CohortTree:
 
 
 def cohort_trees(objects: ObjectSet) -> list[CohortTree]:
-    """Returns every cohort tree. Cohorts in a cycle of parents, for which Kueue admits no work, are left out."""
+    """Returns every cohort tree.
+
+    Cohorts whose parents form a cycle are left out, because Kueue admits no workloads for such cohorts.
+    """
     trees: dict[quota.Node, CohortTree] = {}
     for node in quota_nodes(objects.of(GROUP, "ClusterQueue"), objects.of(GROUP, "Cohort")):
         if not node.is_circular:

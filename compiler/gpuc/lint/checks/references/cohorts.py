@@ -1,4 +1,8 @@
-"""Cohort names that are probably misspelt. Kueue accepts any name, so only a similar name is a finding."""
+"""Cohort names that are probably misspelt.
+
+Kueue creates a cohort for any name. A name is therefore only a finding if a single object uses the name, no Cohort
+object has the name, and another cohort has a similar name.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,10 @@ _FIELDS = (("ClusterQueue", "cohortName"), ("ClusterQueue", "cohort"), ("Cohort"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Yields findings about cohorts with one member and no Cohort object, if another cohort has a similar name."""
+    """Yields findings about cohorts with one member and no Cohort object, if another cohort has a similar name.
+
+    The other cohort must have a Cohort object, or more than one member.
+    """
     members: dict[str, list[tuple[Manifest, Path]]] = {}
     for kind, key in _FIELDS:
         for manifest in index.tree.of(_KUEUE, kind):

@@ -1,4 +1,4 @@
-"""Applications of Argo CD: folders that none of them syncs, and folders, values files and charts that are missing."""
+"""Argo CD Applications: folders that no Application syncs, and missing folders, values files and charts."""
 
 from __future__ import annotations
 

@@ -34,14 +34,14 @@ DEVICE_PLUGIN: Final = "devicePlugin"
 """The key of the device plugin's settings in the chart's values and in a ClusterPolicy."""
 MIG_MANAGER: Final = "migManager"
 _LABELS = {DEVICE_PLUGIN: "nvidia.com/device-plugin.config", MIG_MANAGER: "nvidia.com/mig.config"}
-"""Node labels by the part of the operator that reads them."""
+"""Node labels by the operand (device plugin or MIG manager) that reads the label."""
 _MIG_FILE = "config.yaml"
 """The key that the MIG manager reads in its ConfigMap (gpu-operator v26.7.0, assets/state-mig-manager)."""
 _POOL_LABELS: Path = ("spec", "template", "metadata", "labels")
 
 
 class Configurations(NamedTuple):
-    """The configurations that node pools can select for one part of the operator."""
+    """The configurations of one operand of the GPU operator (device plugin or MIG manager) for node pools."""
 
     part: str
     source: str

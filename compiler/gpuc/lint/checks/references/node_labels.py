@@ -104,7 +104,10 @@ def _affinity(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
 
 
 def _is_met(expression: Any, index: Index) -> bool:
-    """Returns whether a pool meets a requirement, or the requirement is invalid, which the check of schemas reports."""
+    """Returns whether a node pool meets a requirement.
+
+    An invalid requirement counts as met, because the check of schemas reports the requirement.
+    """
     return all(index.nodes.meeting((wanted,)) for wanted in valid_requirements([expression], NODE_OPERATORS))
 
 

@@ -170,7 +170,7 @@ def _pods(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _closed(kinds: set[tuple[str, str]]) -> frozenset[str]:
-    """Returns the labels of Jobs and JobSets whose values are all known.
+    """Returns the keys of labels that controllers of Jobs and JobSets set, if all values of these labels are known.
 
     The values are unknown if an object in the namespace, such as a CronJob, may create Jobs or JobSets.
     """

@@ -51,7 +51,7 @@ STARTUP_TAINTS: Path = ("spec", "template", "spec", "startupTaints")
 
 
 class Remover:
-    """Pods that may remove taints from nodes: they tolerate the taint, or their containers mention it."""
+    """Pods that may remove taints from nodes: the pods tolerate the taint, or their containers mention the taint."""
 
     def __init__(self, pods: Pods, objects: ObjectSet) -> None:
         self._pods = pods
@@ -61,8 +61,8 @@ class Remover:
     def removes(self, taint: Taint, pool: Pool) -> bool:
         """Returns whether the pods may remove a taint from a pool's nodes.
 
-        Pods that tolerate all taints count only if the text of their containers mentions the key, because agents of
-        every kind tolerate all taints.
+        Pods that tolerate all taints count only if their containers or ConfigMaps mention the key of the taint, because
+        agents of every kind tolerate all taints.
         """
         return self._may_run(pool) and (tolerated(taint, self._by_key) or self._mentions(taint))
 
@@ -75,14 +75,17 @@ class Remover:
         return all(domain is None or domain.allows(value) for domain, value in known)
 
     def _mentions(self, taint: Taint) -> bool:
-        """Returns whether the text mentions the key of a taint, with the taint's effect or without an effect."""
-        if taint.key not in self._text:
+        """Returns whether the pods' containers, or the ConfigMaps that the pods read, mention the key of a taint.
+
+        A mention of the key with an effect counts only if the effect is that of the taint.
+        """
+        if taint.key not in self._strings:
             return False
         mention = rf"(?<![\w./-]){re.escape(taint.key)}(?![\w/]|[.-]\w)(?:=[^\s:]*)?(?::(No\w+|PreferNo\w+))?"
-        return any(match[1] in (None, taint.effect) for match in re.finditer(mention, self._text))
+        return any(match[1] in (None, taint.effect) for match in re.finditer(mention, self._strings))
 
     @cached_property
-    def _text(self) -> str:
+    def _strings(self) -> str:
         """All strings of the containers and of the ConfigMaps that the pods read."""
         spec = self._pods.spec
         named = {name for path in _MAPS for _, name in matching_values(spec, path) if isinstance(name, str)}
@@ -146,7 +149,7 @@ def _has_readiness_rule(taint: Taint, objects: ObjectSet) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yields every string in plain data."""
+    """Yields every string in a value of plain data (dict, list, str, int, float, bool or None)."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -30,11 +30,11 @@ UNUSED = declare_rule(
 
 
 class Unused(NamedTuple):
-    """A kind whose objects have an effect only if an object of another kind refers to them."""
+    """A kind whose objects have no effect unless an object of another kind refers to the objects."""
 
     kind: Kind
     user: str
-    """The kind of the objects that refer to it. Input without such objects is not checked."""
+    """The kind of the objects that refer to the unused kind. Input without such objects is not checked."""
     rule: Rule
     message: str
 
@@ -92,9 +92,9 @@ def _cohorts(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFinding]:
-    """Yields findings about priority classes that no work names.
+    """Yields findings about priority classes that no workload names.
 
-    Input with LocalQueues is not checked, because users submit further work to the LocalQueues.
+    Input with LocalQueues is not checked, because users submit further workloads to the LocalQueues.
     """
     kind = (_KUEUE, "WorkloadPriorityClass")
     if index.tree.has(_KUEUE, "LocalQueue") or not any(used_kind == kind for used_kind, _ in used):
@@ -139,7 +139,7 @@ def _counted_by_quotas(index: Index) -> set[str]:
 def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFinding]:
     """Yields findings about ConfigMaps that no pod reads, in namespaces whose pods have volumes.
 
-    Namespaces with a LocalQueue are not checked, because work that users submit may read the ConfigMaps.
+    Namespaces with a LocalQueue are not checked, because workloads that users submit may read the ConfigMaps.
     """
     queued = {local.namespace for local in index.tree.of(_KUEUE, "LocalQueue")}
     reading = {pods.manifest.namespace for pods in index.pods if any(True for _ in items(dig(pods.spec, "volumes")))}

@@ -62,9 +62,9 @@ def policy_conflicts(cluster: ClusterIndex, queue: Node, smallest: Smallest) -> 
 
 
 def _violations(cluster: ClusterIndex, local: Manifest, flavor: Manifest, pod: Amounts) -> list[PolicyViolation]:
-    """Returns the violations of a pod, or only the denied ones if there are any.
+    """Returns the violations of a pod. If some violations are denied, the list has only these violations.
 
-    The list is empty if the pod has no violation without a node selector, or with that of the flavor's pool.
+    The list is empty if the pod without a node selector, or the pod that selects the flavor's node pool, has none.
     """
     requests = {name: quantity_text(name, count) for name, count in pod.items()}
     container = {"resources": {"requests": requests, "limits": requests}}
@@ -80,7 +80,7 @@ def _violations(cluster: ClusterIndex, local: Manifest, flavor: Manifest, pod: A
 
 
 def _path(manifest: Manifest) -> Path:
-    """Returns the path of the parameter that permits pods; the path of all parameters if the constraint lacks it."""
+    """Returns the path of the parameter that permits pods; the path of all parameters if the parameter is missing."""
     key = _PERMITTING.get(manifest.kind, "")
     return (*PARAMETERS, key) if dig(manifest.body, *PARAMETERS, key) is not None else PARAMETERS
 

@@ -54,7 +54,8 @@ NEVER_STARTS_IN_INPUT = declare_rule(
     "from Kueue.",
 )  # fmt: skip
 _KARPENTER_KNOWS = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa", "hugepages-")
-"""Prefixes of resources for which Karpenter starts a node only if it knows them. Agents on nodes may add others."""
+"""Prefixes of resources. For a pod with such a resource, Karpenter starts a node only if Karpenter knows the resource.
+Agents on nodes may add resources with other prefixes."""
 _DEVICES = ("nvidia.com/", "amd.com/")
 _REPORTED_ELSEWHERE = (
     Stage.API, Stage.LOCAL_QUEUE, Stage.CLUSTER_QUEUE, Stage.PRIORITY, Stage.POLICY, Stage.NODE_POOL, Stage.STARTUP
