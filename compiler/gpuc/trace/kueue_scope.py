@@ -22,6 +22,14 @@ DEFAULT_QUEUE = "default"
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/defaults.go
 """
 _BATCH_JOB = "batch/job"
+_KINDS = {
+    kind.lower(): kind
+    for kind in (
+        *("JobSet", "TrainJob", "MPIJob", "PyTorchJob", "RayJob", "RayCluster"),
+        *("LeaderWorkerSet", "Pod", "Deployment", "StatefulSet"),
+    )
+}
+"""Kinds by their names in integrations.frameworks."""
 
 
 def how_to_manage(reason: str, workload: Workload) -> str:
@@ -106,6 +114,15 @@ def _excluded(cluster: ClusterIndex, configuration: Any, workload: Workload) -> 
 def _frameworks(configuration: Any) -> list[str]:
     """Returns the names of the kinds that Kueue manages."""
     return [str(name) for _, name in items(dig(configuration, "integrations", "frameworks"))] or [_BATCH_JOB]
+
+
+def managed_kind(cluster: ClusterIndex) -> tuple[str, str]:
+    """Returns the kind and the API group of a workload that Kueue manages: a Job, if Kueue manages Jobs."""
+    known = _frameworks(_configuration(cluster))
+    if _BATCH_JOB in known or _configuration(cluster) is None:
+        return "Job", "batch"
+    api_group, _, kind = known[0].rpartition("/")
+    return _KINDS.get(kind, kind), api_group
 
 
 def framework(workload: Workload) -> str:
