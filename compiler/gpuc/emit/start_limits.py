@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
+from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Pool
 
-POD_FRAMEWORKS = {"pod", "deployment", "statefulset", "leaderworkerset.x-k8s.io/leaderworkerset"}
-"""Integrations of Kueue with pods that run without an end. All of them enable the integration `pod`.
-
-Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/{deployment,statefulset,leaderworkerset}/*_controller.go,
-ImplicitlyEnabledFrameworkNames
-"""
 MODEL_LOAD_SECONDS = 900
 """Time limit from the start of an inference server until the server is ready.
 

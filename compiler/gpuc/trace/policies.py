@@ -11,9 +11,11 @@ from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.kueue_scope import DEFAULT_QUEUE, why_gated, why_unmanaged
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PRIORITY_LABEL, QUEUE_LABEL, PodSet, Workload
 
+_GPU_QUOTA = "GpucGpuQuota"
 PARAMETERS: Path = ("spec", "parameters")
 """The path of the parameters in a constraint."""
 _NAMESPACE_SELECTOR = ("spec", "match", "namespaceSelector")
@@ -53,9 +55,16 @@ def policy_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
 def violations(cluster: ClusterIndex, workload: Workload) -> Iterator[PolicyViolation]:
     """Yields every constraint that the workload violates, with the message of the first violation."""
     for manifest in _constraints(cluster, workload.namespace):
-        message = next(_POLICIES[manifest.kind](dig(manifest.body, *PARAMETERS), workload), "")
+        subject = _with_gate(cluster, workload) if manifest.kind == _GPU_QUOTA else workload
+        message = next(_POLICIES[manifest.kind](dig(manifest.body, *PARAMETERS), subject), "")
         if message:
             yield PolicyViolation(manifest, message, dig(manifest.body, "spec", "enforcementAction") in ("deny", None))
+
+
+def _with_gate(cluster: ClusterIndex, workload: Workload) -> Workload:
+    """Returns the workload with a queue if Kueue puts its scheduling gate on the pods, otherwise without a queue."""
+    is_gated = bool(why_gated(cluster, workload)[0]) or not why_unmanaged(cluster, workload)
+    return workload._replace(queue=(workload.queue or DEFAULT_QUEUE) if is_gated else "")
 
 
 def _constraints(cluster: ClusterIndex, namespace: str) -> list[Manifest]:
@@ -82,6 +91,8 @@ def _applies(cluster: ClusterIndex, manifest: Manifest, labels: Mapping[str, str
 
 def _queue_required(parameters: Any, workload: Workload) -> Iterator[str]:
     """Yields a message for a missing or wrong queue, for a kind without queues, and for an unknown priority class."""
+    if workload.kind in ("CronJob", "ReplicaSet"):
+        return  # the policy checks the Jobs of a CronJob, and the Deployment of a ReplicaSet
     known = _queues(parameters, workload.namespace)
     is_job = workload.kind not in SERVICE_KINDS and workload.kind != "Pod"
     is_needed = is_job or (workload.kind != "Pod" and any(_uncounted(parameters, workload)))
@@ -102,7 +113,7 @@ def _gpu_quota(parameters: Any, workload: Workload) -> Iterator[str]:
 
     Controllers of jobs create the pods of jobs, and Kueue holds the pods of services in a queue.
     """
-    if workload.queue or workload.kind not in (*SERVICE_KINDS, "Pod"):
+    if workload.queue or workload.kind not in (*SERVICE_KINDS, "Pod", "ReplicaSet"):
         return
     for resources in _uncounted(parameters, workload):
         yield f"no quota counts {', '.join(resources)}; use a queue, or select a pool of the namespace with {_POOL}"
