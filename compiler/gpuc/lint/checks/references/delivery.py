@@ -114,13 +114,15 @@ def _not_synced(delivery: Delivery) -> Iterator[ObjectFinding]:
 
 
 def _is_applied_by_users(manifests: list[Manifest]) -> bool:
-    """Returns whether users apply the objects of a folder: Applications, and work in a queue or on a pool of gpuc.
+    """Returns whether users apply the objects of a folder: Applications, work in a queue, and Deployments on a pool.
 
     Work in a queue runs once and ends. Argo CD would start the work again.
     """
     selected = ("spec", "template", "spec", "nodeSelector", _POOL)
     return any(
-        _QUEUE in manifest.labels or group(manifest) == ARGO or dig(manifest.body, *selected) is not None
+        _QUEUE in manifest.labels
+        or group(manifest) == ARGO
+        or (manifest.kind == "Deployment" and dig(manifest.body, *selected) is not None)
         for manifest in manifests
     )
 
