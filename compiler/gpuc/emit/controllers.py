@@ -10,7 +10,7 @@ JOB_CONTROLLER = "kube-system/job-controller"
 """The ServiceAccount of Kubernetes' Job controller.
 
 Without --use-service-account-credentials, all controllers of kube-controller-manager share one user, and the policies
-refuse the pods of Jobs. kubeadm sets the option. AWS does not document the option of EKS, so users have to look for the
+refuse the pods of Jobs. kubeadm sets the option. AWS does not document the option of EKS, so users have to find the
 user in the audit log, in an event that creates a pod of a Job.
 
 Source: k8s.io/kubernetes v1.35.4 cmd/kube-controller-manager/app/controllermanager.go,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Literal
 
-from gpuc.emit.start_limits import POD_FRAMEWORKS
+from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Pool
 from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import Client, Object, condition

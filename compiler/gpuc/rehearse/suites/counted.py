@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.start_limits import POD_FRAMEWORKS
+from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import QUEUE_LABEL
 from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response

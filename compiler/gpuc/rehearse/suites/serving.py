@@ -7,9 +7,8 @@ from copy import deepcopy
 from functools import partial
 
 from gpuc.catalog.records import InstanceType
-from gpuc.emit.start_limits import POD_FRAMEWORKS
 from gpuc.kubernetes.amounts import CPU, Amounts, texts
-from gpuc.kubernetes.kueue import KUEUE_API
+from gpuc.kubernetes.kueue import KUEUE_API, POD_FRAMEWORKS
 from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.model.names import POOL_LABEL, QUEUE_LABEL, SHARED_GPU
 from gpuc.model.tenant import NamespaceQuota
