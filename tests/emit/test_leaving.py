@@ -138,14 +138,12 @@ def held(cluster: Cluster) -> set[tuple[str, str]]:
     [
         (lambda spec: None, set()),
         (lambda spec: spec["tenants"]["search"].update(leaving=True), {
-            ("search-serving", "search"), ("search-serving", "search-cpu"),
             ("search-train", "search"), ("search-train", "search-cpu"),
         }),
         (lambda spec: spec["tenants"]["search"]["namespaces"]["search-train"].update(leaving=True), {
             ("search-train", "search"), ("search-train", "search-cpu"),
         }),
         (lambda spec: spec["queues"]["search"].update(leaving=True), {
-            ("search-serving", "search"), ("search-serving", "search-cpu"),
             ("search-train", "search"), ("search-train", "search-cpu"),
         }),
     ],

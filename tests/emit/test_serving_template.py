@@ -52,7 +52,7 @@ def test_c4_every_portion_of_an_inference_pool_has_a_deployment() -> None:
         "embed-l40s", "serve-a100-1g-10gb", "serve-a100-2g-20gb", "serve-a100-3g-40gb",
     ]  # fmt: skip
     assert sorted(deployments(example("infer-euw1"))) == [
-        "embed-l4", "models-a100-1g-5gb", "models-a100-2g-10gb", "models-a100-3g-20gb",
+        "embed-l4", "models-a100-1g-5gb", "models-a100-2g-10gb", "models-a100-3g-20gb", "rerank-l4",
     ]  # fmt: skip
     assert not deployments(example("train-usw2"))
 

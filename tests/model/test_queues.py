@@ -87,18 +87,19 @@ def test_the_ceiling_of_a_tenant_is_its_quota_and_what_others_lend(prod: Cluster
 
 
 def test_the_limit_of_a_namespace_is_the_ceiling_of_its_queues_and_its_own_quota(prod: Cluster) -> None:
-    search = namespace(prod, "search-serving")
-    own = namespace_quota(prod, "search-serving", "serve-a100")
-    assert search.hard["nvidia.com/mig-2g.20gb"] == 32 and "nvidia.com/mig-2g.20gb" not in search.ceiling
-    assert search.hard["cpu"] == search.ceiling["cpu"] + own.amounts["cpu"]
-    assert namespace(prod, "embeddings").ceiling == {}
+    infer = example("infer-euw1")
+    assistants = namespace(infer, "assistants-serving")
+    own = namespace_quota(infer, "assistants-serving", "rerank-l4")
+    assert assistants.hard["nvidia.com/gpu"] == 8 and "nvidia.com/gpu" not in assistants.ceiling
+    assert assistants.hard["cpu"] == assistants.ceiling["cpu"] + own.amounts["cpu"]
+    assert namespace(prod, "search-serving").ceiling == namespace(prod, "embeddings").ceiling == {}
 
 
 def test_pools_are_counted_by_their_purpose_or_by_the_spec(prod: Cluster) -> None:
     """C4: ResourceQuotas count inference pools, unless the spec decides otherwise."""
     assert {pool.name for pool in prod.pools if pool.counted == "quota"} == {"serve-a100", "embed-l40s"}
     inference = {pool.name: pool.counted for pool in example("infer-euw1").pools if pool.spec.purpose == "inference"}
-    assert inference == {"models-a100": "kueue", "embed-l4": "quota"}
+    assert inference == {"models-a100": "kueue", "embed-l4": "quota", "rerank-l4": "quota"}
 
 
 def test_lent_quota_does_not_depend_on_the_borrowing_limit(prod: Cluster) -> None:

@@ -67,7 +67,7 @@ def test_c4_a_forged_owner_and_the_labels_of_kueue_do_not_count(prod: Cluster) -
     owner |= {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet"}
     job["metadata"] |= {"ownerReferences": [owner]}
     assert "label kueue.x-k8s.io/queue-name is missing" in refusal(prod, "queue-required-research", job)
-    creator = "system:serviceaccount:jobset-system:jobset-controller-manager"
+    creator = "system:serviceaccount:jobset-system:jobset-controller"
     assert refusal(prod, "queue-required-research", job, creator) == ""
 
 

@@ -67,9 +67,9 @@ UPSTREAM: Mapping[str, str] = {
 
 def controllers(cluster: Cluster) -> list[str]:
     """Returns the users that create the pods and jobs of workloads that Kueue manages."""
-    own = cluster.spec.kueue.controllers
+    own = dict(UPSTREAM) | {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
     frameworks = [name for chosen in cluster.spec.kueue.frameworks for name in (chosen, *_NEEDS.get(chosen, ()))]
-    accounts = [own.get(name, UPSTREAM.get(name, "")) for name in frameworks]
+    accounts = [own.get(name, "") for name in frameworks]
     return [user(account) for account in dict.fromkeys([JOB_CONTROLLER, *filter(None, accounts)])]
 
 

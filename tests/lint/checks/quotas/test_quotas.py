@@ -373,7 +373,7 @@ def test_resource_quotas_for_pools_outside_of_kueue_fit_the_pools() -> None:
     objects = copies("prod-use1")
     quota_of(objects, "search-train")["requests.nvidia.com/mig-2g.20gb"] = "1"
     ((identity, text),) = reported(objects)
-    assert (identity, "namespace search-serving, search-train may request 33" in text) == ("KRP004", True)
+    assert (identity, "namespace search-train, search-serving may request 33" in text) == ("KRP004", True)
     named(objects, "NodePool", "serve-a100")["spec"]["template"]["metadata"]["labels"].pop("gpuc.dev/pool")
     assert reported(objects) == [], "other clusters may allow more than their nodes have"
 

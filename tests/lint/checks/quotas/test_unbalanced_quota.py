@@ -78,7 +78,7 @@ def test_resource_quotas_of_the_examples_are_what_queues_and_pools_can_provide(n
     objects = copies(name)
     bounds = [document for document in objects if document["kind"] == "ResourceQuota"]
     assert len(bounds) >= 3
-    outside = {"search-serving", "embeddings", "retrieval"}
+    outside = {"search-serving", "embeddings", "retrieval", "assistants-serving"}
     for document in bounds:
         hard = document["spec"]["hard"]
         for resource in [name for name in hard if name.startswith("requests.") and name != "requests.storage"]:
