@@ -8,7 +8,7 @@ TORCH_PIP = $(TORCH)/bin/python -m pip install --quiet --disable-pip-version-che
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test test-all check tools tools-argocd torch conformance conformance-all generate format bench clean
+.PHONY: help compile test test-all check tools tools-argocd tools-lws torch conformance conformance-all generate format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ tools: $(VENV)/.installed  ## Build the programs of the rehearsal into the user'
 
 tools-argocd: $(VENV)/.installed  ## Build Argo CD and Helm for `gpuc rehearse --argocd` (needs Go; takes a quarter of an hour once).
 	$(BIN)/python tools/build.py --argocd
+
+tools-lws: $(VENV)/.installed  ## Build the controller of LeaderWorkerSets for `make conformance-all` (needs Go; takes some minutes once).
+	$(BIN)/python tools/build.py --lws
 
 $(VENV)/.conformance: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[conformance]'

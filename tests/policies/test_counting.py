@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -149,3 +150,11 @@ def test_c4_only_kueue_resumes_a_job(prod: Cluster) -> None:
     after = before | {"spec": {"suspend": False}}
     assert "only Kueue resumes" in refusal(prod, "queue-required-research", after, MEMBER, before)
     assert refusal(prod, "queue-required-research", after, KUEUE, before) == ""
+
+
+def test_a_list_of_an_expression_has_elements_of_one_type() -> None:
+    """The API server refuses a list of a text and a parameter, because it types parameters as dyn; gator accepts it."""
+    mixed = re.compile(r'\[\s*(?:"[^"]*"\s*,[^\]]*variables\.|variables\.[^\]]*,\s*")')
+    for name, policy in policies().items():
+        texts = [*policy.variables.values(), *(row["expression"] for row in policy.validations)]
+        assert not [text for text in texts if mixed.search(text)], name
