@@ -85,6 +85,9 @@ def _configuration(cluster: Cluster) -> Body:
         "manageJobsWithoutQueueName": not manages_pods(cluster),
         "managedJobsNamespaceSelector": {"matchExpressions": [{"key": TENANT_KEY, "operator": "Exists"}]},
         "integrations": {"frameworks": list(dict.fromkeys(cluster.spec.kueue.frameworks))},
+        # A member could make a Job elastic with an annotation, and add pods without a change of the Workload.
+        # Source: kubernetes-sigs/kueue v0.19.2 pkg/features/kube_features.go (on by default), pkg/controller/jobs/job
+        "featureGates": {"ElasticJobsViaWorkloadSlices": False},
         **({"fairSharing": fair} if cluster.spec.queueing.fair_sharing else {}),
         "objectRetentionPolicies": {"workloads": {"afterFinished": RETENTION}},
     }

@@ -54,6 +54,11 @@ def _namespace_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
     ]
 
 
+def _grace_seconds(_: Cluster, tenant: Tenant) -> int:
+    """Returns the longest termination grace period of a pod with GPUs: one checkpoint interval, or ten minutes."""
+    return max([600, *((pool.spec.runs.checkpoint_every or 0) for pool in tenant.pools if pool.spec.runs)])
+
+
 def _mps_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
     """Returns the pools with MPS, with the user ID that all MPS clients of a GPU must have."""
     return [
@@ -120,6 +125,7 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.namespace_queues": _namespace_queues,
     "tenant.namespace_pools": _namespace_pools,
     "tenant.mps_pools": _mps_pools,
+    "tenant.grace_seconds": _grace_seconds,
     "cluster.controllers": lambda cluster, _: controllers(cluster),
     "cluster.kueue": lambda cluster, _: kueue_user(cluster),
     "cluster.queued_kinds": lambda cluster, _: queued_kinds(cluster),

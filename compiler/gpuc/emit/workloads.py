@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpuc.emit.job_template import job_template
 from gpuc.emit.serving_template import serving_template
 from gpuc.emit.workload_template import Template
-from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, scale
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, round_down, scale
 from gpuc.manifest.manifest import Artifact
 from gpuc.model import Cluster, Namespace, Pool, Queue, Tenant
 from gpuc.model.names import EFA, GPU, HUGEPAGES
@@ -142,7 +142,7 @@ def _requests(cluster: Cluster, available: Amounts) -> Amounts:
     requests[CPU] = requests[CPU] // 1000 * 1000 or requests[CPU]
     requests[MEMORY] = requests[MEMORY] // GIB * GIB or requests[MEMORY]
     # The other half of the disk is for images and logs.
-    requests |= scale({EPHEMERAL_STORAGE: available[EPHEMERAL_STORAGE]}, 1, 2)
+    requests |= round_down(scale({EPHEMERAL_STORAGE: available[EPHEMERAL_STORAGE]}, 1, 2))
     if HUGEPAGES in requests:
         requests[HUGEPAGES] = min(requests[HUGEPAGES], cluster.catalog.nccl.pod.hugepages_mib * MIB)
     return requests

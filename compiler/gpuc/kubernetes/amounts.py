@@ -113,7 +113,7 @@ def pods_that_fit(room: Mapping[str, int], pod: Mapping[str, int]) -> int:
 
 
 def _round_to_unit(resource: str, count: int) -> int:
-    if resource.startswith("hugepages-") or not (resource == CPU or is_bytes(resource)):
+    if not (resource == CPU or is_bytes(resource)):
         return count
     full, part = (1000, 100) if resource == CPU else (GIB, 64 * MIB)
     return count // full * full or count // part * part or count

@@ -55,7 +55,8 @@ def examples(policy: Policy) -> list[Example]:
     """Returns the examples of a library policy that the API server can check.
 
     Examples of running pods, other examples for the audit, and examples with quantities that the API server rewrites
-    are omitted. The audit has no user, but every request to the API server has a user.
+    are omitted. The audit has no user, but every request to the API server has a user. Objects with an owner that does
+    not exist are omitted too, because the garbage collector deletes them.
     """
     usable = []
     for verdict in VERDICTS:
@@ -65,7 +66,14 @@ def examples(policy: Policy) -> list[Example]:
             title = part.partition("\n")[0].removeprefix("# ").rstrip(".")
             if not _REWRITTEN_QUANTITY.search(part) and not _is_running_pod(document) and AUDIT not in title:
                 usable.append(_example(policy.name, title, verdict == "denied", document))
-    return usable
+    return [example for example in usable if not _lacks_owner(example)]
+
+
+def _lacks_owner(example: Example) -> bool:
+    """Returns whether an owner does not exist. The rehearsal creates only the JobSet of a new object."""
+    old = example.before["metadata"].get("ownerReferences", ()) if example.before else ()
+    new = example.document["metadata"].get("ownerReferences", ())
+    return bool(old) or any(reference["kind"] != "JobSet" for reference in new)
 
 
 def _is_running_pod(document: Object) -> bool:

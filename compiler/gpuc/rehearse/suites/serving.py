@@ -7,7 +7,7 @@ from copy import deepcopy
 from functools import partial
 
 from gpuc.catalog.records import InstanceType
-from gpuc.kubernetes.amounts import CPU, Amounts, texts
+from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts
 from gpuc.kubernetes.kueue import KUEUE_API, POD_FRAMEWORKS
 from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.model.names import POOL_LABEL, QUEUE_LABEL, SHARED_GPU
@@ -90,7 +90,7 @@ def _full_node_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterato
 
 def _too_large_case(factory: WorkloadFactory, quota: NamespaceQuota, largest: InstanceType) -> Iterator[Case]:
     pool = quota.pool
-    size = {CPU: pool.tenant_allocatable(largest)[CPU] + 1, pool.gpu_resource_names[0]: 1}
+    size = {CPU: pool.tenant_allocatable(largest)[CPU] + 1, MEMORY: 16 * MIB, pool.gpu_resource_names[0]: 1}
     if size[CPU] > factory.namespace.hard.get(CPU, size[CPU]):
         return
     pod = _sized_pod(factory, pool, "too-large", size)
