@@ -55,7 +55,7 @@ torch: $(VENV)/.installed  ## Install PyTorch into .venv/torch, unless GPUC_TORC
 	  || { $(PYTHON) -m venv $(TORCH) && { $(TORCH_PIP) --index-url $(TORCH_CPU) torch numpy || $(TORCH_PIP) torch numpy; }; } \
 	  || echo "PyTorch cannot be installed; the test of the gang command will not run"
 
-conformance-all: tools torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, undetected mutations and Argo CD; writes benchmarks/conformance.md and argocd.md (GPUC_CHARTS: folder of charts).
+conformance-all: tools torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, undetected mutations and Argo CD; writes benchmarks/conformance.md and argocd.md (GPUC_CHARTS: folder of charts).
 	$(BIN)/python -m tests.conformance.long
 
 generate: $(VENV)/.installed  ## Write the generated files: the schema of the spec language, the tables of policies.

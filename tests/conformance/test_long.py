@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance import gang_command, long
+from tests.conformance import gang_command, leader_worker_set, long
 from tests.conformance.long import Result, markdown
 
 
@@ -39,4 +39,12 @@ def test_without_pytorch_the_gang_is_not_run(
 ) -> None:
     monkeypatch.delenv("GPUC_TORCH_PYTHON", raising=False)
     assert gang_command.main([]) == 0
+    assert capsys.readouterr().out.startswith(long.NOT_RUN)
+
+
+def test_without_the_controller_leader_worker_sets_are_not_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
+    assert leader_worker_set.main([]) == 0
     assert capsys.readouterr().out.startswith(long.NOT_RUN)

@@ -76,7 +76,11 @@ def test_c4_only_kueue_removes_its_gate(prod: Cluster) -> None:
     gated, started = pod("research-train", "train-h100", **GATE), pod("research-train", "train-h100")
     assert refusal(prod, "gpu-quota-research", gated) == ""
     assert "only Kueue removes" in refusal(prod, "gpu-quota-research", started, MEMBER, gated)
+    assert "only Kueue removes" in refusal(prod, "gpu-quota-research", started, KUEUE, gated), "without an admission"
+    started["metadata"]["labels"] = {"kueue.x-k8s.io/podset": "main"}
     assert refusal(prod, "gpu-quota-research", started, KUEUE, gated) == ""
+    gated["metadata"]["labels"] = {"kueue.x-k8s.io/podset": "main"}
+    assert "only Kueue removes" in refusal(prod, "gpu-quota-research", started, KUEUE, gated), "a label of a member"
 
 
 def test_c4_a_pool_that_a_quota_counts_serves_only_namespaces_with_quota(prod: Cluster) -> None:

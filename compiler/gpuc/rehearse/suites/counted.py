@@ -23,6 +23,12 @@ from gpuc.rehearse.users import KUEUE_GATE, job_controller, kueue_controller, wi
 SUITE = "counted"
 GPU_QUOTA, QUEUE_REQUIRED, OWNED = "gpu-quota", "queue-required", "owned-workloads"
 MANAGED_LABEL = "kueue.x-k8s.io/managed"
+POD_SET_LABEL = "kueue.x-k8s.io/podset"
+"""The label that Kueue adds to a pod in the request that removes its gate, when it admits the workload.
+
+Source: kueue v0.19.2 pkg/controller/jobframework/reconciler.go getPodSetsInfoFromStatus,
+pkg/controller/jobs/pod/pod_controller.go prepare
+"""
 JOB_LABEL = "batch.kubernetes.io/job-name"
 JOBSET, JOBSET_API = "jobset.x-k8s.io/jobset", "jobset.x-k8s.io/v1alpha2"
 
@@ -63,20 +69,22 @@ def _pod_case(factory: WorkloadFactory, pool: Pool, expected: Outcome, name: str
 
 
 def _gate_cases(factory: WorkloadFactory) -> Iterator[Case]:
-    """Yields attempts to remove Kueue's scheduling gate: only Kueue may remove it."""
+    """Yields attempts to remove Kueue's scheduling gate: only Kueue may remove it, when it admits the workload."""
     pool = _first_queued_pool(factory)
     if pool is None:
         return
     kueue = kueue_controller(factory.cluster)
-    for user, by, expected in (
-        ("", "a user", _decision(factory, GPU_QUOTA)),
-        (job_controller(), "the Job controller", _decision(factory, GPU_QUOTA)),
-        (kueue, "Kueue", Outcome("admitted", message=NO_OBJECTION)),
+    labels = {POD_SET_LABEL: "main"}
+    for user, by, added, expected in (
+        ("", "a user", labels, _decision(factory, GPU_QUOTA)),
+        (job_controller(), "the Job controller", labels, _decision(factory, GPU_QUOTA)),
+        (kueue, "Kueue without an admission", {}, _decision(factory, GPU_QUOTA)),
+        (kueue, "Kueue", labels, Outcome("admitted", message=NO_OBJECTION)),
     ):
         pod = _pod(factory, pool, f"gated-{'-'.join(by.lower().split())}")
         pod["spec"]["schedulingGates"] = [dict(KUEUE_GATE)]
         name = f"Kueue's scheduling gate removed by {by}"
-        yield _case(factory, GPU_QUOTA, name, _remove_gate(pod, user), expected, pool)
+        yield _case(factory, GPU_QUOTA, name, _remove_gate(pod, user, added), expected, pool)
 
 
 def _forged_pod_cases(factory: WorkloadFactory) -> Iterator[Case]:
@@ -212,13 +220,13 @@ def _forge(owner: Object, forged: Callable[[Object], Object]) -> Action:
     return action
 
 
-def _remove_gate(pod: Object, user: str) -> Action:
-    """Returns an action that removes all gates of a gated pod as a user."""
+def _remove_gate(pod: Object, user: str, labels: dict[str, str]) -> Action:
+    """Returns an action that removes all gates of a gated pod, and adds labels, as a user."""
 
     def action(context: RehearsalContext) -> Outcome:
         metadata = with_user(context.client, job_controller()).create(pod)["metadata"]
         client = with_user(context.client, user)
-        patch = {"spec": {"schedulingGates": None}}
+        patch = {"metadata": {"labels": labels}, "spec": {"schedulingGates": None}}
         return classify_response(
             client, lambda: client.patch("v1", "Pod", metadata["name"], patch, metadata["namespace"], dry_run=True)
         )
