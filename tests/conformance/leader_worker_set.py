@@ -258,14 +258,20 @@ def _is_held_without_its_owner(plane: Plane) -> str:
 
 
 def _forged_pod_is_held(plane: Plane) -> str:
-    """Creates a pod with the labels of a LeaderWorkerSet that does not exist. The pod must not start."""
+    """Creates a pod with the labels of a LeaderWorkerSet that does not exist.
+
+    A policy must refuse the pod of a member. The same pod of a StatefulSet must not start.
+    """
     problems, pod = Problems(), plane.factory.pod("forged-0", plane.pool, {plane.slices[0]: 1})
     pod["metadata"]["labels"] = {NAME_LABEL: "rehearsal-absent", "leaderworkerset.sigs.k8s.io/worker-index": "0"}
     suspended = {"kueue.x-k8s.io/pod-suspending-parent": FRAMEWORK}
     pod["metadata"]["annotations"] = {"leaderworkerset.sigs.k8s.io/size": "1", **suspended}
-    plane.context.client.create(pod)
+    outcome = classify_response(plane.context.client, lambda: plane.context.client.create(pod))
+    problems.unless((outcome.verdict, outcome.by) == ("refused", "policy"), str(outcome))
+    with_user(plane.context.client, STATEFUL_SET_CONTROLLER).create(pod)
     absent = {"metadata": {"name": "rehearsal-absent", "namespace": pod["metadata"]["namespace"]}}
     _hold(plane, absent, problems)
+    problems.unless(bool(plane.pods(absent)), "the pod is gone")
     plane.context.clear()
     return problems.text()
 
