@@ -134,6 +134,19 @@ class _Maker:
             return other
         before = copy.deepcopy(made)
         self._suspend(before)
+        if "ownersBefore" in self._words and self._flag():
+            before["metadata"] |= {field: self._map() for field in ("labels", "annotations")}
+        if "isReleased" in self._words and self._chance.random() < 0.3:
+            keys = [text for text in self._literals if text.endswith(("-uid", "cluster", "job-name"))]
+            before["metadata"]["labels"] = {self._chance.choice(keys): "other"}
+            owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "x", "uid": "1", "controller": True}
+            for document in (made, before):
+                document["metadata"]["ownerReferences"] = [owner]
+        if "gatedBefore" in self._words and isinstance(before.get("spec"), dict) and self._chance.random() < 0.3:
+            before["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+            made["spec"].pop("schedulingGates", None)
+            for document in (made, before):
+                document["metadata"]["labels"] = {"kueue.x-k8s.io/podset": "main"} if self._flag() else {}
         if draw < 0.6:
             self._spoil(before)
         return before
@@ -256,6 +269,7 @@ class _Maker:
             "resourceClaims": lambda: self._some(lambda: {"name": "x"}, 1),
             "initContainers": lambda: self._some(self._container, 2),
             "ephemeralContainers": lambda: self._some(self._container, 1),
+            "terminationGracePeriodSeconds": lambda: self._chance.choice((30, 600, 3600)),
         }  # fmt: skip
         if "podUser" in self._words:
             makers["securityContext"] = self._security

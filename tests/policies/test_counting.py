@@ -144,8 +144,8 @@ def test_c4_members_create_no_pod_groups(infer: Cluster) -> None:
     """Kueue counts a group by the shape of one pod; an annotation that a member can write selects the pod."""
     grouped = pod("assistants-serving", "models-a100", **GATE)
     grouped["metadata"]["labels"] = {"kueue.x-k8s.io/pod-group-name": "group"}
-    assert "only controllers create pod groups" in refusal(infer, "gpu-quota-assistants", grouped)
-    assert refusal(infer, "gpu-quota-assistants", grouped, KUEUE) == ""
+    assert "only controllers create pod groups" in refusal(infer, "owned-workloads", grouped)
+    assert refusal(infer, "owned-workloads", grouped, KUEUE) == ""
 
 
 def test_c4_only_kueue_resumes_a_job(prod: Cluster) -> None:

@@ -46,7 +46,9 @@ def creator(factory: WorkloadFactory, sample: SampleObject) -> str:
     spec = sample.document.get("spec", {})
     quotas = [quota.pool.name for quota in factory.namespace.quotas]
     is_counted = spec.get("nodeSelector", {}).get("gpuc.dev/pool") in quotas
-    is_of_job = sample.document["kind"] == "Pod" and sample.policy != "gpu-quota" and not is_counted
+    is_of_job = (
+        sample.document["kind"] == "Pod" and sample.policy not in ("gpu-quota", "owned-workloads") and not is_counted
+    )
     return user(JOB_CONTROLLER) if is_of_job else "member"
 
 

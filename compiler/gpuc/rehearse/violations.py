@@ -185,6 +185,12 @@ def _deployment(pod: Object) -> Object:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": pod["metadata"], "spec": spec}
 
 
+def _owned_workloads(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    pod = factory.pod("suspended")
+    pod["metadata"]["annotations"] = {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}
+    yield SampleObject("owned-workloads", "pod that claims to be suspended by its owner", pod)
+
+
 def _toleration_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
     other = next((tenant.name for tenant in factory.cluster.tenants if tenant is not factory.tenant), "another")
     toleration = {"key": TENANT_KEY, "operator": "Equal", "value": other}
@@ -202,6 +208,7 @@ _GENERATED: dict[str, Callable[[WorkloadFactory], Iterator[SampleObject]]] = {
     "mps-clients": _mps_clients,
     "nccl-profile": _nccl_profile,
     "network-policy-fence": _network_policy_fence,
+    "owned-workloads": _owned_workloads,
     "pool-selector": _pool_selector,
     "queue-required": _queue_required,
     "toleration-fence": _toleration_fence,

@@ -62,8 +62,8 @@ def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
     [
         ("host-network", lambda body: body["spec"]["match"].pop("namespaceSelector"), "PLC001"),
         ("gpu-limits-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear(), "PLC001"),
-        ("gpu-queue-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear(), "PLC014"),
-        ("gpu-requests", lambda body: body["spec"]["match"].update(namespaceSelector={}), "PLC014"),
+        ("gpu-queue-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear(), "PLC001"),
+        ("gpu-requests", lambda body: body["spec"]["match"].update(namespaceSelector={}), "PLC001"),
         ("images", lambda body: body["spec"]["match"].pop("namespaceSelector"), "PLC014"),
         ("images", lambda body: body["spec"]["match"].pop("kinds"), "PLC002"),
         ("images", lambda body: body["spec"]["match"]["kinds"][0].pop("kinds"), "PLC002"),

@@ -13,9 +13,9 @@ COUNTING = ("gpu-quota", "queue-required", "owned-workloads", "gpu-queue", "pool
 def uncounted_gpus(cluster: Cluster) -> Findings:
     """The cluster has GPUs, but a policy that keeps pods to the quotas and node pools of their tenant is not at deny.
 
-    Without gpu-quota, a pod outside of Kueue can use GPUs that Kueue counts for other workloads. Without queue-required, a
-    workload can be created without a queue. Without owned-workloads, a tenant can forge the owner of a workload. Without
-    gpu-queue, pool-selector and toleration-fence, a pod can start nodes of another tenant.
+    Without gpu-quota, a pod outside of Kueue can use GPUs that Kueue counts for other workloads. Without
+    queue-required, a workload can be created without a queue. Without owned-workloads, a tenant can forge the owner of
+    a workload. Without gpu-queue, pool-selector and toleration-fence, a pod can start nodes of another tenant.
     """
     by_key: dict[str, list[str]] = {}
     for policy in COUNTING if cluster.gpu_pools else ():
