@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path as SpecPath
+from gpuc.emit.controllers import controllers as users_of
 from gpuc.emit.template import environment
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.kueue import LEVEL_LABELS
@@ -69,6 +70,7 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "uses_spot": any("spot" in pool.spec.purchase for pool in cluster.pools),
         "node_labels": ",".join(_node_labels(cluster)),
         "types": _types,
+        "users_of_controllers": [name.replace("system:serviceaccount:", "") for name in users_of(cluster)[1:]],
         "users": lambda pool: _users(cluster, pool),
         "block_label": LEVEL_LABELS["block"],
         "by_block": [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())],
