@@ -89,7 +89,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
     ),
     "unknown pool": (
         job(pod(ONE, nodeSelector={"gpuc.dev/pool": "train-h10"})),
-        "policies", "policy", "the pools of this tenant are", "",
+        "policies", "policy", "the pools of the tenant are train-h100", "",
     ),
     "gang too large": (
         job(pod(FULL), pods=20), "quota", "Kueue", "(160) > maximum capacity (128)", "at most 16 such pods",
