@@ -22,7 +22,7 @@ _Map = dict[str, Any]
 
 
 class NoValueError(ValueError):
-    """An error of a function for arguments for which the function of Kubernetes reports an error too."""
+    """Raised by a CEL function for arguments that Kubernetes' implementation of the function also refuses."""
 
     def __init__(self, reason: object) -> None:
         super().__init__(f"{NO_VALUE}{reason}")

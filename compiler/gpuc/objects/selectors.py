@@ -121,7 +121,7 @@ def _term(raw: Any) -> Selector:
 
 
 def tolerations(raw: Any) -> tuple[Toleration, ...]:
-    """Returns the valid tolerations of a list."""
+    """Returns the tolerations of a list, except those with a field that is not a string."""
     return tuple(
         Toleration(*(dig(row, field) or "" for field in ("key", "operator", "value", "effect")))
         for _, row in items(raw)

@@ -13,7 +13,7 @@ from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.result import LocatedResult, Problem, Result
 
 LISTED = 40
-"""Maximum number of test cases that the text report lists. A report with more test cases counts by line and suite."""
+"""Maximum number of test cases that the text report lists. With more, it counts by line of the spec and suite."""
 _MESSAGE_LENGTH = 120
 _HEADINGS = ("spec", "test case", "as expected", "expected", "actual", "s")
 
@@ -74,7 +74,7 @@ def _text(result: Result, paint: Paint) -> str:
 
 
 def _rows(result: Result) -> Iterator[tuple[str, ...]]:
-    """Yields the heading, then a row per test case, or a row per line and suite if there are more than LISTED cases."""
+    """Yields the heading, then a row per test case; for more than LISTED cases, one per line of the spec and suite."""
     if len(result.cases) <= LISTED:
         yield ("spec", "test case", "outcome", "s")
         for located in result.cases:

@@ -93,7 +93,7 @@ def relocated(argument: str, mounted: Iterable[tuple[Mount, Path]]) -> str:
 
 
 def with_flags(words: Iterable[str], flags: Mapping[str, str]) -> list[str]:
-    """Returns the arguments `words` without the flags of the same names, followed by `flags`."""
+    """Returns the arguments `words` without the flags that `flags` also contains, followed by `flags`."""
     others = [word for word in words if word.partition("=")[0].lstrip("-") not in flags]
     return [*others, *(f"--{name}={value}" for name, value in flags.items())]
 

@@ -13,9 +13,10 @@ def single_strategy_on_mixed_layout(cluster: Cluster) -> Findings:
     for pool in cluster.gpu_pools:
         sharing = pool.sharing
         if sharing and sharing.strategy == "single":
-            kinds = [*sharing.slices(), *(["whole GPUs"] if sharing.whole_gpus else [])]
+            kinds = [f"{profile} slices" for profile in sharing.slices()]
+            kinds += ["whole GPUs"] if sharing.whole_gpus else []
             if len(kinds) > 1:
-                actual = f"MIG strategy of node pool {pool.name} is single, but its nodes have {', '.join(kinds)}"
+                actual = f"MIG strategy of node pool {pool.name} is single, but its nodes have {' and '.join(kinds)}"
                 message = f"{actual}; expected one MIG profile on all GPUs"
                 fix = f"set sharing.mig.strategy of node pool {pool.name} to mixed"
                 yield (*pool.path, "sharing", "mig", "strategy"), message, fix

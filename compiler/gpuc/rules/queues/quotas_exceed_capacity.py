@@ -31,5 +31,5 @@ def quotas_exceed_capacity(cluster: Cluster) -> Findings:
                         limit = amount_in_unit(pool, resource, capacity, in_nodes=in_nodes)
                         unit = unit_of(pool, resource, in_nodes=in_nodes)
                         actual = f"the sum of the quotas for node pool {pool.name} is {total} {unit}"
-                        yield path, f"{actual}; expected at most {limit}"
+                        yield path, f"{actual}; expected at most {limit}, the capacity of the node pool"
                     break

@@ -74,7 +74,7 @@ _SELECTING_MIN = 3
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
-    """Yields the findings about all constraints of an object set."""
+    """Yields the findings about the Gatekeeper constraints of an object set, ExpansionTemplates and Config."""
     by_kind: dict[str, list[Manifest]] = {}
     for manifest in objects.manifests:
         if manifest.api.startswith(f"{GATEKEEPER}/"):

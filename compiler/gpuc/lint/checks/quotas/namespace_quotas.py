@@ -207,7 +207,7 @@ def _forbidden_resources(queue: Node, namespace: str, hard: Hard) -> Iterator[Ob
 
 
 def _usable_amounts(queue: Node) -> list[dict[str, int]]:
-    """Returns the amounts that the ClusterQueue can use, by resource, for every flavor in which it can use any."""
+    """Returns the amounts that a ClusterQueue can use, by resource: a map per flavor, except maps with only zeros."""
     flavors = [
         {resource: queue.capacity((flavor, resource)) for resource in quotas}
         for flavor, quotas in by_flavor(queue).items()
