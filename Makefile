@@ -3,8 +3,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TORCH := $(VENV)/torch
+TORCH_PIP = $(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check
+TORCH_CPU := https://download.pytorch.org/whl/cpu
+export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test test-all check tools tools-argocd conformance conformance-all generate format bench clean
+.PHONY: help compile test test-all check tools tools-argocd tools-lws torch conformance conformance-all generate format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -36,6 +40,9 @@ tools: $(VENV)/.installed  ## Build the programs of the rehearsal into the user'
 tools-argocd: $(VENV)/.installed  ## Build Argo CD and Helm for `gpuc rehearse --argocd` (needs Go; takes a quarter of an hour once).
 	$(BIN)/python tools/build.py --argocd
 
+tools-lws: $(VENV)/.installed  ## Build the controller of LeaderWorkerSets for `make conformance-all` (needs Go; takes some minutes once).
+	$(BIN)/python tools/build.py --lws
+
 $(VENV)/.conformance: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[conformance]'
 	@touch $@
@@ -43,8 +50,13 @@ $(VENV)/.conformance: $(VENV)/.installed
 conformance: tools $(VENV)/.conformance  ## Compare gpuc with real programs: gator, kubeconform, rehearsals, planted mistakes, random gangs.
 	$(BIN)/python -m tests.conformance.run
 
-conformance-all: tools $(VENV)/.conformance  ## The same with more random gangs, undetected mutations and Argo CD; writes benchmarks/argocd.md (GPUC_CHARTS: folder of charts).
-	$(BIN)/python -m tests.conformance.argocd
+torch: $(VENV)/.installed  ## Install PyTorch into .venv/torch, unless GPUC_TORCH_PYTHON names a Python with PyTorch.
+	@$(GPUC_TORCH_PYTHON) -c 'import torch' 2>/dev/null \
+	  || { $(PYTHON) -m venv $(TORCH) && { $(TORCH_PIP) --index-url $(TORCH_CPU) torch numpy || $(TORCH_PIP) torch numpy; }; } \
+	  || echo "PyTorch cannot be installed; the test of the gang command will not run"
+
+conformance-all: tools torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, undetected mutations and Argo CD; writes benchmarks/conformance.md and argocd.md (GPUC_CHARTS: folder of charts).
+	$(BIN)/python -m tests.conformance.long
 
 generate: $(VENV)/.installed  ## Write the generated files: the schema of the spec language, the tables of policies.
 	$(BIN)/python -m gpuc.catalog

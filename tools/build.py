@@ -93,6 +93,7 @@ class Selection:
 
 REHEARSAL = Selection(TOOLS / "programs.toml")
 ARGO_CD = Selection(TOOLS / "argocd" / "programs.toml", "argocd")
+LEADER_WORKER_SET = Selection(TOOLS / "lws" / "programs.toml", "lws")
 
 
 def go(folder: str, *arguments: str) -> str:
@@ -265,9 +266,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="build.py", description=__doc__)
     parser.add_argument("--list", action="store_true", help="print the programs, their versions and sizes")
     parser.add_argument("--where", action="store_true", help="print the folder with bin/ and data/")
-    parser.add_argument("--argocd", action="store_true", help="build Argo CD and Helm instead of the control plane")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--argocd", action="store_true", help="build Argo CD and Helm instead of the control plane")
+    other.add_argument("--lws", action="store_true", help="build the controller of LeaderWorkerSets instead")
     arguments = parser.parse_args()
-    selection = ARGO_CD if arguments.argocd else REHEARSAL
+    selection = ARGO_CD if arguments.argocd else LEADER_WORKER_SET if arguments.lws else REHEARSAL
     target = selection.home()
     if arguments.where:
         print(target)

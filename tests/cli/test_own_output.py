@@ -144,9 +144,10 @@ def test_an_acceptance_without_effect_is_reported_once(
 
 
 def test_a_fleet_of_jobsets_alone_compiles(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Kueue does not manage Jobs then: there are no templates of Jobs, and nothing says that there are."""
+    """If Kueue does not manage Jobs, gpuc writes templates only for pools that ResourceQuotas count."""
     layer = fleet / "specs/base/eks.yaml"
     layer.write_text(layer.read_text().replace("batch/job, ", ""))
     assert main(["compile", "--strict", "prod-use1"]) == 0, capsys.readouterr()
-    assert not (fleet / "out/prod-use1/workloads").exists()
-    assert "/workloads/" not in (fleet / "clusters/prod-use1/README.md").read_text()
+    names = sorted(file.name for file in (fleet / "out/prod-use1/workloads").iterdir())
+    assert names == ["embed-l40s.yaml", "serve-a100.yaml"]
+    assert "Job for EFA" not in (fleet / "clusters/prod-use1/README.md").read_text()

@@ -1,4 +1,4 @@
-"""Runs the long conformance tests, then Argo CD with every example cluster, and writes benchmarks/argocd.md.
+"""Runs Argo CD with every example cluster, and writes benchmarks/argocd.md.
 
 The last run uses one Argo CD, in a separate cluster, for two clusters ("a hub"). `make conformance-all` runs this
 module. The report lists the tests that could not run, with the reason.
@@ -65,31 +65,25 @@ class Run:
 class Record:
     """The content of the report."""
 
-    conformance: str
-    """The last line of the conformance tests, or why the conformance tests did not run."""
-    conformance_failed: bool
     runs: list[Run] = field(default_factory=list)
     not_run: list[str] = field(default_factory=list)
 
     @property
     def is_good(self) -> bool:
-        return not self.conformance_failed and all(run.is_good for run in self.runs)
+        return all(run.is_good for run in self.runs)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs all tests and writes the report. Returns 1 if a test failed, else 0.
+    """Runs Argo CD and writes the report. Returns 1 if a run failed, else 0.
 
-    A test that could not run is not a failure. arguments are names of runs (clusters or hub; all runs if empty) and the
-    option --argocd-only, which omits the conformance tests.
+    A run for which a program is missing is not a failure. arguments are names of runs (clusters or hub; all runs if
+    empty).
     """
-    record = Record("not run, because of --argocd-only", False)
-    if "--argocd-only" not in arguments:
-        record = _conformance()
-    names = [name for name in arguments if not name.startswith("-")]
+    record = Record()
     if problem := _missing():
         record.not_run.append(f"Argo CD with {', '.join(EXAMPLES)} and a hub: {problem}")
     else:
-        for run in _runs(names or [*EXAMPLES, "hub"]):
+        for run in _runs(arguments or [*EXAMPLES, "hub"]):
             record.runs.append(run)
             print(f"{'passed' if run.is_good else 'FAILED'}  {run.title}", flush=True)
             RECORD.write_text(markdown(record), encoding="utf-8")
@@ -98,17 +92,6 @@ def main(arguments: Sequence[str]) -> int:
     if record.runs:  # if nothing could run, the report of an earlier run is kept
         print(f"the report is in {RECORD.relative_to(ROOT)}", flush=True)
     return int(not record.is_good)
-
-
-def _conformance() -> Record:
-    """Runs the long conformance tests and prints their output."""
-    command = [sys.executable, "-m", "tests.conformance.run", "--long"]
-    last = ""
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout or ():
-            print(line, end="", flush=True)
-            last = line.strip() or last
-    return Record(last or "no conformance test could run", process.returncode != 0)
 
 
 def _missing() -> str:
@@ -184,7 +167,6 @@ def markdown(record: Record) -> str:
         *EXPLANATION,
     ]
     lines += [f"- {line}" for line in _versions()]
-    lines += [f"- `make conformance`: {record.conformance}"]
     lines += [f"- not run: {reason}" for reason in record.not_run]
     rows = [row for run in record.runs for row in _summary(run)]
     lines += [

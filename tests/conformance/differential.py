@@ -110,6 +110,7 @@ def _random_case(gangs: int, start: int) -> Case:
     def draw(data: st.DataObject) -> None:
         tree = data.draw(specs())
         tree["spec"]["policies"] = {"default": "dryrun"}  # random gangs violate policies, which other suites test
+        tree["spec"]["kueue"] = {"frameworks": ["batch/job"]}  # with other frameworks, a rule demands a policy
         cluster = compiled(tree).cluster
         work = [data.draw(requests(cluster)) for _ in range(gangs)]
         cases.append(Case(str(start), tree, tuple((queue.name, request) for queue, request in work)))

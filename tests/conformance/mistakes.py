@@ -18,7 +18,6 @@ from tests.conformance.object_edits import (
     combine,
     remove_covered_resource,
     remove_object,
-    rename_covered_resource,
     rename_hard_limit,
     replace_flavor,
     set_field,
@@ -27,14 +26,13 @@ from tests.conformance.object_edits import (
 )
 
 MIG = "nvidia.com/mig-3g.40gb"
-SERVE = "serve-a100-p4de-24xlarge"
+LAB = "lab-h100-p5-48xlarge"
 TOPOLOGY = {
     "apiVersion": KUEUE_API,
     "kind": "Topology",
     "metadata": {"name": "zone-host"},
     "spec": {"levels": [{"nodeLabel": "topology.kubernetes.io/zone"}, {"nodeLabel": "kubernetes.io/hostname"}]},
 }
-GROUP = "spec resourceGroups 0 flavors"
 
 
 def _with_topology(pool: str, name: str) -> Object:
@@ -81,14 +79,26 @@ def _shorten_timeout(settings: Settings) -> Settings:
     return replace(settings, kueue_configuration={**settings.kueue_configuration, "waitForPodsReady": wait})
 
 
+def _gate_all_pods(settings: Settings) -> Settings:
+    """Enables Kueue's pod integration, and lets Kueue manage pods without a queue."""
+    configuration = settings.kueue_configuration
+    frameworks = [*configuration["integrations"]["frameworks"], "pod"]
+    changed = {
+        **configuration,
+        "integrations": {**configuration["integrations"], "frameworks": frameworks},
+        "manageJobsWithoutQueueName": True,
+    }
+    return replace(settings, kueue_configuration=changed)
+
+
 MISTAKES = (
     Mistake("KRP-001", "a MIG pool has no overlay", "smallest", "Karpenter", "no instance type has enough resources",
-            remove_object("NodeOverlay", SERVE), case=f"search serve-a100 one {MIG}"),
+            remove_object("NodeOverlay", LAB), case=f"research lab-h100 one {MIG}"),
     Mistake("KRP-001", "the gate of overlays is off", "smallest", "Karpenter", "no instance type has enough resources",
-            settings=_disable_overlays, case=f"search serve-a100 one {MIG}"),
+            settings=_disable_overlays, case=f"research lab-h100 one {MIG}"),
     Mistake("KRP-002", "an overlay has half of the slices of the layout", "full_node", "Karpenter",
             "no instance type has enough",
-            set_overlay_capacity(SERVE, MIG, "4"), case="search serve-a100 a full p4de.24xlarge"),
+            set_overlay_capacity(LAB, MIG, "2"), case="research lab-h100 a full p5.48xlarge"),
     Mistake("EFA-003", "an EFA pool's overlay has no huge pages", "efa", "Karpenter", "no instance type has enough",
             remove_object("NodeOverlay", "train-h100-p5-48xlarge"), case="research train-h100 all EFA"),
     Mistake("KRP-003", "a flavor selects a label that exists only after boot", "smallest", "Karpenter",
@@ -118,9 +128,9 @@ MISTAKES = (
             case="search train-h100 one nvidia"),
     Mistake("KUE-002", "a queue selects no namespace", "smallest", "Kueue",
             "namespace doesn't match ClusterQueue selector",
-            set_field("ClusterQueue", "platform-ml", "spec namespaceSelector", None), case="platform-ml embed-l40s"),
-    Mistake("KUE-002", "a namespace has no LocalQueue", "smallest", "Kueue", "LocalQueue platform-ml doesn't exist",
-            remove_object("LocalQueue", "platform-ml", "embeddings"), case="platform-ml embed-l40s"),
+            set_field("ClusterQueue", "research", "spec namespaceSelector", None), case="research dev-l4"),
+    Mistake("KUE-002", "a namespace has no LocalQueue", "smallest", "Kueue", "LocalQueue research doesn't exist",
+            remove_object("LocalQueue", "research", "research-lab"), case="research dev-l4"),
     Mistake("KUE-003", "a queue references a flavor that does not exist", "health", "Kueue", "FlavorNotFound",
             replace_flavor("research", "train-h100", "h200")),
     Mistake("KUE-003", "a flavor references a topology that does not exist", "health", "Kueue", "TopologyNotFound",
@@ -136,33 +146,32 @@ MISTAKES = (
             case="research-cpu general 100m cpu"),
     Mistake("KUE-005", "topology-aware scheduling on a pool that scales from zero", "smallest", "Kueue",
             "no topology domains at level",
-            combine(add_object(TOPOLOGY), add_object(_with_topology("embed-l40s", "zone-host")),
-                 replace_flavor("platform-ml", "embed-l40s", "with-topology")),
-            case="platform-ml embed-l40s"),
+            combine(add_object(TOPOLOGY), add_object(_with_topology("general", "zone-host")),
+                 replace_flavor("research-cpu", "general", "with-topology")),
+            case="research-cpu general 100m cpu"),
     Mistake("KUE-005", "a queue mixes flavors with and without topology", "smallest", "Kueue",
             "supports only TopologyAwareScheduling",
             combine(add_object(TOPOLOGY), add_object(_with_topology("train-h100", "zone-host")),
                  replace_flavor("research", "train-h100", "with-topology")),
             case="research train-h100 one nvidia"),
     Mistake("KUE-007", "a borrowing limit without a cohort", "apply", "API server", "borrowingLimit",
-            set_field("ClusterQueue", "platform-ml", f"{GROUP} 0 resources 0 borrowingLimit", "1")),
+            set_field("ClusterQueue", "search", "spec cohortName", None)),
     Mistake("KUE-008", "the lending limit is zero", "borrowing", "Kueue", "insufficient quota for",
             set_quotas("search", "train-h100", lendingLimit="0"), case="research train-h100"),
     Mistake("KUE-008", "the cohort's name is misspelled", "borrowing", "Kueue", "insufficient quota for",
             set_field("ClusterQueue", "search", "spec cohortName", "compnay"), case="research batch-a100"),
     Mistake("KUE-009", "a quota is smaller than a gang", "gangs", "Kueue",
             "insufficient quota for nvidia.com/gpu.shared",
-            set_quotas("platform-ml", "embed-l40s", nominalQuota="1"), case="platform-ml embed-l40s 96 pods"),
+            set_quotas("research", "dev-l4", nominalQuota="1"), case="research dev-l4 96 pods"),
     Mistake("KUE-017", "the hostname is not the last level of a topology", "apply", "API server", "hostname",
             add_object({**TOPOLOGY, "spec": {"levels": TOPOLOGY["spec"]["levels"][::-1]}})),  # type: ignore[index]
     Mistake("SHR-002", "a queue counts GPU shares as complete GPUs", "smallest", "Kueue",
             "resource nvidia.com/gpu.shared unavailable in ClusterQueue",
-            rename_covered_resource("platform-ml", "nvidia.com/gpu.shared", "nvidia.com/gpu"),
-            case="platform-ml embed-l40s"),
+            remove_covered_resource("research", "nvidia.com/gpu.shared"), case="research dev-l4"),
     Mistake("SHR-002", "an overlay lacks the resource name that the device plugin advertises", "smallest", "Karpenter",
-            "no instance type has enough resources", set_overlay_capacity("embed-l40s-g6e-12xlarge",
+            "no instance type has enough resources", set_overlay_capacity("dev-l4-g6-12xlarge",
             "nvidia.com/gpu.shared", None),
-            case="platform-ml embed-l40s"),
+            case="research dev-l4"),
     Mistake("TEN-001", "a quota's key lacks requests.", "boundaries", "", "",
             rename_hard_limit(("search-serving",), f"requests.{MIG}", MIG), case=f"search-serving 32 {MIG}",
             verdict="admitted"),
@@ -172,7 +181,7 @@ MISTAKES = (
     Mistake("TEN-003", "a namespace has a ResourceQuota but no LimitRange", "policies", "API server",
             "failed quota: gpuc: must specify",
             remove_object("LimitRange", "gpuc", "search-serving"),
-            case="search-serving permitted: GPU without requests for cpu and memory"),
+            case="search-serving permitted: pod without requests for cpu and memory"),
     Mistake("TEN-006", "a role allows a tenant to create queues", "boundaries", "", "",
             add_role_rule("search-serving", "gpuc-edit", "kueue.x-k8s.io", "localqueues"),
             case="search-serving: create a LocalQueue", verdict="admitted"),
@@ -201,7 +210,15 @@ MISTAKES = (
     Mistake("ARG-001", "constraints are synced before their templates", "apply", "API server", "GpucGpuLimits"),
     Mistake("KUE-006", "the timeout of waitForPodsReady is shorter than the boot of a node", "smallest", "",
             "nodes for",
-            settings=_shorten_timeout, case="search serve-a100 one nvidia.com/mig-1g.10gb", verdict="unanswered"),
+            settings=_shorten_timeout, case="research lab-h100 one nvidia.com/mig-1g.10gb", verdict="unanswered"),
+    Mistake("TEN-007", "the policy gpu-quota is at dryrun", "counted", "", "no objection",
+            set_field("GpucGpuQuota", "gpu-quota-research", "spec enforcementAction", "dryrun"),
+            case="research-train pod with a GPU of pool train-h100", verdict="admitted"),
+    Mistake("KUE-011", "a ResourceQuota is larger than the quota of its pool", "serving", "", "5 pods exist",
+            set_field("ResourceQuota", "gpuc", f"spec hard requests.{MIG}", "64", "search-serving"),
+            case=f"search-serving Deployment with 4 pods of 8 {MIG}", verdict="admitted"),
+    Mistake("KUE-010", "Kueue manages pods without a queue", "serving", "Kueue", "kueue.x-k8s.io/admission",
+            settings=_gate_all_pods, case="search-serving pod as large as a p4de.24xlarge", verdict="pending"),
 )  # fmt: skip
 
 NOT_DETECTED = {

@@ -77,19 +77,6 @@ def remove_covered_resource(queue: str, resource: str) -> Edit:
     return edit
 
 
-def rename_covered_resource(queue: str, old: str, new: str) -> Edit:
-    """Renames a resource in a ClusterQueue."""
-
-    def edit(documents: Documents) -> None:
-        group = _resource_group(documents, queue)
-        group["coveredResources"] = [new if name == old else name for name in group["coveredResources"]]
-        for flavor in group["flavors"]:
-            for quota in flavor["resources"]:
-                quota["name"] = new if quota["name"] == old else quota["name"]
-
-    return edit
-
-
 def set_quotas(queue: str, flavor: str, **limits: str) -> Edit:
     """Sets limits, such as lendingLimit="0", for every resource of a flavor in a ClusterQueue."""
 

@@ -20,6 +20,7 @@ from tests.conformance import (
     gator,
     generated_pods,
     imported_rules,
+    late_pods,
     planted_mistakes,
     undetected_mutations,
 )
@@ -85,6 +86,7 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
         "the rehearsal of planted mistakes runs to its end",
         lambda: planted_mistakes.run(progress=_print_progress).checks(),
     )
+    yield from _guarded("the test of late pods runs to its end", lambda: late_pods.checks(_print_progress))
     for name in EXAMPLES if is_long else ():
         yield from _guarded(
             f"the rehearsal of undetected mutations of {name} runs to its end",

@@ -163,10 +163,13 @@ def _provider_settings(settings: Settings) -> tuple[object, object]:
 
 
 @contextmanager
-def shared_control_plane(first: CompiledSpec, progress: Callable[[str], None]) -> Iterator[SharedControlPlane]:
-    """Starts a control plane. It serves the CRDs of the frameworks that the first spec uses."""
+def shared_control_plane(
+    first: CompiledSpec, progress: Callable[[str], None], more_crds: Iterable[bytes] = ()
+) -> Iterator[SharedControlPlane]:
+    """Starts a control plane. It serves the CRDs of the frameworks that the first spec uses, and the given CRDs."""
     programs = find_programs()
     crds = definitions(programs, upstream_crds(), first.cluster.spec.kueue.frameworks)
     given = settings(first, crds)
+    given = replace(given, crds=(*given.crds, *more_crds))
     with ControlPlane(programs, given, progress) as plane:
         yield SharedControlPlane(plane, crds, given)

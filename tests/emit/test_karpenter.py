@@ -97,7 +97,7 @@ def test_an_overlay_is_for_one_pool_and_one_type(variant: Variant) -> None:
 def test_single_strategy_raises_the_count_of_gpus(variant: Variant) -> None:
     def single(spec: dict[str, Any]) -> None:
         spec["pools"]["serve-a100"]["sharing"] = {"mig": {"every": {"1g.10gb": 7}, "strategy": "single"}}
-        spec["queues"]["search"]["quota"]["serve-a100"] = {"nodes": 4}
+        spec["tenants"]["search"]["namespaces"]["search-serving"]["quota"] = {"serve-a100": {"nodes": 4}}
 
     overlay = objects(variant(single), "NodeOverlay")["serve-a100-p4de-24xlarge"]
     assert overlay["capacity"] == {"nvidia.com/gpu": "56"}
@@ -273,3 +273,12 @@ def test_images_decide_about_devices(
     assert {key: spec[key] for key in terms} == terms
     # On Ubuntu nothing configures the local disks, so pods must not use them.
     assert ("instanceStorePolicy" in spec) == (image != {"family": "Ubuntu", "id": "ami-0123456789abcdef0"})
+
+
+def test_c18_every_node_has_a_taint_that_pods_of_the_platform_do_not_tolerate(reference: Cluster) -> None:
+    """Karpenter starts no node for Kueue, the GPU Operator or CoreDNS: these pods stay on the system nodes."""
+    for name, spec in objects(reference, "NodePool").items():
+        taints = spec["template"]["spec"]["taints"]
+        assert any(taint["effect"] == "NoSchedule" for taint in taints), name
+    general = objects(reference, "NodePool")["general"]["template"]["spec"]["taints"]
+    assert {"key": "gpuc.dev/pool", "value": "general", "effect": "NoSchedule"} in general

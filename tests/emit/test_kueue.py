@@ -10,6 +10,7 @@ import yaml
 from ruamel.yaml import YAML
 
 from gpuc.emit.kueue import kueue
+from gpuc.emit.start_limits import MODEL_LOAD_SECONDS, queued_pools
 from gpuc.emit.tenants import tenants
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest, Values
@@ -84,20 +85,50 @@ def test_admitted_work_may_wait_for_the_slowest_node(reference: Cluster) -> None
     assert "backoffLimitCount" not in wait["requeuingStrategy"]
 
 
+def with_frameworks(*names: str) -> Callable[[dict[str, Any]], None]:
+    return lambda spec: spec["kueue"].update(frameworks=["batch/job", *names])
+
+
+@pytest.mark.parametrize("name", ["pod", "deployment", "statefulset", "leaderworkerset.x-k8s.io/leaderworkerset"])
+def test_pods_without_a_queue_start_if_kueue_manages_pods(name: str, variant: Variant) -> None:
+    """workloads.md A.6.3: with manageJobsWithoutQueueName: true, Kueue gated every pod of tenant namespaces forever."""
+    read, _ = configuration(variant(with_frameworks(name)))
+    assert read["manageJobsWithoutQueueName"] is False
+    assert name in read["integrations"]["frameworks"]
+    assert read["managedJobsNamespaceSelector"]["matchExpressions"] == [{"key": TENANT_KEY, "operator": "Exists"}]
+
+
+@pytest.mark.parametrize("names", [(), ("jobset.x-k8s.io/jobset", "kubeflow.org/pytorchjob", "ray.io/raycluster")])
+def test_jobs_without_a_queue_wait_if_kueue_manages_only_jobs(names: tuple[str, ...], variant: Variant) -> None:
+    assert configuration(variant(with_frameworks(*names)))[0]["manageJobsWithoutQueueName"] is True
+
+
+def test_a_deployment_may_load_its_model_after_the_slowest_boot(variant: Variant) -> None:
+    """Issue 14: Kueue evicted pods of a Deployment that became ready late, again and again."""
+    minutes = []
+    for names in ((), ("deployment",)):
+        wait = configuration(variant(with_frameworks(*names)))[0]["waitForPodsReady"]
+        assert wait["timeout"] == wait["recoveryTimeout"]
+        minutes.append(int(wait["timeout"].removesuffix("m")))
+    jobs, deployments = minutes
+    assert deployments == jobs + MODEL_LOAD_SECONDS // 60
+
+
 def test_fair_sharing_is_one_switch(reference: Cluster, variant: Variant) -> None:
     off = variant(lambda spec: spec["queueing"].update(fairSharing=False))
     for cluster, is_on in ((reference, True), (off, False)):
         shared = [*objects(cluster, "ClusterQueue").values(), *objects(cluster, "Cohort").values()]
-        assert len(shared) == 6
+        assert len(shared) == 5
         assert {"fairSharing" in manifest.body.get("spec", {}) for manifest in shared} == {is_on}
         assert ("fairSharing" in configuration(cluster)[0]) is is_on
     assert objects(reference, "ClusterQueue")["research"].body["spec"]["fairSharing"] == {"weight": "2"}
 
 
-def test_only_queued_pools_have_a_flavor(variant: Variant) -> None:
-    cluster = variant(lambda spec: spec["queues"].pop("platform-ml"))
-    flavors = objects(cluster, "ResourceFlavor")
-    assert set(flavors) == {pool.name for pool in cluster.pools} - {"embed-l40s"}
+def test_only_pools_that_kueue_counts_have_a_flavor(reference: Cluster) -> None:
+    """Finding C4: Kueue and the ResourceQuotas counted the same GPUs."""
+    flavors = objects(reference, "ResourceFlavor")
+    assert set(flavors) == {pool.name for pool in reference.pools} - {"embed-l40s", "serve-a100"}
+    assert set(flavors) == {pool.name for pool in reference.pools if pool.counted == "kueue"}
     labels = [flavor.body["spec"]["nodeLabels"] for flavor in flavors.values()]
     assert labels == [{POOL_LABEL: name} for name in flavors]
 
@@ -107,12 +138,11 @@ def test_a_flavor_tolerates_its_pools_taints_but_not_those_of_the_start(variant:
     flavors = objects(cluster, "ResourceFlavor")
     startup = {taint.key for pool in cluster.pools for taint in pool.startup_taints}
     assert startup
-    for pool in cluster.pools:
+    for pool in queued_pools(cluster):
         tolerations = flavors[pool.name].body["spec"].get("tolerations", [])
         tolerated = {(toleration["key"], toleration["value"], toleration["effect"]) for toleration in tolerations}
         assert tolerated == {(taint.key, taint.value, taint.effect) for taint in pool.taints}
         assert not startup & {toleration["key"] for toleration in tolerations}
-    assert "tolerations" not in flavors["general"].body["spec"]
 
 
 def test_each_flavor_lists_what_its_queue_covers_in_the_same_order(reference: Cluster) -> None:
@@ -136,7 +166,7 @@ def test_queues_promise_no_more_than_their_pools_have(reference: Cluster) -> Non
                 key = (flavor["name"], resource["name"])
                 promised[key] = promised.get(key, 0) + parse_quantity(resource["nominalQuota"])
     assert promised["train-h100", "nvidia.com/gpu"] == 16 * 8
-    for pool in reference.pools:
+    for pool in queued_pools(reference):
         for name, amount in pool.capacity.items():
             scale = 1000 if name == "cpu" else 1
             assert promised[pool.name, name] * scale <= amount, (pool.name, name)
@@ -190,6 +220,7 @@ def test_a_queue_selects_the_namespaces_of_its_tenants(reference: Cluster) -> No
 
 def test_preemption_and_strategy_are_those_of_the_spec(variant: Variant) -> None:
     def change(spec: dict[str, Any]) -> None:
+        spec["queues"]["research"].pop("preempt")
         spec["queues"]["search"]["strategy"] = "strict"
         spec["queues"]["search"]["preempt"] = {
             "withinQueue": "lower-or-newer", "reclaim": "lower-priority", "borrowing": "lower-priority",
@@ -203,7 +234,7 @@ def test_preemption_and_strategy_are_those_of_the_spec(variant: Variant) -> None
             "reclaimWithinCohort": "LowerPriority",
             "borrowWithinCohort": {"policy": "LowerPriority"},
         }
-    assert queues["platform-ml"].body["spec"]["preemption"] == {
+    assert queues["research"].body["spec"]["preemption"] == {
         "withinClusterQueue": "Never",
         "reclaimWithinCohort": "Never",
         "borrowWithinCohort": {"policy": "Never"},

@@ -138,13 +138,14 @@ def held(cluster: Cluster) -> set[tuple[str, str]]:
     [
         (lambda spec: None, set()),
         (lambda spec: spec["tenants"]["search"].update(leaving=True), {
-            ("search-serving", "search"), ("search-serving", "search-cpu"),
             ("search-train", "search"), ("search-train", "search-cpu"),
         }),
         (lambda spec: spec["tenants"]["search"]["namespaces"]["search-train"].update(leaving=True), {
             ("search-train", "search"), ("search-train", "search-cpu"),
         }),
-        (lambda spec: spec["queues"]["platform-ml"].update(leaving=True), {("embeddings", "platform-ml")}),
+        (lambda spec: spec["queues"]["search"].update(leaving=True), {
+            ("search-train", "search"), ("search-train", "search-cpu"),
+        }),
     ],
     ids=["nothing", "tenant", "namespace", "queue"],
 )  # fmt: skip

@@ -73,17 +73,38 @@ def test_no_quota_refuses_what_kueue_admits(reference: Cluster) -> None:
         if isinstance(manifest, Manifest) and manifest.kind == "ClusterQueue"
     }
     for tenant in reference.tenants:
-        owed: dict[str, Any] = {}
-        for name in tenant.local_queues:
-            for flavor in queues[name].body["spec"]["resourceGroups"][0]["flavors"]:
-                for resource in flavor["resources"]:
-                    owed[resource["name"]] = owed.get(resource["name"], 0) + parse_quantity(resource["nominalQuota"])
         for namespace in tenant.namespaces:
+            owed: dict[str, Any] = {}
+            for name in namespace.local_queues:
+                for flavor in queues[name].body["spec"]["resourceGroups"][0]["flavors"]:
+                    for resource in flavor["resources"]:
+                        nominal = parse_quantity(resource["nominalQuota"])
+                        owed[resource["name"]] = owed.get(resource["name"], 0) + nominal
             (quota,) = objects(reference, "ResourceQuota", namespace.name)
             hard = quota.body["spec"]["hard"]
             for name, amount in owed.items():
                 assert parse_quantity(hard[f"requests.{name}"]) >= amount
             assert not [key for key in hard if key.startswith("limits.")], "Kueue does not count limits"
+
+
+def test_c4_a_pool_without_kueue_is_counted_by_the_namespaces_that_use_it(reference: Cluster) -> None:
+    hard = {
+        namespace: objects(reference, "ResourceQuota", namespace)[0].body["spec"]["hard"]
+        for namespace in ("search-serving", "search-train", "embeddings")
+    }
+    slices = [f"requests.nvidia.com/mig-{profile}" for profile in ("3g.40gb", "2g.20gb", "1g.10gb")]
+    assert [hard["search-serving"][name] for name in slices] == ["32", "32", "64"]
+    assert [hard["search-train"][name] for name in slices] == ["0", "0", "0"]
+    assert hard["embeddings"]["requests.nvidia.com/gpu.shared"] == "96"
+    flavors = {manifest.name for manifest in kueue(reference) if getattr(manifest, "kind", "") == "ResourceFlavor"}
+    assert not flavors & {"serve-a100", "embed-l40s"}
+
+
+def test_quotas_are_full_cores_and_gib(reference: Cluster) -> None:
+    for quota in objects(reference, "ResourceQuota"):
+        hard = quota.body["spec"]["hard"]
+        assert hard["requests.cpu"].isdecimal() or hard["requests.cpu"].endswith("k"), hard
+        assert hard["requests.memory"].endswith(("Gi", "Ti")), hard
 
 
 def test_borrowed_quota_fits_as_well(reference: Cluster) -> None:
@@ -168,8 +189,8 @@ def test_local_queues_reach_every_cluster_queue_of_the_tenant(reference: Cluster
     for tenant in reference.tenants:
         for namespace in tenant.namespaces:
             found = objects(reference, "LocalQueue", namespace.name)
-            assert [manifest.name for manifest in found] == list(tenant.local_queues)
-            assert [manifest.body["spec"]["clusterQueue"] for manifest in found] == list(tenant.local_queues)
+            assert [manifest.name for manifest in found] == list(namespace.local_queues)
+            assert [manifest.body["spec"]["clusterQueue"] for manifest in found] == list(namespace.local_queues)
 
 
 def test_a_namespace_comes_first_and_its_queues_last(reference: Cluster) -> None:
@@ -182,7 +203,7 @@ def test_a_namespace_comes_first_and_its_queues_last(reference: Cluster) -> None
         waves = {manifest.kind: int(manifest.annotations["argocd.argoproj.io/sync-wave"]) for manifest in file}
         others = set(waves) - {"Namespace", "LocalQueue"}
         assert waves["Namespace"] < min(waves[kind] for kind in others)
-        assert waves["LocalQueue"] > max(waves[kind] for kind in others)
+        assert waves.get("LocalQueue", 99) > max(waves[kind] for kind in others)
         assert file[0].kind == "Namespace"
 
 

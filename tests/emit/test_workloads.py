@@ -1,33 +1,39 @@
-"""Workload templates: Kueue admits them, they fit on a node, and they pass all policies."""
+"""Workload templates: a quota counts them, they fit on a node, and they pass Pod Security."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from gpuc.emit.policy_facts import FACTS
+from gpuc.emit.start_limits import pods_ready_minutes
+from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
-from gpuc.model import Namespace, Pool, Tenant
+from gpuc.model import Cluster, Namespace, Pool, Tenant
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL, QUEUE_LABEL, SHARED_GPU
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 
+Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
-def jobs() -> list[Any]:
+
+def templates(*kinds: str) -> list[Any]:
     found = [
         (name, manifest)
         for name in EXAMPLES
         for manifest in fleet.manifests(name, "workloads")
-        if manifest.kind == "Job"
+        if manifest.kind in kinds
     ]
     return [pytest.param(name, manifest, id=f"{name}-{manifest.name}") for name, manifest in found]
 
 
-each_job = pytest.mark.parametrize(("name", "job"), jobs())
+each_job = pytest.mark.parametrize(("name", "job"), templates("Job"))
+each_template = pytest.mark.parametrize(("name", "job"), templates("Job", "Deployment"))
 
 
 def pool_of(name: str, job: Manifest) -> Pool:
@@ -44,6 +50,10 @@ def place_of(name: str, job: Manifest) -> tuple[Tenant, Namespace]:
     )
 
 
+def uses_mps(pool: Pool) -> bool:
+    return pool.spec.sharing is not None and pool.spec.sharing.mps is not None
+
+
 def pod_of(job: Manifest) -> dict[str, Any]:
     return dict(job.body["spec"]["template"]["spec"])
 
@@ -58,13 +68,13 @@ def requests_of(job: Manifest) -> dict[str, Fraction]:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_pool_that_a_queue_names_has_one(name: str) -> None:
+def test_every_pool_with_a_quota_has_one(name: str) -> None:
     cluster = example(name)
     files = {manifest.file.rsplit("/", 1)[1] for manifest in fleet.manifests(name, "workloads")}
-    assert files == {f"{pool.name}.yaml" for pool in cluster.pools if cluster.queues_of(pool)}
+    assert files == {f"{pool.name}.yaml" for pool in cluster.pools if cluster.tenants_of(pool)}
 
 
-@each_job
+@each_template
 def test_a_pod_fits_a_node_of_its_pool_and_asks_only_for_what_it_has(name: str, job: Manifest) -> None:
     node = pool_of(name, job).node
     wanted = requests_of(job)
@@ -72,7 +82,7 @@ def test_a_pod_fits_a_node_of_its_pool_and_asks_only_for_what_it_has(name: str, 
     assert all(0 < amount <= node[resource] for resource, amount in wanted.items())
 
 
-@each_job
+@each_template
 def test_a_full_set_of_slices_fits_the_node(name: str, job: Manifest) -> None:
     pool = pool_of(name, job)
     wanted = requests_of(job)
@@ -87,14 +97,25 @@ def test_a_full_set_of_slices_fits_the_node(name: str, job: Manifest) -> None:
         )
 
 
+@each_template
+def test_all_pods_fit_the_quota_that_counts_them(name: str, job: Manifest) -> None:
+    pool, requests = pool_of(name, job), requests_of(job)
+    pods = job.body["spec"]["parallelism" if job.kind == "Job" else "replicas"]
+    if QUEUE_LABEL in job.labels:
+        assert pool.counted == "kueue"
+        queues = [part for queue in example(name).queues for part in queue.cluster_queues]
+        (queue,) = (part for part in queues if part.name == job.labels[QUEUE_LABEL])
+        (quota,) = (pool_quota.nominal for pool_quota in queue.pool_quotas if pool_quota.pool.name == pool.name)
+    else:
+        assert pool.counted == "quota"
+        _, namespace = place_of(name, job)
+        (quota,) = (quota.amounts for quota in namespace.quotas if quota.pool.name == pool.name)
+    assert all(amount * pods <= quota[resource] for resource, amount in requests.items())
+
+
 @each_job
-def test_all_pods_of_a_job_fit_the_quota_of_its_queue(name: str, job: Manifest) -> None:
-    pool, pods = pool_of(name, job), job.body["spec"]["parallelism"]
-    queues = [part for queue in example(name).queues for part in queue.cluster_queues]
-    (queue,) = (part for part in queues if part.name == job.labels[QUEUE_LABEL])
-    (nominal,) = (pool_quota.nominal for pool_quota in queue.pool_quotas if pool_quota.pool.name == pool.name)
-    assert job.body["spec"]["completions"] == pods
-    assert all(amount * pods <= nominal[resource] for resource, amount in requests_of(job).items())
+def test_a_job_has_as_many_completions_as_pods(name: str, job: Manifest) -> None:
+    assert job.body["spec"]["completions"] == job.body["spec"]["parallelism"]
 
 
 @each_job
@@ -117,7 +138,7 @@ def test_it_names_its_pool_exactly_where_the_policy_wants_a_choice(name: str, jo
     assert "tolerations" not in pod_of(job)
 
 
-@each_job
+@each_template
 def test_it_passes_pod_security_and_takes_its_image_from_an_allowed_registry(name: str, job: Manifest) -> None:
     _, namespace = place_of(name, job)
     pod = pod_of(job)
@@ -135,10 +156,10 @@ def test_it_passes_pod_security_and_takes_its_image_from_an_allowed_registry(nam
     assert container["image"].startswith(tuple(registries))
 
 
-@each_job
+@each_template
 def test_shared_memory_is_less_than_the_containers_memory(name: str, job: Manifest) -> None:
-    volumes = pod_of(job).get("volumes", [])
-    assert bool(volumes) == pool_of(name, job).is_gpu
+    pool, volumes = pool_of(name, job), pod_of(job).get("volumes", [])
+    assert bool(volumes) == (pool.is_gpu and not uses_mps(pool))
     for volume in volumes:
         assert parse_quantity(volume["emptyDir"]["sizeLimit"]) <= requests_of(job)["memory"] / 2
 
@@ -159,7 +180,7 @@ def test_a_gang_takes_full_nodes_and_reads_the_nccl_profile(name: str, job: Mani
         if manifest.kind == "Service" and manifest.file == job.file
     )
     assert pod_of(job)["subdomain"] == service.name and service.body["spec"]["clusterIP"] == "None"
-    assert any(f"{job.name}-0.{service.name}:" in word for word in container["command"])
+    assert f"--master-addr={job.name}-0.{service.name}.{job.namespace}.svc.cluster.local" in container["command"]
     maps = {
         (manifest.name, manifest.namespace)
         for manifest in fleet.manifests(name, "tenants")
@@ -175,3 +196,64 @@ def test_long_runs_keep_their_nodes(name: str, job: Manifest) -> None:
     notes = job.body["spec"]["template"].get("metadata", {}).get("annotations", {})
     assert (notes.get("karpenter.sh/do-not-disrupt") == "true") == (runs is not None)
     assert runs is None or job.body["spec"]["activeDeadlineSeconds"] <= runs.longest
+
+
+@each_job
+def test_a2_a_gang_starts_even_if_its_nodes_boot_minutes_apart(name: str, job: Manifest) -> None:
+    """workloads.md A.2: torchrun with c10d failed 60 seconds after the start if pod 0 was not there."""
+    if not pool_of(name, job).has_efa:
+        return
+    (container,) = pod_of(job)["containers"]
+    command = container["command"]
+    options = dict(word.removeprefix("--").split("=", 1) for word in command if word.startswith("--"))
+    assert "rdzv-backend" not in options and "rdzv-endpoint" not in options
+    assert options["node-rank"] == "$(JOB_COMPLETION_INDEX)"
+    assert options["master-port"] == "29500"
+    seconds = int(options["rdzv-conf"].removeprefix("timeout="))
+    assert seconds == pods_ready_minutes(example(name)) * 60
+    assert seconds >= pool_of(name, job).boot_minutes * 60 * 1.5
+
+
+@each_job
+def test_a2_a_crash_of_the_gang_does_not_use_up_its_retries(name: str, job: Manifest) -> None:
+    """workloads.md A.2: with backoffLimit 3, one crash of four pods ended the Job."""
+    spec = job.body["spec"]
+    if not pool_of(name, job).has_efa:
+        assert spec["backoffLimit"] == 3
+        return
+    assert "backoffLimit" not in spec
+    assert spec["backoffLimitPerIndex"] >= 3 and spec["maxFailedIndexes"] == 0
+    assert spec["completionMode"] == "Indexed" and pod_of(job)["restartPolicy"] == "Never"
+    (rule,) = spec["podFailurePolicy"]["rules"]
+    assert rule == {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+
+
+@each_template
+def test_c1_an_mps_client_keeps_the_shared_memory_of_the_mps_server(name: str, job: Manifest) -> None:
+    """Finding C1: a volume at /dev/shm hid the MPS server. C17: all clients of a GPU need the same user."""
+    pool, pod = pool_of(name, job), pod_of(job)
+    if uses_mps(pool):
+        assert "volumes" not in pod and all("volumeMounts" not in container for container in pod["containers"])
+        assert pool.spec.sharing and pool.spec.sharing.mps
+        assert pod["securityContext"]["runAsUser"] == pool.spec.sharing.mps.user
+
+
+def test_c17_the_user_of_mps_clients_is_that_of_the_spec(variant: Variant) -> None:
+    cluster = variant(lambda spec: spec["pools"]["embed-l40s"]["sharing"]["mps"].update(user=4711))
+    (deployment,) = (
+        manifest
+        for manifest in workloads(cluster)
+        if isinstance(manifest, Manifest) and manifest.kind == "Deployment" and manifest.name == "embed-l40s"
+    )
+    assert pod_of(deployment)["securityContext"]["runAsUser"] == 4711
+
+
+@each_template
+def test_c1_the_command_opens_a_cuda_context(name: str, job: Manifest) -> None:
+    """Finding C1: nvidia-smi -L opens no context, so it succeeded on a pool whose GPUs no pod could use."""
+    (container,) = pod_of(job)["containers"]
+    pool = pool_of(name, job)
+    if pool.is_gpu and not (pool.has_efa and job.kind == "Job"):
+        assert "cuDevicePrimaryCtxRetain" in container["command"][2]
+        compile(container["command"][2], job.name, "exec")
+    assert "$(" not in "".join(container["command"]).replace("$(JOB_COMPLETION_INDEX)", "")

@@ -68,7 +68,7 @@ def traced(folder: Path, capsys: pytest.CaptureFixture[str], *objects: Any, wher
 ONE = container(gpu=1, cpu="4", memory="16Gi")
 FULL = container(gpu=8, cpu="100", memory="1Ti")
 CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
-    "no queue": (job(pod(ONE), queue=""), "policies", "policy", "is missing; the queues of the tenant", ""),
+    "no queue": (job(pod(ONE), queue=""), "policies", "policy", "is missing; the queues of the namespace", ""),
     "wrong queue": (job(pod(ONE), queue="reserch"), "policies", "policy", "is reserch; the queues of", ""),
     "sixteen GPUs": (job(pod(container(gpu=16))), "policies", "policy", "the maximum is 8 nvidia.com/gpu", ""),
     "half a GPU": (job(pod(container(gpu="0.5"))), "API server", "API server", "0.5 nvidia.com/gpu must be", ""),
@@ -81,7 +81,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
     ),
     "slice of another queue": (
         job(pod(container(mig2g=1), nodeSelector={"gpuc.dev/pool": "lab-h100"})),
-        "resources", "Kueue", "resource nvidia.com/mig-2g.20gb unavailable", "only ClusterQueue search has quota",
+        "resources", "Kueue", "resource nvidia.com/mig-2g.20gb unavailable", "no ClusterQueue has quota of",
     ),
     "slice of another pool": (
         job(pod(container(mig1g=1))),
@@ -89,7 +89,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
     ),
     "unknown pool": (
         job(pod(ONE, nodeSelector={"gpuc.dev/pool": "train-h10"})),
-        "flavor", "Kueue", "doesn't match node affinity", "set gpuc.dev/pool to one of train-h100",
+        "policies", "policy", "the pools of the tenant are train-h100", "",
     ),
     "gang too large": (
         job(pod(FULL), pods=20), "quota", "Kueue", "(160) > maximum capacity (128)", "at most 16 such pods",
@@ -151,25 +151,14 @@ UNMANAGED = {
 
 
 @pytest.mark.parametrize("kind", UNMANAGED)
-def test_kinds_that_kueue_does_not_manage_go_to_the_scheduler(
+def test_policies_refuse_gpus_of_kinds_that_kueue_does_not_manage(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Kueue ignores their queue label, so the pods do not get the tolerations of the flavor and wait forever."""
+    """C4: no quota would count the GPUs of these kinds, with or without a queue label."""
     found = traced(tmp_path, capsys, UNMANAGED[kind])
-    assert f"Kueue does not manage kind {kind};" in found["bypass"]
-    assert [step["stage"] for step in found["steps"] if step["verdict"] == "bypassed"] == ["local queue"]
-    assert (found["last"]["stage"], found["by"]) == ("node pool", "Karpenter")
-    assert "gpuc.dev/mode=exclusive:NoSchedule" in found["last"]["message"]
-
-
-def test_a_pod_that_tolerates_the_taints_itself_counts_for_no_quota(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tolerations = [{"key": "gpuc.dev/mode", "operator": "Equal", "value": "exclusive", "effect": "NoSchedule"}]
-    file = tmp_path / "pod.yaml"
-    file.write_text(yaml.safe_dump(work("v1", "Pod", pod(FULL, tolerations=tolerations))))
-    assert main(["trace", "-f", str(file), "prod-use1"]) == 0
-    assert capsys.readouterr().out.endswith("Kueue does not manage this workload, so it uses no quota.\n")
+    assert (found["last"]["stage"], found["by"]) == ("policies", "policy")
+    expected = "no quota counts nvidia.com/gpu" if kind == "Pod" else f"Kueue does not manage the kind {kind}"
+    assert expected in found["last"]["message"]
 
 
 PARTS = """

@@ -2,8 +2,9 @@
 
 import pytest
 
-from gpuc.kubernetes.amounts import MIB, total
-from gpuc.model import Cluster, ClusterQueue, PoolQuota
+from gpuc.kubernetes.amounts import GIB, total
+from gpuc.model import Cluster, ClusterQueue, Namespace, PoolQuota
+from gpuc.model.tenant import NamespaceQuota
 from tests.conftest import EXAMPLES, example
 
 
@@ -13,6 +14,19 @@ def cluster_queue(cluster: Cluster, name: str) -> ClusterQueue:
 
 def pool_quota(cluster: Cluster, queue: str, pool: str) -> PoolQuota:
     return next(pool_quota for pool_quota in cluster_queue(cluster, queue).pool_quotas if pool_quota.pool.name == pool)
+
+
+def namespace(cluster: Cluster, name: str) -> Namespace:
+    return next(row for tenant in cluster.tenants for row in tenant.namespaces if row.name == name)
+
+
+def namespace_quota(cluster: Cluster, name: str, pool: str) -> NamespaceQuota:
+    return next(quota for quota in namespace(cluster, name).quotas if quota.pool.name == pool)
+
+
+def cores(milli: int) -> int:
+    """The cpu of full cores."""
+    return milli // 1000 * 1000
 
 
 def test_a_quota_in_nodes_covers_all_resources_of_the_nodes(prod: Cluster) -> None:
@@ -30,46 +44,62 @@ def test_all_means_no_limit(prod: Cluster) -> None:
 
 
 def test_a_quota_in_slices_includes_their_part_of_the_node(prod: Cluster) -> None:
-    found = pool_quota(prod, "search", "serve-a100")
+    found = namespace_quota(prod, "search-serving", "serve-a100")
     node = found.pool.node
     # A GPU has an eighth of the node; slices have 4/8, 2/8 and 1/8 of it. Each slice is rounded down.
-    cpu = 32 * (node["cpu"] * 4 // 64) + 32 * (node["cpu"] * 2 // 64) + 64 * (node["cpu"] // 64)
-    assert found.nominal["cpu"] == cpu
-    memory = sum(count * (node["memory"] * part // 64 // MIB) for count, part in ((32, 4), (32, 2), (64, 1)))
-    assert found.nominal["memory"] == memory * MIB
-    assert found.nominal["nvidia.com/mig-2g.20gb"] == 32
+    parts = ((32, 4), (32, 2), (64, 1))
+    assert found.amounts["cpu"] == sum(count * cores(node["cpu"] * part // 64) for count, part in parts)
+    assert found.amounts["memory"] == sum(count * (node["memory"] * part // 64 // GIB) for count, part in parts) * GIB
+    assert found.amounts["nvidia.com/mig-2g.20gb"] == 32
 
 
 def test_whole_gpus_beside_slices_include_an_eighth_of_the_node(prod: Cluster) -> None:
     found = pool_quota(prod, "research", "lab-h100")
     node = found.pool.node["cpu"]
     assert found.nominal["nvidia.com/gpu"] == 4
-    assert found.nominal["cpu"] == 4 * node // 8 + 56 * (node // 64) + 8 * (node * 4 // 64)
+    assert found.nominal["cpu"] == 4 * cores(node // 8) + 56 * cores(node // 64) + 8 * cores(node * 4 // 64)
 
 
 def test_a_quota_in_gpu_shares_includes_their_part_of_the_node(prod: Cluster) -> None:
     found = pool_quota(prod, "research", "dev-l4")
     assert found.nominal["nvidia.com/gpu.shared"] == 96
-    assert found.nominal["cpu"] == 96 * (found.pool.node["cpu"] // 16)
+    assert found.nominal["cpu"] == 96 * cores(found.pool.node["cpu"] // 16)
 
 
 def test_general_pools_have_a_separate_cluster_queue(prod: Cluster) -> None:
     names = [part.name for queue in prod.queues for part in queue.cluster_queues]
-    assert names == ["research", "research-cpu", "search", "search-cpu", "platform-ml"]
+    assert names == ["research", "research-cpu", "search", "search-cpu"]
     assert [pool.name for pool in cluster_queue(prod, "research-cpu").pools] == ["general"]
 
 
-def test_without_a_cohort_nothing_is_borrowed_or_lent(prod: Cluster) -> None:
-    found = pool_quota(prod, "platform-ml", "embed-l40s")
+def test_without_a_cohort_nothing_is_borrowed_or_lent() -> None:
+    found = pool_quota(example("train-usw2"), "data-cpu", "data")
     assert set((found.borrow or {}).values()) == {0} and set((found.lend or {}).values()) == {0}
 
 
 def test_the_ceiling_of_a_tenant_is_its_quota_and_what_others_lend(prod: Cluster) -> None:
-    research = next(tenant for tenant in prod.tenants if tenant.name == "research")
+    research = namespace(prod, "research-train")
     train = (10 + min(6, 6)) * 8
     batch = (4 + 4) * 8
     lab = 4
     assert research.ceiling["nvidia.com/gpu"] == train + batch + lab
+    assert research.hard == research.ceiling
+
+
+def test_the_limit_of_a_namespace_is_the_ceiling_of_its_queues_and_its_own_quota(prod: Cluster) -> None:
+    infer = example("infer-euw1")
+    assistants = namespace(infer, "assistants-serving")
+    own = namespace_quota(infer, "assistants-serving", "rerank-l4")
+    assert assistants.hard["nvidia.com/gpu"] == 8 and "nvidia.com/gpu" not in assistants.ceiling
+    assert assistants.hard["cpu"] == assistants.ceiling["cpu"] + own.amounts["cpu"]
+    assert namespace(prod, "search-serving").ceiling == namespace(prod, "embeddings").ceiling == {}
+
+
+def test_pools_are_counted_by_their_purpose_or_by_the_spec(prod: Cluster) -> None:
+    """C4: ResourceQuotas count inference pools, unless the spec decides otherwise."""
+    assert {pool.name for pool in prod.pools if pool.counted == "quota"} == {"serve-a100", "embed-l40s"}
+    inference = {pool.name: pool.counted for pool in example("infer-euw1").pools if pool.spec.purpose == "inference"}
+    assert inference == {"models-a100": "kueue", "embed-l4": "quota", "rerank-l4": "quota"}
 
 
 def test_lent_quota_does_not_depend_on_the_borrowing_limit(prod: Cluster) -> None:
@@ -77,15 +107,19 @@ def test_lent_quota_does_not_depend_on_the_borrowing_limit(prod: Cluster) -> Non
     train = pool_quota(prod, "search", "train-h100")
     assert prod.lent(found["search"], train)["nvidia.com/gpu"] == 4 * 8, "research lends four nodes"
     assert prod.ceiling(found["search"], train)["nvidia.com/gpu"] == (6 + 4) * 8
-    assert set(prod.lent(found["platform-ml"], pool_quota(prod, "platform-ml", "embed-l40s")).values()) == {0}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_quotas_do_not_exceed_the_capacity_of_pools(name: str) -> None:
     cluster = example(name)
     for pool in cluster.pools:
-        pool_quotas = [
-            pool_quota for queue in cluster.queues for pool_quota in queue.pool_quotas if pool_quota.pool is pool
-        ]
-        promised = total(pool_quota.nominal for pool_quota in pool_quotas)
+        quotas = [quota for tenant in cluster.tenants for row in tenant.namespaces for quota in row.quotas]
+        queued = [pool_quota for queue in cluster.queues for pool_quota in queue.pool_quotas]
+        promised = total(
+            [
+                *(pool_quota.nominal for pool_quota in queued if pool_quota.pool is pool),
+                *(quota.amounts for quota in quotas if quota.pool is pool),
+            ]
+        )
+        assert promised, pool.name
         assert all(promised[resource] <= pool.capacity[resource] for resource in promised), pool.name

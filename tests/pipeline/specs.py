@@ -17,6 +17,11 @@ ZONES = ["us-east-1a", "us-east-1b"]
 WITH_MIG = ["p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge"]
 WITH_EFA = [*WITH_MIG, "g6e.24xlarge"]
 SMALL = ["g5.12xlarge", "g6.2xlarge", "g6.12xlarge", "g6e.12xlarge", "g4dn.12xlarge"]
+FRAMEWORKS = [
+    ["batch/job", "deployment"],
+    ["batch/job", "pod", "statefulset"],
+    ["batch/job", "kubeflow.org/pytorchjob", "leaderworkerset.x-k8s.io/leaderworkerset"],
+]
 PURCHASES = [["on-demand"], ["spot"], ["spot", "on-demand"], ["reserved"], ["reserved", "on-demand"]]
 
 
@@ -45,20 +50,38 @@ def specs(draw: st.DrawFn) -> Tree:
             "nodes": {"max": 12},
         }  # fmt: skip
         owners["cpu"] = shared
+    if all(map(_is_outside, pools.values())):
+        pools["p0"]["counted"] = "kueue"  # a spec needs a queue
     spec["pools"] = pools
     spec["tenants"] = {name: _tenant(draw, name, isolation[name]) for name in names}
+    outside = {name for name in pools if _is_outside(pools[name])}
+    for pool in sorted(outside):
+        for name in owners[pool]:
+            # Namespaces of this kind have no queue, and a quota of one pool, because pools may have equal resources.
+            quota = {pool: _quota(pools[pool], len(owners[pool]))}
+            settings = {"podSecurity": "privileged", "queues": [], "quota": quota}
+            spec["tenants"][name]["namespaces"][f"{name}-{pool}"] = settings
+    spec["kueue"] = {"frameworks": draw(st.sampled_from(FRAMEWORKS))}
     spec["queueing"] = {"fairSharing": draw(st.booleans())}
     spec["cohorts"] = {"all": {}} if len(names) > 1 and draw(st.booleans()) else {}
     spec["queues"] = _queues(draw, names, pools, owners, bool(spec["cohorts"]))
+    spec["cohorts"] = spec["cohorts"] if any("cohort" in queue for queue in spec["queues"].values()) else {}
     spec["nccl"] = {"profiles": {}}
     spec["environment"] = draw(st.sampled_from(["dev", "staging", "prod"]))
     spec["kubernetes"] = draw(st.sampled_from(["1.33", "1.34", "1.35"]))
     spec["cloud"]["aws"]["networkPolicyEngine"] = draw(st.sampled_from(["vpc-cni", "cilium", "calico"]))
     spec["policies"] = {
         "default": draw(st.sampled_from(["dryrun", "warn", "deny"])),
+        "gpu-quota": "deny",
+        "queue-required": "deny",
         "images": spec["policies"]["images"],
     }
     return tree
+
+
+def _is_outside(pool: Tree) -> bool:
+    """Whether ResourceQuotas count the pool."""
+    return (pool.get("counted") or ("quota" if pool["purpose"] == "inference" else "kueue")) == "quota"
 
 
 @st.composite
@@ -77,6 +100,9 @@ def gpu_pools(draw: st.DrawFn) -> Tree:
         "nodes": {"max": 12},
         "sharing": _sharing(draw, mode, instance),
     }
+    counted = draw(st.sampled_from([None, None, "kueue", "quota"]))
+    if counted:
+        pool["counted"] = counted
     if "reserved" in pool["purchase"]:
         pool["reservations"] = {"ids": ["cr-0123456789abcdef0"]}
     if efa:
@@ -147,11 +173,12 @@ def _queues(
     for name in names:
         quota = {}
         for pool, having in owners.items():
-            if name in having:
+            if name in having and not _is_outside(pools[pool]):
                 quota[pool] = _quota(pools[pool], len(having))
                 if cohort and len(having) > 1:
                     quota[pool] |= {"borrow": "all", "lend": "all"}
-        queues[f"q-{name}"] = {"tenants": [name], "quota": quota} | ({"cohort": "all"} if cohort else {})
+        if quota:
+            queues[f"q-{name}"] = {"tenants": [name], "quota": quota} | ({"cohort": "all"} if cohort else {})
     return queues
 
 

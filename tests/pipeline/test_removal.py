@@ -65,7 +65,7 @@ def compiled(fleet: Fleet) -> Fleet:
 
 
 def pool_goes(spec: dict[str, Any]) -> None:
-    del spec["pools"]["embed-l4"], spec["queues"]["retrieval"]["quota"]["embed-l4"]
+    del spec["pools"]["embed-l4"], spec["tenants"]["retrieval"]["namespaces"]["retrieval"]["quota"]
 
 
 def queue_comes(spec: dict[str, Any]) -> None:
@@ -86,6 +86,8 @@ def tenant_goes(spec: dict[str, Any]) -> None:
     del spec["tenants"]["retrieval"]
     for queue in ("retrieval", "index"):
         spec["queues"][queue]["tenants"] = ["assistants"]
+    embeddings = {"podSecurity": "restricted", "queues": [], "quota": {"embed-l4": {"shares": 48}}}
+    spec["tenants"]["assistants"]["namespaces"]["embeddings"] = embeddings
 
 
 def leaves(*path: str) -> Edit:
@@ -168,7 +170,7 @@ def test_a_namespace_goes_with_its_tenant(compiled: Fleet) -> None:
 def test_a_rename_is_named_as_one(compiled: Fleet) -> None:
     def renamed(spec: dict[str, Any]) -> None:
         spec["pools"]["vectors"] = spec["pools"].pop("embed-l4")
-        quota = spec["queues"]["retrieval"]["quota"]
+        quota = spec["tenants"]["retrieval"]["namespaces"]["retrieval"]["quota"]
         quota["vectors"] = quota.pop("embed-l4")
         spec["tenants"]["search"] = spec["tenants"].pop("retrieval")
         for queue in ("retrieval", "index"):
@@ -185,7 +187,8 @@ def test_of_several_that_came_the_nearest_is_the_new_name(compiled: Fleet) -> No
     def renamed(spec: dict[str, Any]) -> None:
         pools, quota = spec["pools"], spec["queues"]["retrieval"]["quota"]
         pools["embed-l4s"] = pools.pop("embed-l4")
-        quota["embed-l4s"] = quota.pop("embed-l4")
+        own = spec["tenants"]["retrieval"]["namespaces"]["retrieval"]["quota"]
+        own["embed-l4s"] = own.pop("embed-l4")
         pools["cpus"] = dict(pools["web"])
         quota["cpus"] = {"nodes": 6}
 

@@ -21,9 +21,13 @@ Object = dict[str, Any]
 SEED = 20261121
 COUNT = 400
 ODD_SHARE, UPDATE_SHARE, CREATE_SHARE = 0.35, 0.2, 0.15
+USER_SHARES = 0.4, 0.4
+"""The shares of requests that update and that create an object, if the policy reads the user of the request."""
+MANY_KINDS = 6
 _ODD: tuple[Any, ...] = (
     None, "", " ", "x", 0, 1, -1, 0.5, True, False, [], {}, [None], [{}], {"": ""}, {"x": None}, [[]], "\u0000x", 2**53,
 )  # fmt: skip
+QUEUE, LIMIT_RANGER = "kueue.x-k8s.io/queue-name", "kubernetes.io/limit-ranger"
 _RESOURCES = ("cpu", "memory", "nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.10gb", "vpc.amazonaws.com/efa")
 _IMAGES = ("registry.example.com/train:1", "nvcr.io/nvidia/pytorch:26.01", "docker.io/library/x", "nvcr.io.evil.com/x")
 _QUANTITIES = (
@@ -78,14 +82,20 @@ class _Maker:
     def __init__(self, policy: Policy, chance: random.Random) -> None:
         self._chance = chance
         self._literals, self._sample = literals(policy), list(_texts(policy.sample))
+        self._annotated = LIMIT_RANGER in self._literals
         self._taints: list[Object] = policy.sample.get("taints", [])
+        self._pools: list[Object] = [pool for pool in policy.sample.get("pools", []) if isinstance(pool, dict)]
+        self._users = [text for text in self._sample if text.startswith("system:serviceaccount:")]
         expressions = [*policy.variables.values(), *(row["expression"] for row in policy.validations)]
         self._words = set(re.findall(r"\w+", " ".join(expressions)))
         self._kinds = [(group, kind) for row in policy.kinds for group in row["apiGroups"] for kind in row["kinds"]]
         self._shapes: dict[str, Callable[[], Object]] = {
             "Pod": self._pod_spec, "Job": lambda: {"template": {"spec": self._pod_spec()}},
             "JobSet": self._job_set, "NetworkPolicy": self._network_policy,
+            "Deployment": self._service, "StatefulSet": self._service, "LeaderWorkerSet": self._groups,
         }  # fmt: skip
+        if len(self._kinds) > MANY_KINDS:  # objects of the other kinds differ only in their metadata
+            self._kinds += 2 * [(group, kind) for group, kind in self._kinds if kind in self._shapes]
         self._examples: dict[str, list[Object]] = {}
         for document in _examples(policy.name):
             self._examples.setdefault(document["kind"], []).append(document)
@@ -97,15 +107,19 @@ class _Maker:
             for _ in range(self._chance.choice((1, 1, 2))):
                 self._spoil(made)
         draw = self._chance.random()
-        if draw < UPDATE_SHARE:
+        updated, created = USER_SHARES if "userInfo" in self._words else (UPDATE_SHARE, CREATE_SHARE)
+        if draw < updated:
+            self._suspend(made)
             return self._review(made, name, "UPDATE", self._before(made, name))
-        return self._review(made, name, "CREATE", None) if draw < UPDATE_SHARE + CREATE_SHARE else made
+        return self._review(made, name, "CREATE", None) if draw < updated + created else made
 
     def _review(self, made: Object, name: str, operation: str, before: Object | None) -> Object:
         group, _, version = made["apiVersion"].rpartition("/")
         kind = {"group": group, "version": version, "kind": made["kind"]}
         request = {"uid": name, "kind": kind, "operation": operation, "object": made}
         request |= {"name": name, "namespace": made["metadata"]["namespace"]}
+        if "userInfo" in self._words:
+            request["userInfo"] = {"username": self._chance.choice(("", "member", *self._users))}
         if before is not None:
             request["oldObject"] = before
         return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
@@ -119,9 +133,29 @@ class _Maker:
                 other = self._object(name)
             return other
         before = copy.deepcopy(made)
+        self._suspend(before)
+        if "ownersBefore" in self._words and self._flag():
+            before["metadata"] |= {field: self._map() for field in ("labels", "annotations")}
+        if "isReleased" in self._words and self._chance.random() < 0.3:
+            keys = [text for text in self._literals if text.endswith(("-uid", "cluster", "job-name"))]
+            before["metadata"]["labels"] = {self._chance.choice(keys): "other"}
+            owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "x", "uid": "1", "controller": True}
+            for document in (made, before):
+                document["metadata"]["ownerReferences"] = [owner]
+        if "gatedBefore" in self._words and isinstance(before.get("spec"), dict) and self._chance.random() < 0.3:
+            before["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+            made["spec"].pop("schedulingGates", None)
+            for document in (made, before):
+                document["metadata"]["labels"] = {"kueue.x-k8s.io/podset": "main"} if self._flag() else {}
         if draw < 0.6:
             self._spoil(before)
         return before
+
+    def _suspend(self, document: Object) -> None:
+        """Adds the field that suspends a job, in the forms of all kinds."""
+        if "suspend" in self._words and isinstance(document.get("spec"), dict) and self._chance.random() < 0.7:
+            suspend = {"suspend": self._chance.choice((True, True, False))}
+            document["spec"] |= self._chance.choice((suspend, {"runPolicy": {}}, {"runPolicy": suspend}))
 
     def _object(self, name: str) -> Object:
         group, kind = self._chance.choice(self._kinds)
@@ -130,6 +164,8 @@ class _Maker:
         for field in ("labels", "annotations"):
             if field in self._words and self._chance.random() < 0.7:
                 metadata[field] = self._map()
+        if QUEUE in self._literals and self._chance.random() < 0.3:
+            metadata["labels"] = metadata.get("labels", {}) | {QUEUE: metadata["namespace"].partition("-")[0]}
         if "ownerReferences" in self._words and self._chance.random() < 0.5:
             metadata["ownerReferences"] = self._some(self._owner)
         made = {"apiVersion": f"{group}/{version}" if group else version, "kind": kind, "metadata": metadata}
@@ -188,7 +224,24 @@ class _Maker:
 
     def _map(self) -> dict[str, str]:
         """Labels, annotations, data: mostly under keys that the policy reads, often with values of its parameters."""
-        return {self._key(): self._value() for _ in range(self._chance.choice((0, 1, 1, 2, 3)))}
+        made = {self._key(): self._value() for _ in range(self._chance.choice((0, 1, 1, 2, 3)))}
+        if LIMIT_RANGER in made and self._flag():
+            made[LIMIT_RANGER] = self._defaults()
+        return made
+
+    def _defaults(self) -> str:
+        """Returns the annotation of the LimitRanger, or a similar text."""
+        entries = [
+            f"{self._chance.choice(('cpu', 'memory', 'cpu, memory', 'ephemeral-storage'))} "
+            f"{self._chance.choice(('request', 'request', 'limit'))} for "
+            f"{self._chance.choice(('container', 'container', 'init container'))} {self._name()}"
+            for _ in range(self._chance.choice((1, 2, 3)))
+        ]
+        return f"LimitRanger plugin set: {'; '.join(entries)}"
+
+    def _name(self) -> str:
+        """Returns the name of a container. If the policy reads names in annotations, there are only a few names."""
+        return self._chance.choice(("c1", "c10", "c2")) if self._annotated else f"c{self._chance.randrange(100)}"
 
     def _key(self) -> str:
         keys = [text for text in self._literals if "/" in text.strip("/")]
@@ -211,12 +264,36 @@ class _Maker:
             "nodeSelector": self._map, "nodeName": lambda: self._chance.choice(("", "ip-10-0-0-1")),
             "hostNetwork": self._flag, "hostPID": self._flag, "hostIPC": self._flag,
             "runtimeClassName": lambda: self._chance.choice(("", "nvidia")),
+            "schedulingGates": lambda: [{"name": "kueue.x-k8s.io/admission" if self._flag() else self._text()}],
             "tolerations": lambda: self._some(self._toleration), "volumes": lambda: self._some(self._volume),
             "resourceClaims": lambda: self._some(lambda: {"name": "x"}, 1),
             "initContainers": lambda: self._some(self._container, 2),
             "ephemeralContainers": lambda: self._some(self._container, 1),
+            "terminationGracePeriodSeconds": lambda: self._chance.choice((30, 600, 3600)),
         }  # fmt: skip
+        if "podUser" in self._words:
+            makers["securityContext"] = self._security
+        if self._pools and self._flag():
+            return self._pod_of(self._chance.choice(self._pools)) | self._fields(makers, 0.1)
         return {"containers": [self._container(), *self._some(self._container, 1)], **self._fields(makers, 0.3)}
+
+    def _pod_of(self, pool: Object) -> Object:
+        """Returns a pod that selects a pool of the sample and requests a resource of the pool."""
+        container = self._container()
+        resource = self._chance.choice(pool.get("resources", ["nvidia.com/gpu"]))
+        container["resources"] = {self._chance.choice(("limits", "requests")): {resource: "1"}}
+        if self._chance.random() < 0.3:
+            container["resources"].setdefault("limits", {}).update({self._chance.choice(("amd.com/gpu", "cpu")): "1"})
+        return {"containers": [container], "nodeSelector": {"gpuc.dev/pool": pool["pool"]}}
+
+    def _service(self) -> Object:
+        return {"template": {"spec": self._pod_spec()}}
+
+    def _groups(self) -> Object:
+        parts = {"workerTemplate": self._service()["template"]}
+        return {
+            "leaderWorkerTemplate": parts | ({"leaderTemplate": self._service()["template"]} if self._flag() else {})
+        }
 
     def _job_set(self) -> Object:
         jobs = [
@@ -250,17 +327,21 @@ class _Maker:
     def _container(self) -> Object:
         makers: dict[str, Callable[[], Any]] = {
             "env": lambda: self._some(self._variable), "envFrom": lambda: self._some(self._source),
+            "volumeMounts": lambda: self._some(self._mount),
             "ports": lambda: self._some(self._port), "securityContext": self._security,
             "resources": lambda: self._fields({"limits": self._amounts, "requests": self._amounts}, 0.7),
             "restartPolicy": lambda: self._chance.choice(("Always", "Never", "OnFailure")),
         }  # fmt: skip
         image = self._image() if "image" in self._words else _IMAGES[0]
-        return {"name": f"c{self._chance.randrange(100)}", "image": image, **self._fields(makers, 0.6)}
+        return {"name": self._name(), "image": image, **self._fields(makers, 0.6)}
 
     def _amounts(self) -> Object:
         named = [text for text in self._literals if re.fullmatch(r"[a-z.]+/[a-z0-9.-]+", text)]
         names = (*_RESOURCES, *named, *(f"{text}x" for text in (*self._literals, *named) if "/" in text))
-        return {self._chance.choice(names): self._quantity() for _ in range(self._chance.choice((0, 1, 2, 3)))}
+        made = {self._chance.choice(names): self._quantity() for _ in range(self._chance.choice((0, 1, 2, 3)))}
+        if self._annotated and self._flag():
+            made |= {"cpu": "1", "memory": "1Gi"}
+        return made
 
     def _quantity(self) -> Any:
         number = self._chance.choice((0, 1, 2, 3, 4, 8, 9, 16))
@@ -284,8 +365,12 @@ class _Maker:
     def _port(self) -> Object:
         return {"containerPort": 80, **({"hostPort": self._chance.choice((0, 80))} if self._flag() else {})}
 
+    def _mount(self) -> Object:
+        return {"name": "x", "mountPath": self._chance.choice((self._text(), "/dev/shm", "/dev/shm/", "/data"))}
+
     def _security(self) -> Object:
         makers: dict[str, Callable[[], Any]] = {
+            "runAsUser": lambda: self._chance.choice((0, 1000, 1000, 1000, 2000)),
             "privileged": self._flag,
             "capabilities": lambda: self._fields({"add": lambda: self._some(self._text)}, 0.9),
         }

@@ -17,7 +17,8 @@ from gpuc.emit.kueue import kueue
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.tenants import tenants
 from gpuc.manifest.manifest import Manifest, Values
-from gpuc.model import Cluster
+from gpuc.model import Cluster, Tenant
+from gpuc.model.names import POOL_LABEL
 from gpuc.policy.library import EXAMPLES, SOURCES, TABLE, examples_text, policies, table_text
 from gpuc.policy.own import own_policies
 from tests.verify.findings import verify_schemas, verify_values
@@ -133,7 +134,7 @@ def test_the_stage_is_the_policys_own_or_the_default(prod: Cluster) -> None:
     stages = {constraint.name: constraint.body["spec"]["enforcementAction"] for constraint in constraints(prod)}
     assert stages["gpu-limits-research"] == "deny"
     assert stages["images"] == "warn"
-    assert stages["gpu-requests"] == "warn", "not named in the spec: the default"
+    assert stages["gpu-resources-research"] == "warn", "not named in the spec: the default"
 
 
 def test_the_schemas_of_gatekeeper_and_its_chart_hold(prod: Cluster) -> None:
@@ -167,7 +168,7 @@ def flavored_pods(cluster: Cluster) -> Iterator[tuple[str, Object]]:
     manifests = [manifest for manifest in kueue(cluster) if isinstance(manifest, Manifest)]
     flavors = {manifest.name: manifest.body["spec"] for manifest in manifests if manifest.kind == "ResourceFlavor"}
     for tenant in cluster.tenants:
-        for pool in tenant.pools:
+        for pool in (pool for queue in tenant.queues for pool in queue.pools):
             flavor = flavors[pool.name]
             spec = {"nodeSelector": flavor["nodeLabels"], "containers": [container(pool.gpu_resource_names)]}
             metadata = {"name": pool.name, "namespace": tenant.namespaces[0].name}
@@ -186,10 +187,28 @@ def test_what_kueue_writes_into_a_tenants_pod_passes(prod: Cluster, policy: str)
         assert refused(prod, policy, f"{policy}-{tenant}", pod) == {}, pod["metadata"]["name"]
 
 
-def test_what_kueue_writes_for_another_tenants_own_pool_does_not_pass(prod: Cluster) -> None:
-    (dedicated,) = (pod for tenant, pod in flavored_pods(prod) if tenant == "platform-ml")
+def test_the_policies_allow_the_pods_of_namespaces_with_a_quota(prod: Cluster) -> None:
+    counted = [(tenant.name, pod) for tenant in prod.tenants for pod in pods_with_quota(tenant)]
+    assert {tenant for tenant, _ in counted} == {"search", "platform-ml"}
+    for policy in ("toleration-fence", "pool-selector", "gpu-limits", "gpu-resources", "gpu-queue", "gpu-quota"):
+        for tenant, pod in counted:
+            assert refused(prod, policy, f"{policy}-{tenant}", pod) == {}, pod["metadata"]["name"]
+
+
+def test_what_a_tenants_own_pool_needs_does_not_pass_for_another_tenant(prod: Cluster) -> None:
+    (dedicated,) = (pod for tenant in prod.tenants for pod in pods_with_quota(tenant) if tenant.name == "platform-ml")
     assert refused(prod, "toleration-fence", "toleration-fence-research", dedicated)
     assert refused(prod, "gpu-resources", "gpu-resources-search", dedicated)
+
+
+def pods_with_quota(tenant: Tenant) -> Iterator[Object]:
+    """Yields a pod for each pool on which a namespace has a ResourceQuota."""
+    for namespace in tenant.namespaces:
+        for pool in (quota.pool for quota in namespace.quotas):
+            spec = {"nodeSelector": {POOL_LABEL: pool.name}, "containers": [container(pool.gpu_resource_names)]}
+            spec["tolerations"] = [taint.toleration() for taint in pool.taints]
+            metadata = {"name": pool.name, "namespace": namespace.name}
+            yield {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 def test_a_pod_is_bounded_by_the_nodes_of_its_pool(prod: Cluster) -> None:

@@ -58,3 +58,10 @@ def test_given_files_replace_bundled_ones_and_tables_fill_the_rest(tmp_path: Pat
     assert "appprojects.argoproj.io" in found.structural
     assert "applications.argoproj.io" not in found.structural
     assert "jobsets.jobset.x-k8s.io" not in found.structural
+
+
+def test_kueue_finds_pytorchjobs_if_it_manages_them(tmp_path: Path) -> None:
+    for frameworks in (["batch/job"], ["batch/job", "kubeflow.org/pytorchjob"]):
+        found = definitions(Programs(tmp_path / "tools"), None, frameworks)
+        names = [crd["metadata"]["name"] for crd in found.crds if isinstance(crd, dict)]
+        assert ("pytorchjobs.kubeflow.org" in names) == (len(frameworks) == 2)

@@ -98,7 +98,7 @@ def test_more_pods_than_the_nodes_of_a_pool_can_run_stay_pending(variant: Varian
 
 
 def test_a_resource_that_the_queue_does_not_cover_is_refused(prod: Cluster) -> None:
-    actual = expect(prod, queue_of(prod, "platform-ml"), gpus(1))
+    actual = expect(prod, queue_of(prod, "research-cpu"), gpus(1))
     assert actual.message == "resource nvidia.com/gpu unavailable in ClusterQueue"
 
 

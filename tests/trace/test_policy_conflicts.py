@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpuc.objects.object_finding import ObjectFinding
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, example
 from tests.lint.checks.sound import unsound
 from tests.trace.test_unreachable_queues import STRANGE, all_objects, broken, reported
 
@@ -23,11 +23,20 @@ def changed(name: str, kind: str, constraint: str, change: Callable[[Any], None]
     return about(reported(objects))
 
 
+def queued(name: str, tenant: str) -> set[str]:
+    """Returns the resources of the pools that Kueue counts for a tenant."""
+    queues = next(found.queues for found in example(name).tenants if found.name == tenant)
+    return {resource for queue in queues for pool in queue.pools for resource in pool.advertised_names}
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_resource_that_a_queue_gives_has_to_be_allowed(name: str) -> None:
     constraints = [manifest for manifest in all_objects(name) if manifest.kind == "GpucGpuResources"]
     allowed = [
-        (constraint, row) for constraint in constraints for row in constraint.body["spec"]["parameters"]["resources"]
+        (constraint, row)
+        for constraint in constraints
+        for row in constraint.body["spec"]["parameters"]["resources"]
+        if row in queued(name, constraint.name.removeprefix("gpu-resources-"))
     ]
     assert len(allowed) >= 6
     for constraint, resource in allowed:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from gpuc.emit.kueue import pods_ready_minutes, queued_pools
+from gpuc.emit.start_limits import pods_ready_minutes
 from gpuc.kubernetes.amounts import quantity_text
 from gpuc.model import Cluster, Pool
 
@@ -173,7 +173,7 @@ def queue_alerts(cluster: Cluster) -> Iterator[Alert]:
     """Yields alerts for queues that admit no workloads, and for admitted workloads that do not start."""
     names = "|".join(part.name for queue in cluster.queues for part in queue.cluster_queues)
     queues = f'cluster_queue=~"{names}"'
-    minutes = pods_ready_minutes(queued_pools(cluster))
+    minutes = pods_ready_minutes(cluster)
     inactive = f'max by (cluster_queue) (kueue_cluster_queue_status{{{queues},status="active"}}) == 0'
     summary = "ClusterQueue {{ $labels.cluster_queue }} is not active and admits no workloads"
     action = "Run kubectl describe clusterqueue {{ $labels.cluster_queue }}. The condition Active shows the reason."

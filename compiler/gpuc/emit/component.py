@@ -32,6 +32,15 @@ CONTROLLER: tuple[Kind, ...] = (
 )
 """Kinds that every chart of a controller renders."""
 
+SYSTEM_NODES: Body = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchExpressions": [{"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"}]}]
+        }
+    }
+}
+"""The affinity of controllers: nodes that Karpenter does not start. All nodes of Karpenter also have a taint."""
+
 PLATFORM: Mapping[str, str] = {"admission.gatekeeper.sh/ignore": "platform"}
 PRIVILEGED: Mapping[str, str] = {
     f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")

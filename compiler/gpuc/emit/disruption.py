@@ -27,12 +27,17 @@ def expire_after(pool: Pool) -> str:
 
 
 def termination_grace(pool: Pool) -> str:
-    """Returns the time limit to drain a node: the longest run plus one checkpoint, or one hour for pools without runs.
+    """Returns the time limit to drain a node.
 
     Without the limit, a pod with the annotation karpenter.sh/do-not-disrupt could keep a draining node forever.
     """
+    return format_duration(termination_grace_seconds(pool))
+
+
+def termination_grace_seconds(pool: Pool) -> int:
+    """Returns the longest run plus one checkpoint, or one hour for pools without runs."""
     runs = pool.spec.runs
-    return format_duration(runs.longest + (runs.checkpoint_every or 0) if runs else HOUR_SECONDS)
+    return runs.longest + (runs.checkpoint_every or 0) if runs else HOUR_SECONDS
 
 
 def disruption(pool: Pool) -> Body:

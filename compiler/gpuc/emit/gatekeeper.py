@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, Component, Folder, webhook_certificate
+from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, SYSTEM_NODES, Component, Folder, webhook_certificate
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.argocd import OPTIONS
@@ -38,15 +38,6 @@ def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
 def _values(cluster: Cluster) -> Values:
     # Gatekeeper does not run on nodes of Karpenter: Karpenter cannot create a node while the webhook of Gatekeeper,
     # which checks new nodes, is not running.
-    permanent_nodes = {
-        "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {
-                "nodeSelectorTerms": [
-                    {"matchExpressions": [{"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"}]}
-                ]
-            }
-        }
-    }
     body: Body = {
         "replicas": 3,
         "validatingWebhookFailurePolicy": "Ignore",
@@ -58,8 +49,8 @@ def _values(cluster: Cluster) -> Values:
         # The hook would run at every sync (PreSync). Argo CD applies the CRDs from the chart's crds/ folder instead.
         "upgradeCRDs": {"enabled": False},
         "postInstall": {"labelNamespace": {"enabled": True}},
-        "controllerManager": {"exemptNamespaces": list(cluster.platform_namespaces), "affinity": permanent_nodes},
-        "audit": {"affinity": permanent_nodes},
+        "controllerManager": {"exemptNamespaces": list(cluster.platform_namespaces), "affinity": SYSTEM_NODES},
+        "audit": {"affinity": SYSTEM_NODES},
     }
     return Values(cluster.out("gatekeeper/values.yaml"), _origin(cluster), "gatekeeper", body)
 

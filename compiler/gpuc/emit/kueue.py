@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpuc.emit.block import block_yaml
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, Component, Folder, webhook_certificate
 from gpuc.emit.queues import fair_share, queue_objects
+from gpuc.emit.start_limits import manages_pods, pods_ready_minutes, queued_pools
 from gpuc.emit.sync import protected, wave
 from gpuc.kubernetes.kueue import KUEUE_API, LEVEL_LABELS
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
@@ -20,7 +21,7 @@ RETENTION = "168h"
 def kueue(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the Helm values and all cluster-scoped objects of Kueue."""
     pools = queued_pools(cluster)
-    yield _values(cluster, pools)
+    yield _values(cluster)
     yield from _topologies(cluster, pools)
     yield from (_flavor(cluster, pool) for pool in pools)
     yield from _priorities(cluster)
@@ -29,28 +30,14 @@ def kueue(cluster: Cluster) -> Iterator[Artifact]:
         yield from queue_objects(cluster, queue)
 
 
-def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
-    """Returns the pools for which a queue has quota. Only these pools have a ResourceFlavor."""
-    return tuple(pool for pool in cluster.pools if cluster.queues_of(pool))
-
-
-def pods_ready_minutes(pools: tuple[Pool, ...]) -> int:
-    """Returns the time limit for the start of admitted workloads: 1.5 times the boot time of the slowest pool.
-
-    Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/configuration_types.go
-    """
-    slowest = max((pool.boot_minutes for pool in pools), default=10)
-    return -(-slowest * 3 // 2)
-
-
-def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Values:
+def _values(cluster: Cluster) -> Values:
     spread = {
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",
         "whenUnsatisfiable": "ScheduleAnyway",
         "labelSelector": {"matchLabels": {"control-plane": "controller-manager"}},
     }
-    configuration = _configuration(cluster, pools)
+    configuration = _configuration(cluster)
     text = block_yaml(configuration)
     body: Body = {
         # Prometheus would not select the ServiceMonitor of the chart, which has no labels. gpuc emits its own
@@ -70,7 +57,7 @@ def _values(cluster: Cluster, pools: tuple[Pool, ...]) -> Values:
     return Values(cluster.out("kueue/values.yaml"), ("spec", "kueue"), "kueue", body, {text: configuration})
 
 
-def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
+def _configuration(cluster: Cluster) -> Body:
     """Returns the complete configuration of the controller, because it replaces the defaults of the chart."""
     fair: Body = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
     return {
@@ -91,19 +78,24 @@ def _configuration(cluster: Cluster, pools: tuple[Pool, ...]) -> Body:
             }
         },
         "clientConnection": {"qps": 300, "burst": 500},
-        "waitForPodsReady": _wait_for_pods_ready(pools),
-        # Kueue suspends all jobs in tenant namespaces until they have a queue. The selector exempts the platform.
-        "manageJobsWithoutQueueName": True,
+        "waitForPodsReady": _wait_for_pods_ready(cluster),
+        # Kueue suspends all jobs in tenant namespaces until they have a queue. The selector exempts the platform. If
+        # Kueue manages pods, it would also keep every pod without a queue from starting (kubernetes-sigs/kueue v0.19.2
+        # pkg/controller/jobs/pod/pod_webhook.go). The policy queue-required then demands the queue.
+        "manageJobsWithoutQueueName": not manages_pods(cluster),
         "managedJobsNamespaceSelector": {"matchExpressions": [{"key": TENANT_KEY, "operator": "Exists"}]},
         "integrations": {"frameworks": list(dict.fromkeys(cluster.spec.kueue.frameworks))},
+        # A member could make a Job elastic with an annotation, and add pods without a change of the Workload.
+        # Source: kubernetes-sigs/kueue v0.19.2 pkg/features/kube_features.go (on by default), pkg/controller/jobs/job
+        "featureGates": {"ElasticJobsViaWorkloadSlices": False},
         **({"fairSharing": fair} if cluster.spec.queueing.fair_sharing else {}),
         "objectRetentionPolicies": {"workloads": {"afterFinished": RETENTION}},
     }
 
 
-def _wait_for_pods_ready(pools: tuple[Pool, ...]) -> Body:
+def _wait_for_pods_ready(cluster: Cluster) -> Body:
     """Returns the waitForPodsReady block. Without backoffLimitCount, Kueue never stops requeueing a slow workload."""
-    minutes = f"{pods_ready_minutes(pools)}m"
+    minutes = f"{pods_ready_minutes(cluster)}m"
     return {
         "timeout": minutes,
         # A pod that lost its node waits for a new node, which needs the same boot time.

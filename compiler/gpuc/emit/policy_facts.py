@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpuc.emit.controllers import controllers, kueue_user, queued_kinds
 from gpuc.emit.network import NODE_LOCAL_DNS, POD_IDENTITY_AGENT
 from gpuc.model import Cluster, ClusterQueue, Pool, Tenant
 from gpuc.model.names import SHARED_GPU
@@ -33,6 +34,37 @@ def _choices(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
         {"resource": name, "pools": [pool.name for pool in tenant.pools if name in pool.gpu_resource_names]}
         for name in names
         if any(sum(name in pool.gpu_resource_names for pool in queue.pools) > 1 for queue in cluster_queues)
+    ]
+
+
+def _names_of_queues(tenant: Tenant) -> list[str]:
+    return list(dict.fromkeys(name for namespace in tenant.namespaces for name in namespace.local_queues))
+
+
+def _namespace_queues(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
+    return [{"namespace": namespace.name, "queues": list(namespace.local_queues)} for namespace in tenant.namespaces]
+
+
+def _namespace_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
+    """Returns the pools on which a namespace has a ResourceQuota, with their GPU resources."""
+    return [
+        {"namespace": namespace.name, "pool": quota.pool.name, "resources": list(quota.pool.gpu_resource_names)}
+        for namespace in tenant.namespaces
+        for quota in namespace.quotas
+    ]
+
+
+def _grace_seconds(_: Cluster, tenant: Tenant) -> int:
+    """Returns the longest termination grace period of a pod with GPUs: one checkpoint interval, or ten minutes."""
+    return max([600, *((pool.spec.runs.checkpoint_every or 0) for pool in tenant.pools if pool.spec.runs)])
+
+
+def _mps_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
+    """Returns the pools with MPS, with the user ID that all MPS clients of a GPU must have."""
+    return [
+        {"pool": pool.name, "user": pool.spec.sharing.mps.user}
+        for pool in tenant.pools
+        if pool.spec.sharing and pool.spec.sharing.mps
     ]
 
 
@@ -89,7 +121,14 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "cluster.priorities": lambda cluster, _: list(cluster.spec.priorities),
     "tenant.name": lambda _, tenant: tenant.name,
     "tenant.cost_centre": lambda _, tenant: tenant.spec.cost_centre,
-    "tenant.local_queues": lambda _, tenant: list(tenant.local_queues),
+    "tenant.local_queues": lambda _, tenant: _names_of_queues(tenant),
+    "tenant.namespace_queues": _namespace_queues,
+    "tenant.namespace_pools": _namespace_pools,
+    "tenant.mps_pools": _mps_pools,
+    "tenant.grace_seconds": _grace_seconds,
+    "cluster.controllers": lambda cluster, _: controllers(cluster),
+    "cluster.kueue": lambda cluster, _: kueue_user(cluster),
+    "cluster.queued_kinds": lambda cluster, _: queued_kinds(cluster),
     "tenant.gpu_queues": lambda _, tenant: _queues(tenant, gpu=True),
     "tenant.cpu_queues": lambda _, tenant: _queues(tenant, gpu=False),
     "tenant.resources": _resources,

@@ -80,7 +80,7 @@ def _rules(cluster: Cluster, role: str) -> list[Body]:
 
 def _jobs(cluster: Cluster, verbs: tuple[str, ...]) -> Iterator[PolicyRule]:
     """Yields a rule per job kind. The name of a Kueue integration contains API group and singular name of the kind."""
-    for framework in sorted(cluster.spec.kueue.frameworks):
+    for framework in sorted(name for name in cluster.spec.kueue.frameworks if "/" in name):
         group, singular = framework.split("/")
         parents = ("cronjobs",) if framework == "batch/job" else ()
         yield group, (*parents, f"{singular}s"), verbs

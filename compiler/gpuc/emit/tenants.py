@@ -66,24 +66,24 @@ def _namespace_content(cluster: Cluster, tenant: Tenant, namespace: Namespace) -
 
 
 def _quota(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
-    """Returns the ResourceQuota of a namespace: the most that all queues of the tenant can get.
+    """Returns the ResourceQuota of a namespace: the ceiling of its queues, and its quota on pools without Kueue.
 
-    Each namespace of the tenant has the same ResourceQuota, because Kueue divides the quota between the namespaces. A
+    Namespaces with the same queues have the same ceiling, because Kueue divides the quota between the namespaces. A
     lower ResourceQuota would reject pods of admitted workloads. There is no limits.memory, because Kueue counts only
-    requests. Resources for which the tenant has no quota have the value "0".
+    requests. Resources for which the namespace has no quota have the value "0".
 
     Source: Kubernetes documentation, resource quotas; kubernetes-sigs/kueue issue 696
     """
     names = [CPU, MEMORY, EPHEMERAL_STORAGE]
     names += sorted({name for pool in cluster.pools for name in pool.advertised_names})
-    hard = {f"requests.{name}": quantity_text(name, tenant.ceiling.get(name, 0)) for name in names}
+    hard = {f"requests.{name}": quantity_text(name, namespace.hard.get(name, 0)) for name in names}
     hard |= {
         "count/jobs.batch": quantity_text("count/jobs.batch", JOBS_MAX),
         "persistentvolumeclaims": quantity_text("persistentvolumeclaims", VOLUME_CLAIMS_MAX),
     }
     file, body = _file(cluster, tenant), {"spec": {"hard": hard}}
     annotations = protected(cluster, 0)
-    return Manifest(file, tenant.path, "v1", "ResourceQuota", "gpuc", body, namespace.name, annotations=annotations)
+    return Manifest(file, namespace.path, "v1", "ResourceQuota", "gpuc", body, namespace.name, annotations=annotations)
 
 
 def _default_requests(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
@@ -107,7 +107,7 @@ def _local_queues(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Ite
     Source: kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2/localqueue_types.go
     """
     file = _file(cluster, tenant)
-    for queue in tenant.queues:
+    for queue in namespace.queues:
         is_leaving = queue.spec.leaving or tenant.spec.leaving or namespace.spec.leaving
         for name in (cluster_queue.name for cluster_queue in queue.cluster_queues):
             body: Body = {"spec": {"clusterQueue": name, "stopPolicy": "Hold" if is_leaving else "None"}}

@@ -87,6 +87,11 @@ def scale(counts: Mapping[str, int], numerator: int, denominator: int = 1) -> Am
     return {name: _round_to_mib(name, count * numerator // denominator) for name, count in counts.items()}
 
 
+def round_down(counts: Mapping[str, int]) -> Amounts:
+    """Returns the amounts rounded down: cpu to cores, bytes to GiB; below one core or GiB to 100m and 64 MiB."""
+    return {name: _round_to_unit(name, count) for name, count in counts.items()}
+
+
 def total(several: Iterable[Mapping[str, int]]) -> Amounts:
     """Returns the sum of several maps of amounts, with the resources in the order of their first appearance."""
     sums: Amounts = {}
@@ -105,6 +110,13 @@ def smallest(several: Iterable[Amounts]) -> Amounts:
 def pods_that_fit(room: Mapping[str, int], pod: Mapping[str, int]) -> int:
     """Returns the number of equal pods that fit into the free amounts of a node."""
     return max(0, min(room.get(name, 0) // count for name, count in pod.items() if count > 0))
+
+
+def _round_to_unit(resource: str, count: int) -> int:
+    if not (resource == CPU or is_bytes(resource)):
+        return count
+    full, part = (1000, 100) if resource == CPU else (GIB, 64 * MIB)
+    return count // full * full or count // part * part or count
 
 
 def _round_to_mib(resource: str, count: int) -> int:

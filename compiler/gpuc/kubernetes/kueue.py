@@ -8,6 +8,15 @@ REQUIRED_TOPOLOGY = f"{GROUP}/podset-required-topology"
 PREFERRED_TOPOLOGY = f"{GROUP}/podset-preferred-topology"
 UNCONSTRAINED_TOPOLOGY = f"{GROUP}/podset-unconstrained-topology"
 HOST = "kubernetes.io/hostname"
+LEADER_WORKER_SET = "leaderworkerset.x-k8s.io/leaderworkerset"
+POD_FRAMEWORKS = frozenset(("pod", "deployment", "statefulset", LEADER_WORKER_SET))
+"""The frameworks with which Kueue runs its integration of plain pods.
+
+With this integration and manageJobsWithoutQueueName: true, Kueue gates every pod of the selected namespaces.
+
+Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/{deployment,statefulset,leaderworkerset},
+ImplicitlyEnabledFrameworkNames; pkg/controller/jobs/pod/pod_webhook.go, Default
+"""
 LEVEL_LABELS = {
     "zone": "topology.kubernetes.io/zone",
     "block": "topology.k8s.aws/network-node-layer-3",

@@ -129,5 +129,5 @@ class Cluster:
         return tuple(queue for queue in self.queues if pool in queue.pools)
 
     def tenants_of(self, pool: Pool) -> tuple[Tenant, ...]:
-        """Returns the tenants with a queue that has a quota of the pool."""
+        """Returns the tenants with quota of the pool, in a queue or in a namespace."""
         return tuple(tenant for tenant in self.tenants if pool in tenant.pools)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpuc.catalog.records import Gpu, InstanceType, MigProfileSet
-from gpuc.kubernetes.amounts import Amounts, scale
+from gpuc.kubernetes.amounts import Amounts, round_down, scale
 from gpuc.model.names import GPU, GPU_TAINT_VALUE, LAYOUT_TAINT, MIG_CONFIG_LABEL, MODE_KEY, PLUGIN_CONFIG_LABEL
 from gpuc.model.pool import Pool, Taint
 from gpuc.model.sharing import Sharing
@@ -47,17 +47,20 @@ class GpuPool(Pool):
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
-        """Resources for one GPU, MIG slice or GPU share, by its resource name. The GPU resource is included."""
+        """Resources for one GPU, MIG slice or GPU share, by its resource name. The GPU resource is included.
+
+        CPU, memory and ephemeral storage are rounded down, so that quotas are in full cores and GiB.
+        """
         if self.sharing.kind != "mig":
-            fraction = scale(self.base_resources, 1, self.gpus_per_node * self.sharing.replicas)
+            fraction = round_down(scale(self.base_resources, 1, self.gpus_per_node * self.sharing.replicas))
             return {name: {**fraction, name: 1} for name in self.gpu_resource_names}
         portions: dict[str, Amounts] = {}
         if self.sharing.whole_gpus:
-            portions[GPU] = {**scale(self.base_resources, 1, self.gpus_per_node), GPU: 1}
+            portions[GPU] = {**round_down(scale(self.base_resources, 1, self.gpus_per_node)), GPU: 1}
         for profile in self.sharing.slices():
             name, slices = self.sharing.resource(profile), self.profiles.profiles[profile].memory_slices
             fraction = scale(self.base_resources, slices, self.profiles.memory_slices * self.gpus_per_node)
-            portions.setdefault(name, {**fraction, name: 1})
+            portions.setdefault(name, {**round_down(fraction), name: 1})
         return {name: portions[name] for name in self.gpu_resource_names}
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 DOMAIN = "gpuc.dev"
 
 POOL_LABEL = "gpuc.dev/pool"
-"""Label of nodes: the name of the pool."""
+"""Label of nodes, and taint of nodes without GPUs: the name of the pool."""
 MODE_KEY = "gpuc.dev/mode"
 """Label and taint of GPU nodes with the sharing mode: exclusive, mig or shared."""
 TENANT_KEY = "gpuc.dev/tenant"

@@ -9,7 +9,7 @@ from typing import Literal
 from gpuc.catalog.operations import Kubelet
 from gpuc.catalog.records import Daemonset, Image, InstanceType
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, scale, smallest
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, round_down, scale, smallest
 from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.model.names import EFA, HUGEPAGES, POOL_LABEL, TENANT_KEY
 from gpuc.model.node import predicted_allocatable
@@ -76,6 +76,11 @@ class Pool:
     @property
     def is_static(self) -> bool:
         return self.spec.nodes.static is not None
+
+    @property
+    def counted(self) -> Literal["kueue", "quota"]:
+        """Whether Kueue or ResourceQuotas count the GPUs of the pool."""
+        return self.spec.counted or ("quota" if self.spec.purpose == "inference" else "kueue")
 
     @property
     def nodes_max(self) -> int:
@@ -156,8 +161,8 @@ class Pool:
 
     @cached_property
     def node(self) -> Amounts:
-        """Resources for tenant pods on any node of the pool: the minimum over all instance types."""
-        return smallest([self.tenant_allocatable(instance) for instance in self.instances])
+        """Resources for tenant pods on any node of the pool: the minimum over all instance types, rounded down."""
+        return round_down(smallest([self.tenant_allocatable(instance) for instance in self.instances]))
 
     @property
     def base_resources(self) -> Amounts:
@@ -167,7 +172,7 @@ class Pool:
     @cached_property
     def portions(self) -> dict[str, Amounts]:
         """Resources for one GPU, MIG slice or GPU share, by its resource name; without GPUs an eighth of a node."""
-        return {"": scale(self.base_resources, 1, 8)}
+        return {"": round_down(scale(self.base_resources, 1, 8))}
 
     @cached_property
     def capacity(self) -> Amounts:
@@ -191,8 +196,12 @@ class Pool:
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that keep other workloads off the nodes. The ResourceFlavor and node agents tolerate these taints."""
-        return (Taint(TENANT_KEY, self.dedicated_to),) if self.dedicated_to else ()
+        """Taints that keep other workloads off the nodes. The ResourceFlavor and node agents tolerate these taints.
+
+        Without the taint of a general pool, pods of the platform would use nodes that the quotas give to tenants.
+        """
+        dedicated = (Taint(TENANT_KEY, self.dedicated_to),) if self.dedicated_to else ()
+        return dedicated if self.is_gpu else (Taint(POOL_LABEL, self.name), *dedicated)
 
     @property
     def layout_taints(self) -> tuple[Taint, ...]:

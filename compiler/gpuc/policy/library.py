@@ -95,6 +95,12 @@ class Policy:
         """Whether the parameters depend on the tenant."""
         return any(parameter.fact.startswith("tenant.") for parameter in self.parameters)
 
+    @property
+    def reads_user(self) -> bool:
+        """Whether the verdict depends on the user of the request."""
+        expressions = [*self.variables.values(), *(row["expression"] for row in self.validations)]
+        return any("request.userInfo" in expression for expression in expressions)
+
     def match(self, namespaces: dict[str, Any]) -> dict[str, Any]:
         """Returns the match block of a constraint.
 
@@ -103,9 +109,10 @@ class Policy:
         """
         match: dict[str, Any] = {"scope": "Namespaced", "kinds": list(self.kinds), "namespaceSelector": namespaces}
         kinds = {kind for entry in self.kinds for kind in entry["kinds"]}
-        if {"Pod", "Job"} <= kinds:
+        if {"Pod", "Job"} <= kinds or self.reads_user:
             # The policy compares the pod template of a Job with the old Job. Gatekeeper treats a pod that it expands
-            # from the Job as new, so the policy would deny updates of the Job that it must allow.
+            # from the Job as new, so the policy would deny updates of the Job that it must allow. A pod that Gatekeeper
+            # expands also has the user of the Job, not the user of the controller that creates the pod.
             match["source"] = "Original"
         return match
 

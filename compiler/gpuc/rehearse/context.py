@@ -13,6 +13,8 @@ from gpuc.rehearse.client import POLL_SECONDS, Client, Object, WaitError
 
 HOLD = {"gpuc.dev/rehearsal": "hold"}
 """Annotation of a pod that must run until its deletion. A Job's pod without this annotation completes immediately."""
+_REPLICATED_KINDS = (("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet"))
+"""Kinds whose controllers replace deleted pods."""
 _TENANT_KINDS = (("batch/v1", "Job"), ("jobset.x-k8s.io/v1alpha2", "JobSet"), ("v1", "Pod"))
 _WORKLOAD = ("kueue.x-k8s.io/v1beta2", "Workload")
 _NODES = (("karpenter.sh/v1", "NodeClaim"), ("v1", "Node"))
@@ -89,11 +91,12 @@ class RehearsalContext:
             time.sleep(self.poll_s)
 
     def clear(self, *, nodes: bool = True) -> None:
-        """Deletes the Jobs, JobSets, pods and Workloads of all tenants, and the nodes of all pools that are not static.
+        """Deletes the workloads of all tenants and their pods, and the nodes of all pools that are not static.
 
         Raises:
             WaitError: if the API server still has one of the objects after the timeout.
         """
+        self._delete_kinds(list(_REPLICATED_KINDS))
         self._delete_kinds([kind for kind in _TENANT_KINDS if self.client.serves(*kind)])
         self._delete_kinds([_WORKLOAD])
         if nodes:

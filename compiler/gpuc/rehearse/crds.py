@@ -14,13 +14,18 @@ from gpuc.rehearse.programs import Programs
 
 CONTROLLERS = ("kueue-crds", "gatekeeper-crds", "karpenter-crds")
 """Folders with the CustomResourceDefinitions of Kueue, Gatekeeper and Karpenter."""
-FRAMEWORKS = {"jobset.x-k8s.io/jobset": "jobset.x-k8s.io", "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org"}
+FRAMEWORKS = {
+    "jobset.x-k8s.io/jobset": "jobset.x-k8s.io",
+    "kubeflow.org/pytorchjob": "kubeflow.org",
+    "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org",
+}
 """API group of a workload kind, by the name of the Kueue integration for the kind."""
 _GROUPS_WITHOUT_CONTROLLER = ("argoproj.io", "monitoring.coreos.com", "nvidia.com")
 """API groups that every cluster needs. None of the folders in CONTROLLERS contains their definitions."""
 _UNUSED_GROUPS = ("mutations.gatekeeper.sh", "match.gatekeeper.sh")
 """API groups that the rehearsal does not install: Gatekeeper runs without mutation, and the group match has no kind."""
-_READ_ONLY = (
+_WITHOUT_SCHEMA = (
+    Table("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", True, {"type": "object"}),
     Table("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes", True, {"type": "object"}),
     Table(
         "trainer.kubeflow.org",
@@ -31,7 +36,7 @@ _READ_ONLY = (
         {"type": "object"},
     ),
 )
-"""Kinds that Kueue's TrainJob integration reads. Their schemas are empty, because upstream's schemas are very large."""
+"""Kinds that Kueue reads. Their schemas are empty, because upstream's schemas are very large."""
 _NO_CHART = ("monitoring.coreos.com", *FRAMEWORKS.values())
 """API groups that no chart of a release set installs."""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
@@ -64,8 +69,8 @@ def definitions(
     from_tables = {name: definition for name, definition in _from_tables() if name in bundled or _group(name) in groups}
     from_folder = dict(_files(_yaml_below(folder))) if folder else {}
     selected: dict[str, bytes | Body] = {**from_tables, **bundled}
-    read_only = {f"{schema_table.plural}.{schema_table.group}" for schema_table in _READ_ONLY}
-    selected |= {name: text for name, text in from_folder.items() if name in selected and name not in read_only}
+    without_schema = {f"{schema_table.plural}.{schema_table.group}" for schema_table in _WITHOUT_SCHEMA}
+    selected |= {name: text for name, text in from_folder.items() if name in selected and name not in without_schema}
     installed = {
         name: definition for name, definition in {**selected, **simulated}.items() if _group(name) not in _UNUSED_GROUPS
     }
@@ -74,7 +79,7 @@ def definitions(
             name: definition for name, definition in installed.items() if name in simulated or _group(name) in _NO_CHART
         }
     structural = tuple(
-        name for name, definition in installed.items() if isinstance(definition, dict) and name not in read_only
+        name for name, definition in installed.items() if isinstance(definition, dict) and name not in without_schema
     )
     return Definitions(
         tuple(installed.values()), sum(isinstance(definition, bytes) for definition in installed.values()), structural
@@ -113,8 +118,8 @@ def structural_definition(schema_table: Table) -> Body:
 
 
 def _from_tables() -> Iterator[tuple[str, Body]]:
-    """Yields (name, definition) of the newest version of every custom kind, and of the kinds that Kueue only reads."""
-    for schema_table in _READ_ONLY:
+    """Yields (name, definition) of the newest version of every custom kind, and of the kinds without a schema."""
+    for schema_table in _WITHOUT_SCHEMA:
         yield f"{schema_table.plural}.{schema_table.group}", structural_definition(schema_table)
     for api, kind in custom_kinds():
         newest = table(api, kind, "")

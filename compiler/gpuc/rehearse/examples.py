@@ -14,6 +14,8 @@ from gpuc.rehearse.client import Object
 IMAGE = "registry.example.com/train:1"
 GATE = {"name": "gpuc.dev/rehearsal"}
 """A scheduling gate. The scheduler and Karpenter ignore a pod with a gate."""
+AUDIT = "as the audit checks it"
+"""A part of the title of an example for Gatekeeper's audit."""
 _REWRITTEN_QUANTITY = re.compile(r"\b\d+000m\b")
 """Quantities that the API server rewrites before the policies run, for example 2000m to 2."""
 
@@ -31,6 +33,8 @@ class Example:
     before: Object | None = None
     """The object before an update; None if the example creates an object."""
     subresource: str = ""
+    user: str = ""
+    """The user of the request; empty if the example names no user."""
 
     @property
     def owner(self) -> Object | None:
@@ -50,17 +54,26 @@ class Example:
 def examples(policy: Policy) -> list[Example]:
     """Returns the examples of a library policy that the API server can check.
 
-    Examples of running pods and examples with quantities that the API server rewrites are omitted.
+    Examples of running pods, other examples for the audit, and examples with quantities that the API server rewrites
+    are omitted. The audit has no user, but every request to the API server has a user. Objects with an owner that does
+    not exist are omitted too, because the garbage collector deletes them.
     """
     usable = []
     for verdict in VERDICTS:
         text = example_text(policy.name, verdict)
         for part in re.split(r"^---\n", text, flags=re.MULTILINE):
             document = _parsed(part)
-            if not _REWRITTEN_QUANTITY.search(part) and not _is_running_pod(document):
-                title = part.partition("\n")[0].removeprefix("# ").rstrip(".")
+            title = part.partition("\n")[0].removeprefix("# ").rstrip(".")
+            if not _REWRITTEN_QUANTITY.search(part) and not _is_running_pod(document) and AUDIT not in title:
                 usable.append(_example(policy.name, title, verdict == "denied", document))
-    return usable
+    return [example for example in usable if not _lacks_owner(example)]
+
+
+def _lacks_owner(example: Example) -> bool:
+    """Returns whether an owner does not exist. The rehearsal creates only the JobSet of a new object."""
+    old = example.before["metadata"].get("ownerReferences", ()) if example.before else ()
+    new = example.document["metadata"].get("ownerReferences", ())
+    return bool(old) or any(reference["kind"] != "JobSet" for reference in new)
 
 
 def _is_running_pod(document: Object) -> bool:
@@ -106,7 +119,8 @@ def _example(policy: str, title: str, denied: bool, document: Object) -> Example
         for pod in (request["oldObject"], request["object"]):
             pod.get("spec", {}).pop("nodeName", None)  # Kubernetes deletes pods on nodes that do not exist
         before = _completed(request["oldObject"])
-    return Example(policy, title, denied, _completed(request["object"]), before, request.get("subResource", ""))
+    user = request.get("userInfo", {}).get("username", "")
+    return Example(policy, title, denied, _completed(request["object"]), before, request.get("subResource", ""), user)
 
 
 def _completed(document: Object) -> Object:
@@ -124,8 +138,18 @@ def _complete_pod(spec: Object) -> None:
         devices = {name: amount for name, amount in resources.get("requests", {}).items() if "/" in name}
         if devices:
             resources["limits"] = devices | resources.get("limits", {})
+    _complete_volumes(spec)
     if not spec.get("nodeName"):
-        spec["schedulingGates"] = [dict(GATE)]
+        spec["schedulingGates"] = [*spec.get("schedulingGates", ()), dict(GATE)]
+
+
+def _complete_volumes(spec: Object) -> None:
+    """Adds an empty volume for every mount without a volume."""
+    containers = (*spec["containers"], *spec.get("initContainers", ()))
+    mounted = {mount["name"] for container in containers for mount in container.get("volumeMounts", ())}
+    missing = mounted - {volume["name"] for volume in spec.get("volumes", ())}
+    if missing:
+        spec["volumes"] = [*spec.get("volumes", ()), *({"name": name, "emptyDir": {}} for name in sorted(missing))]
 
 
 def _complete_job(spec: Object) -> None:
@@ -145,7 +169,7 @@ def _complete_replicas(spec: Object) -> None:
     labels = {"app": "rehearsal"}
     spec |= {"replicas": 0, "selector": {"matchLabels": labels}}
     template = spec.setdefault("template", {})
-    template["metadata"] = {"labels": labels}
+    template.setdefault("metadata", {}).setdefault("labels", {}).update(labels)
     _complete_pod(template.setdefault("spec", {}))
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
+from gpuc.rehearse.expectation import unused_queues
 from gpuc.rehearse.suites.boundaries import FILLED_PODS, unfilled_quotas
 
+TESTED_FRAMEWORKS = {"batch/job", "pod", "deployment", "statefulset"}
+"""Frameworks of Kueue whose objects get pods in a rehearsal."""
 ALWAYS = (
     "AWS: AMIs, subnets, security groups, EC2NodeClasses, launch templates, capacity, and how nodes boot.",
     "GPU software: driver, device plugin, MIG manager, DCGM. Simulated nodes have their devices from the start.",
@@ -13,6 +16,7 @@ ALWAYS = (
     "Argo CD and Prometheus: only the schemas of Applications, the AppProject and monitoring objects are checked.",
     "Container images, NCCL, and throughput.",
     "Gatekeeper's audit of running pods: policy examples with a running pod are skipped.",
+    "Policies on owned objects: policy examples whose owner does not exist are skipped. Suite counted tests some.",
 )
 
 
@@ -26,4 +30,10 @@ def not_tested(cluster: Cluster) -> tuple[str, ...]:
             "The limit of ResourceQuotas for these resources, because no quota is set or more than "
             f"{FILLED_PODS} pods would be needed: {', '.join(devices)}."
         )
+    if queues := unused_queues(cluster):
+        sentences.append(f"ClusterQueues that no namespace may use: {', '.join(queues)}.")
+    if pools := [pool.name for pool in cluster.gpu_pools if pool.counted == "quota"]:
+        sentences.append(f"Nodes full of slices or shares, for pools that ResourceQuotas count: {', '.join(pools)}.")
+    if frameworks := sorted(set(cluster.spec.kueue.frameworks) - TESTED_FRAMEWORKS):
+        sentences.append(f"Workloads of frameworks of Kueue whose controllers do not run: {', '.join(frameworks)}.")
     return tuple(sentences)

@@ -51,9 +51,9 @@ def member_requests(factory: WorkloadFactory) -> Iterator[MemberRequest]:
     can_edit, is_admin, namespace = role in ("edit", "admin"), role == "admin", factory.namespace.name
     yield _list_request(f"pods of {namespace}", namespace, True, "Pod", "pods")
     yield _list_request(f"secrets of {namespace}", namespace, can_edit, "Secret", "secrets")
-    for queue, has_gpus in factory.queues.items():
-        pod = factory.default_pod("member") if has_gpus else factory.pod("member")
-        yield MemberRequest(f"a Job in queue {queue}", can_edit, "create", factory.job(pod, queue), "jobs")
+    for queue in factory.queues:
+        job = factory.queued_job("member", queue)
+        yield MemberRequest(f"a Job in queue {queue}", can_edit, "create", job, "jobs")
     yield MemberRequest("a pod", can_edit, "create", factory.pod("member"), "pods")
     for kind, plural, allowed in (
         ("ConfigMap", "configmaps", can_edit),

@@ -12,12 +12,13 @@ from gpuc.policy.library import policies
 from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object, WaitError
 from gpuc.rehearse.context import RehearsalContext
+from gpuc.rehearse.crds import FRAMEWORKS
 from gpuc.rehearse.examples import Example, examples, merge_patch, with_namespaces
 from gpuc.rehearse.health import ADMISSION_API, CONSTRAINT_API
+from gpuc.rehearse.users import with_user
 
 LABEL = "gpuc.dev/rehearsal"
 RUNTIME_CLASS = "nvidia"
-_FRAMEWORKS = {"JobSet": "jobset.x-k8s.io/jobset", "TrainJob": "trainer.kubeflow.org/trainjob"}
 ENFORCED_SECONDS = 60
 REFRESH_SECONDS = 1
 _THREADS = 4
@@ -47,10 +48,12 @@ class SampleNamespaces:
         return [name for name in self.emitted if name in policies()]
 
     def serves(self, example: Example) -> bool:
-        """Returns whether the API server has the kinds of the example."""
-        kinds = [document["kind"] for document in (example.document, example.owner) if document is not None]
-        needed = {_FRAMEWORKS[kind] for kind in kinds if kind in _FRAMEWORKS}
-        return needed <= set(self._cluster.spec.kueue.frameworks)
+        """Returns whether the API server has the kinds of the example and of its owners."""
+        frameworks = self._cluster.spec.kueue.frameworks
+        served = {FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS}
+        owners = example.document["metadata"].get("ownerReferences", ())
+        groups = {document["apiVersion"].rpartition("/")[0] for document in (example.document, *owners)}
+        return all(_is_built_in(group) or group in served for group in groups)
 
     def prepare(self, context: RehearsalContext) -> None:
         """Creates the namespaces at the first call, and waits until the API server enforces every constraint.
@@ -95,6 +98,11 @@ class SampleNamespaces:
         _wait_for_bindings(client)
 
 
+def _is_built_in(group: str) -> bool:
+    """Returns whether an API group belongs to Kubernetes, such as apps or networking.k8s.io."""
+    return "." not in group or (group.endswith(".k8s.io") and not group.endswith(".x-k8s.io"))
+
+
 def constraint_name(policy: str) -> str:
     """Returns the name of the constraint that applies to the namespaces of a policy's examples."""
     return f"rehearsal-{policy}"
@@ -133,8 +141,9 @@ def _wait_until_enforced(client: Client, policy: str, served: list[Example]) -> 
         example for example in served if example.denied and example.before is None and not example.api_server_refusal
     )
     document = _in_test_namespace(probe, probe.document)
+    sender = with_user(client, probe.user)
     deadline = time.monotonic() + ENFORCED_SECONDS
-    while classify_response(client, lambda: client.create(document, dry_run=True)).by != "policy":
+    while classify_response(sender, lambda: sender.create(document, dry_run=True)).by != "policy":
         if time.monotonic() > deadline:
             raise WaitError(f"policy {policy} is not enforced after {ENFORCED_SECONDS} s")
         time.sleep(POLL_SECONDS)

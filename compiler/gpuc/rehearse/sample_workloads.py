@@ -11,6 +11,8 @@ from gpuc.model.names import EFA, GPU, POOL_LABEL, QUEUE_LABEL, SHARED_GPU, TENA
 from gpuc.rehearse.client import Object
 
 _SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+ANY_USER = 1000
+GPU_VENDORS = ("nvidia.com/", "amd.com/")
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class SampleObject:
     devices: dict[str, int] = field(default_factory=dict)
     """Requested devices by resource name."""
     pool: str = ""
+    user: str = ""
+    """The user that creates the object; empty for a user without a special role."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +43,37 @@ class WorkloadFactory:
 
     @property
     def gpu_pools(self) -> tuple[Pool, ...]:
-        """GPU pools of the tenant."""
-        return tuple(pool for pool in self.tenant.pools if pool.is_gpu)
+        """GPU pools that the namespace may use: the pools of its queues, and the pools of its ResourceQuota."""
+        return tuple(pool for pool in self.pools if pool.is_gpu)
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """Pools that the namespace may use, without duplicates."""
+        own = [quota.pool for quota in self.namespace.quotas]
+        return tuple({pool.name: pool for pool in (*self.queued_pools, *own)}.values())
+
+    @property
+    def queued_pools(self) -> tuple[Pool, ...]:
+        """Pools of the queues of the namespace, which Kueue counts."""
+        queued = (pool for queue in self.namespace.queues for pool in queue.pools)
+        return tuple({pool.name: pool for pool in queued}.values())
 
     @property
     def queues(self) -> dict[str, bool]:
-        """Names of the tenant's LocalQueues. The value is whether the queue has GPU pools."""
+        """Names of the LocalQueues of the namespace. The value is whether the queue has GPU pools."""
         return {
             cluster_queue.name: any(pool.is_gpu for pool in cluster_queue.pools)
-            for queue in self.tenant.queues
+            for queue in self.namespace.queues
             for cluster_queue in queue.cluster_queues
         }
+
+    @property
+    def other_queues(self) -> list[str]:
+        """Names of LocalQueues that exist in other namespaces only."""
+        names = [
+            name for other in self.cluster.tenants for namespace in other.namespaces for name in namespace.local_queues
+        ]
+        return [name for name in dict.fromkeys(names) if name not in self.queues]
 
     @property
     def registry(self) -> str:
@@ -75,7 +99,7 @@ class WorkloadFactory:
             main["envFrom"] = [{"configMapRef": {"name": self.namespace.nccl.config_map}}]
         spec: Object = {
             "restartPolicy": "Never",
-            "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}},
+            "securityContext": security_context(pool),
             "containers": [main],
         }
         if pool is not None:
@@ -91,6 +115,18 @@ class WorkloadFactory:
         spec = {"suspend": True, "backoffLimit": 0, "template": {"spec": pod["spec"]}}
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
+    def queued_job(self, name: str, queue: str) -> Object:
+        """Returns a Job in a queue. The pod requests one GPU of the queue's first GPU pool, if the queue has one."""
+        pools = [
+            pool
+            for owner in self.namespace.queues
+            for cluster_queue in owner.cluster_queues
+            for pool in cluster_queue.pools
+            if cluster_queue.name == queue and pool.is_gpu
+        ]
+        pod = self.pod(name, pools[0], {pools[0].gpu_resource_names[0]: 1}) if pools else self.pod(name)
+        return self.job(pod, queue)
+
     def metadata(self, name: str) -> Object:
         """Returns the metadata of an object in the tenant namespace."""
         return {"name": f"rehearsal-{name}", "namespace": self.namespace.name}
@@ -100,6 +136,30 @@ class WorkloadFactory:
         for pool in self.gpu_pools:
             return self.pod(name, pool, {pool.gpu_resource_names[0]: 1})
         return self.pod(name)
+
+
+def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
+    """Returns for each tenant the first namespace of those with the same queues and the same quota."""
+    distinct: dict[tuple[object, ...], WorkloadFactory] = {}
+    for tenant in cluster.tenants:
+        for namespace in tenant.namespaces:
+            key = tenant.name, namespace.local_queues, tuple(namespace.hard.items())
+            distinct.setdefault(key, WorkloadFactory(cluster, tenant, namespace))
+    return list(distinct.values())
+
+
+def security_context(pool: Pool | None) -> Object:
+    """Returns the security context of a pod: the user of the pool's MPS clients, else any user except root."""
+    mps = pool.spec.sharing.mps if pool is not None and pool.spec.sharing else None
+    user = mps.user if mps else ANY_USER
+    return {"runAsNonRoot": True, "runAsUser": user, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def requests_gpu(pod: Object) -> bool:
+    """Returns whether a container of a pod requests a GPU, a slice or a share."""
+    containers = [*pod.get("containers", ()), *pod.get("initContainers", ())]
+    names = {name for container in containers for name in container.get("resources", {}).get("limits", {})}
+    return any(name.startswith(GPU_VENDORS) for name in names)
 
 
 def max_per_pod(pool: Pool, resource: str) -> int:
@@ -126,13 +186,11 @@ def permitted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
                 devices,
                 pool.name,
             )
-    if factory.gpu_pools:
-        pod = factory.default_pod("silent")
-        del pod["spec"]["containers"][0]["resources"]["requests"]
-        yield SampleObject("", "GPU without requests for cpu and memory, which the LimitRange adds", pod)
-    for queue, has_gpus in factory.queues.items():
-        pod = factory.default_pod("queued") if has_gpus else factory.pod("queued")
-        yield SampleObject("", f"Job in queue {queue}", factory.job(pod, queue))
+    silent = factory.pod("silent")
+    del silent["spec"]["containers"][0]["resources"]
+    yield SampleObject("", "pod without requests for cpu and memory, which the LimitRange adds", silent)
+    for queue in factory.queues:
+        yield SampleObject("", f"Job in queue {queue}", factory.queued_job("queued", queue))
     yield SampleObject(
         "",
         f"ingress from tenant {factory.tenant.name}",

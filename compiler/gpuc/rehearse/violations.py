@@ -86,6 +86,23 @@ def _gpu_limits(factory: WorkloadFactory) -> Iterator[SampleObject]:
             yield SampleObject("gpu-limits", name, pod, devices=devices, pool=pool.name)
 
 
+def _gpu_quota(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    own = {quota.pool.name for quota in factory.namespace.quotas}
+    for pool in factory.tenant.pools:
+        if pool.is_gpu and pool.name not in own:
+            devices = {pool.gpu_resource_names[0]: 1}
+            name = f"pod on pool {pool.name} that neither Kueue nor a ResourceQuota of the namespace counts"
+            pod = factory.pod("bare", pool, devices)
+            yield SampleObject("gpu-quota", name, pod, devices=devices, pool=pool.name)
+
+
+def _gpu_requests(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    if factory.gpu_pools:
+        pod = factory.default_pod("silent")
+        del pod["spec"]["containers"][0]["resources"]["requests"]
+        yield SampleObject("gpu-requests", "GPU without requests for cpu and memory, which the LimitRange adds", pod)
+
+
 def _gpu_queue(factory: WorkloadFactory) -> Iterator[SampleObject]:
     for queue, has_gpus in factory.queues.items():
         if has_gpus:
@@ -104,6 +121,19 @@ def _gpu_resources(factory: WorkloadFactory) -> Iterator[SampleObject]:
     for resource in (*sorted(other_resources), "amd.com/gpu", "vpc.amazonaws.com/efa-only"):
         devices = {resource: 1}
         yield SampleObject("gpu-resources", f"1 {resource}", factory.pod("strange", None, devices), devices=devices)
+
+
+def _mps_clients(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    for pool in factory.gpu_pools:
+        if pool.spec.sharing and pool.spec.sharing.mps:
+            devices = {pool.gpu_resource_names[0]: 1}
+            hides = factory.pod("hides", pool, devices)
+            hides["spec"]["volumes"] = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
+            hides["spec"]["containers"][0]["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]
+            other = factory.pod("other-user", pool, devices)
+            other["spec"]["containers"][0]["securityContext"]["runAsUser"] = pool.spec.sharing.mps.user + 1
+            for name, pod in (("volume at /dev/shm", hides), ("another user", other)):
+                yield SampleObject("mps-clients", f"{name} on pool {pool.name}", pod, devices=devices, pool=pool.name)
 
 
 def _nccl_profile(factory: WorkloadFactory) -> Iterator[SampleObject]:
@@ -140,11 +170,25 @@ def _pool_selector(factory: WorkloadFactory) -> Iterator[SampleObject]:
 
 
 def _queue_required(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    for other in factory.cluster.tenants:
-        foreign = [name for name in other.local_queues if name not in factory.tenant.local_queues]
-        for queue in foreign[:1]:
-            document = factory.job(factory.default_pod("stray"), queue)
-            yield SampleObject("queue-required", f"Job in queue {queue} of tenant {other.name}", document)
+    for queue in factory.other_queues[:1]:
+        document = factory.job(factory.default_pod("stray"), queue)
+        yield SampleObject("queue-required", f"Job in queue {queue}, which the namespace does not have", document)
+    for pool in (pool for queue in factory.namespace.queues for pool in queue.pools if pool.is_gpu):
+        document = _deployment(factory.pod("service", pool, {pool.gpu_resource_names[0]: 1}))
+        yield SampleObject("queue-required", f"Deployment without a queue on pool {pool.name}", document)
+
+
+def _deployment(pod: Object) -> Object:
+    labels = {"app": "rehearsal"}
+    template = {"metadata": {"labels": labels}, "spec": pod["spec"] | {"restartPolicy": "Always"}}
+    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": pod["metadata"], "spec": spec}
+
+
+def _owned_workloads(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    pod = factory.pod("suspended")
+    pod["metadata"]["annotations"] = {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}
+    yield SampleObject("owned-workloads", "pod that claims to be suspended by its owner", pod)
 
 
 def _toleration_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
@@ -158,15 +202,15 @@ def _toleration_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
 _GENERATED: dict[str, Callable[[WorkloadFactory], Iterator[SampleObject]]] = {
     "gpu-limits": _gpu_limits,
     "gpu-queue": _gpu_queue,
+    "gpu-quota": _gpu_quota,
+    "gpu-requests": _gpu_requests,
     "gpu-resources": _gpu_resources,
+    "mps-clients": _mps_clients,
     "nccl-profile": _nccl_profile,
     "network-policy-fence": _network_policy_fence,
+    "owned-workloads": _owned_workloads,
     "pool-selector": _pool_selector,
     "queue-required": _queue_required,
     "toleration-fence": _toleration_fence,
 }
-"""Generators by policy, for objects that contain names of the cluster's pools, queues or tenants.
-
-The policy gpu-requests has no violations, because the LimitRange of a namespace adds missing requests before the policy
-runs.
-"""
+"""Generators by policy, for objects that contain names of the cluster's pools, queues or tenants."""

@@ -82,14 +82,24 @@ class Delivery(SpecModel):
     """
 
 
-class Kueue(SpecModel):
-    """Settings of Kueue: the kinds of jobs that Kueue manages."""
+Framework = Literal[
+    "batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "kubeflow.org/mpijob",
+    "kubeflow.org/pytorchjob", "ray.io/rayjob", "ray.io/raycluster", "pod", "deployment", "statefulset",
+    "leaderworkerset.x-k8s.io/leaderworkerset",
+]  # fmt: skip
+"""A kind of workloads that Kueue manages, as Kueue names its integration."""
+ServiceAccount = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")]
+"""A ServiceAccount as namespace/name."""
 
-    frameworks: Annotated[list[Literal[
-        "batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "kubeflow.org/mpijob",
-        "ray.io/rayjob", "ray.io/raycluster", "leaderworkerset.x-k8s.io/leaderworkerset",
-    ]], Field(min_length=1)]  # fmt: skip
-    """The kinds of jobs that Kueue manages."""
+
+class Kueue(SpecModel):
+    """Settings of Kueue: the kinds of workloads that Kueue manages, and their controllers."""
+
+    frameworks: Annotated[list[Framework], Field(min_length=1)]
+    """The kinds of workloads that Kueue manages."""
+
+    controllers: dict[Framework, ServiceAccount] = {}
+    """The ServiceAccount of the controller of a framework. Default: the ServiceAccount of upstream's manifests."""
 
 
 class Policy(Shorthand):

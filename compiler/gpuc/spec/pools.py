@@ -115,6 +115,13 @@ class Pool(SpecModel):
     nodes: Nodes
     """The number of nodes."""
 
+    counted: Literal["kueue", "quota"] | None = None
+    """How the GPUs of the pool are counted. Default: quota for purpose inference, kueue for all other purposes.
+
+    kueue: the quotas of the queues. quota: a ResourceQuota in each namespace, without Kueue, for pods that run without
+    an end.
+    """
+
     sharing: Sharing | None = None
     """How containers share a GPU. Required for pools with GPUs."""
 

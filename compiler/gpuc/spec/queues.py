@@ -15,8 +15,8 @@ Limit = Literal["all"] | Amount | dict[Profile, Amount]
 """A borrowing or lending limit: all, a number in the unit of the quota, or a number by MIG profile."""
 
 
-class Quota(SpecModel):
-    """The nominal quota of a queue on one pool: in nodes, GPUs, MIG slices or GPU shares."""
+class PoolAmount(SpecModel):
+    """A part of a pool: in nodes, GPUs, MIG slices or GPU shares."""
 
     nodes: Count | None = None
     """Number of nodes."""
@@ -30,18 +30,22 @@ class Quota(SpecModel):
     shares: Count | None = None
     """Number of GPU shares, with time-slicing or MPS."""
 
-    borrow: Limit = 0
-    """The borrowing limit: how much quota the queue may borrow from other queues of the cohort."""
-
-    lend: Limit = "all"
-    """The lending limit: how much idle quota of the queue the other queues of the cohort may borrow."""
-
     @model_validator(mode="after")
     def _unit(self) -> Self:
         units = [unit for unit in ("nodes", "gpus", "slices", "shares") if getattr(self, unit) is not None]
         if len(units) != 1 and units != ["gpus", "slices"]:
             raise ValueError("write one of nodes, gpus, slices and shares, or gpus together with slices")
         return self
+
+
+class Quota(PoolAmount):
+    """The nominal quota of a queue on one pool, and the limits for borrowing and lending."""
+
+    borrow: Limit = 0
+    """The borrowing limit: how much quota the queue may borrow from other queues of the cohort."""
+
+    lend: Limit = "all"
+    """The lending limit: how much idle quota of the queue the other queues of the cohort may borrow."""
 
 
 class Preempt(SpecModel):

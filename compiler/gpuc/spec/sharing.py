@@ -66,6 +66,9 @@ class Mps(SpecModel):
     replicas: Annotated[int, Field(ge=2, le=48)]
     """Number of GPU shares per GPU. An MPS server supports at most 48 clients."""
 
+    user: Annotated[int, Field(ge=1, le=2**31 - 1)] = 1000
+    """The user ID of all containers on the pool. An MPS server serves the processes of one user at a time."""
+
 
 class Sharing(Shorthand):
     """How containers share a GPU: exclusive, mig, timeSlicing or mps."""

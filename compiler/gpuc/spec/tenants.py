@@ -8,6 +8,7 @@ from pydantic import Field
 
 from gpuc.spec.base import Accept, LabelValue, Name, SpecModel, TextLine
 from gpuc.spec.cloud import Cidr
+from gpuc.spec.queues import PoolAmount
 
 
 class Port(SpecModel):
@@ -84,6 +85,12 @@ class Namespace(SpecModel):
 
     nccl: Name | None = None
     """The NCCL profile of the namespace. gpuc writes the ConfigMap of the profile into the namespace."""
+
+    quota: dict[Name, PoolAmount] = {}
+    """The ResourceQuota of the namespace by pool, for pools with `counted: quota`."""
+
+    queues: list[Name] | None = None
+    """The queues in which the namespace may submit workloads. Default: all queues of the tenant."""
 
     leaving: bool = False
     """Whether the namespace will be removed. It gets no new workloads; running workloads continue.

@@ -57,6 +57,12 @@ class ClusterIndex:
         return PoolIndex(self.pools)
 
     @cached_property
+    def queued_pools(self) -> frozenset[str]:
+        """The names of the node pools that a ResourceFlavor selects, so that Kueue counts their nodes."""
+        flavors = [dig(flavor.body, "spec", "nodeLabels") for flavor in self.objects.of(KUEUE, "ResourceFlavor")]
+        return frozenset(pool.name for labels in flavors for pool in self.pool_index.matching(labels))
+
+    @cached_property
     def daemonsets(self) -> list[Pods]:
         """The pods of all DaemonSets."""
         return [pods for manifest in self.objects.of("apps", "DaemonSet") for pods in pods_of(manifest)]

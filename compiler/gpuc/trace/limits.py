@@ -39,7 +39,8 @@ def namespace_steps(cluster: ClusterIndex, workload: Workload, limits: list[Any]
         limits: the result of container_limits.
         total: the requests of all pods together.
     """
-    errors = [*_limit_range_errors(cluster, workload, limits), *_quota_errors(cluster, workload, total)]
+    pods = sum(pods.count for pods in workload.pod_sets)
+    errors = [*_limit_range_errors(cluster, workload, limits), *_quota_errors(cluster, workload, total, pods)]
     for manifest, path, message in errors[:1]:
         yield Step(Stage.NAMESPACE, "failed", message, manifest, path)
     manifests = [
@@ -49,6 +50,23 @@ def namespace_steps(cluster: ClusterIndex, workload: Workload, limits: list[Any]
     if manifests:
         names = ", ".join(map(str, manifests))
         yield Step(Stage.NAMESPACE, "passed", f"the pods do not exceed {names}", manifests[0])
+
+
+def replica_steps(cluster: ClusterIndex, workload: Workload, replica: Amounts) -> Iterator[Step]:
+    """Yields a failed step if a ResourceQuota is too small for all replicas of a workload outside of Kueue.
+
+    Args:
+        replica: the requests of all pods of one replica.
+    """
+    everything = {name: count * workload.copies for name, count in replica.items()}
+    pods = sum(pods.count for pods in workload.pod_sets)
+    for manifest, path, _ in _quota_errors(cluster, workload, everything, pods * workload.copies):
+        name = limited_resource(str(path[-1]))
+        quota = amount(name, dig(manifest.body, *path)) or 0
+        count = quota // (replica.get(name) or pods)
+        message = f"only {count} of {workload.copies} replicas do not exceed {manifest}"
+        yield Step(Stage.NAMESPACE, "failed", message, manifest, path, fix=f"run at most {count} replicas")
+        return
 
 
 def _typed_limits(cluster: ClusterIndex, namespace: str, type_: str) -> Iterator[tuple[Manifest, Path, Any]]:
@@ -98,17 +116,19 @@ def _limit_errors(
             yield manifest, (*path, "min", name), message
 
 
-def _quota_errors(cluster: ClusterIndex, workload: Workload, total: Amounts) -> Iterator[tuple[Manifest, Path, str]]:
+def _quota_errors(
+    cluster: ClusterIndex, workload: Workload, total: Amounts, pods: int
+) -> Iterator[tuple[Manifest, Path, str]]:
     """Yields the exceeded quotas of requests and pods.
 
     ResourceQuotas with scopes are ignored, because these quotas may not apply to the pods.
     """
-    requests = {**total, PODS: sum(pods.count for pods in workload.pod_sets)}
+    requests = {**total, PODS: pods}
     for manifest in cluster.in_namespace("ResourceQuota", workload.namespace):
         if dig(manifest.body, "spec", "scopes") or dig(manifest.body, "spec", "scopeSelector"):
             continue
         for key, value in pairs(dig(manifest.body, "spec", "hard")):
-            name = _resource(str(key))
+            name = limited_resource(str(key))
             quota = amount(name, value) if name else None
             if quota is not None and (count := requests.get(name, 0)) > quota:
                 allowed = quantity_text(name, quota)
@@ -116,7 +136,7 @@ def _quota_errors(cluster: ClusterIndex, workload: Workload, total: Amounts) -> 
                 yield manifest, ("spec", "hard", str(key)), message
 
 
-def _resource(key: str) -> str:
+def limited_resource(key: str) -> str:
     """Returns the resource whose requests a key of a ResourceQuota limits; an empty string for other keys."""
     if key in _REQUEST_KEYS:
         return key

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
@@ -11,17 +11,20 @@ from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.kueue_scope import DEFAULT_QUEUE, why_gated, why_unmanaged
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PRIORITY_LABEL, QUEUE_LABEL, PodSet, Workload
 
+_GPU_QUOTA = "GpucGpuQuota"
 PARAMETERS: Path = ("spec", "parameters")
 """The path of the parameters in a constraint."""
 _NAMESPACE_SELECTOR = ("spec", "match", "namespaceSelector")
 _API = "constraints.gatekeeper.sh"
 _POOL = "gpuc.dev/pool"
 _DEVICE_PREFIXES = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa")
-_KINDS_WITH_QUEUE = ("Job", "JobSet", "TrainJob", "MPIJob", "PyTorchJob", "RayCluster", "RayJob")
-"""The kinds that need a queue label."""
+_GPU_PREFIXES = ("nvidia.com/", "amd.com/")
+SERVICE_KINDS = ("Deployment", "StatefulSet", "LeaderWorkerSet")
+"""The kinds that need a queue only if Kueue counts their GPUs. All kinds of jobs need a queue."""
 
 
 class PolicyViolation(NamedTuple):
@@ -52,9 +55,16 @@ def policy_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
 def violations(cluster: ClusterIndex, workload: Workload) -> Iterator[PolicyViolation]:
     """Yields every constraint that the workload violates, with the message of the first violation."""
     for manifest in _constraints(cluster, workload.namespace):
-        message = next(_POLICIES[manifest.kind](dig(manifest.body, *PARAMETERS), workload), "")
+        subject = _with_gate(cluster, workload) if manifest.kind == _GPU_QUOTA else workload
+        message = next(_POLICIES[manifest.kind](dig(manifest.body, *PARAMETERS), subject), "")
         if message:
             yield PolicyViolation(manifest, message, dig(manifest.body, "spec", "enforcementAction") in ("deny", None))
+
+
+def _with_gate(cluster: ClusterIndex, workload: Workload) -> Workload:
+    """Returns the workload with a queue if Kueue puts its scheduling gate on the pods, otherwise without a queue."""
+    is_gated = bool(why_gated(cluster, workload)[0]) or not why_unmanaged(cluster, workload)
+    return workload._replace(queue=(workload.queue or DEFAULT_QUEUE) if is_gated else "")
 
 
 def _constraints(cluster: ClusterIndex, namespace: str) -> list[Manifest]:
@@ -80,25 +90,73 @@ def _applies(cluster: ClusterIndex, manifest: Manifest, labels: Mapping[str, str
 
 
 def _queue_required(parameters: Any, workload: Workload) -> Iterator[str]:
-    """Yields a message for a missing or wrong queue label, and for the priority class of another tenant."""
-    known = [str(queue) for _, queue in items(dig(parameters, "queues"))]
-    if workload.kind in _KINDS_WITH_QUEUE and workload.queue not in known:
+    """Yields a message for a missing or wrong queue, for a kind without queues, and for an unknown priority class."""
+    if workload.kind in ("CronJob", "ReplicaSet"):
+        return  # the policy checks the Jobs of a CronJob, and the Deployment of a ReplicaSet
+    known = _queues(parameters, workload.namespace)
+    is_job = workload.kind not in SERVICE_KINDS and workload.kind != "Pod"
+    is_needed = is_job or (workload.kind != "Pod" and any(_uncounted(parameters, workload)))
+    managed = [str(kind) for _, kind in items(dig(parameters, "kinds"))]
+    if is_needed and workload.kind not in managed:
+        yield f"Kueue does not manage the kind {workload.kind} in this cluster; it manages {', '.join(managed)}"
+    if workload.queue not in known and (workload.queue or is_needed):
         actual = workload.queue or "missing"
-        yield f"the label {QUEUE_LABEL} is {actual}; the queues of the tenant are {', '.join(known)}"
+        yield f"the label {QUEUE_LABEL} is {actual}; the queues of the namespace are {', '.join(known) or 'none'}"
     classes = [str(priority) for _, priority in items(dig(parameters, "priorities"))]
-    if workload.kind in _KINDS_WITH_QUEUE and workload.priority and workload.priority not in classes:
+    if workload.priority and workload.priority not in classes:
         allowed = ", ".join(classes) or "none"
         yield f"the label {PRIORITY_LABEL} is {workload.priority}; the priority classes of the tenant are {allowed}"
 
 
+def _gpu_quota(parameters: Any, workload: Workload) -> Iterator[str]:
+    """Yields a message for pods with GPUs that no controller creates, that Kueue does not hold, and no quota counts.
+
+    Controllers of jobs create the pods of jobs, and Kueue holds the pods of services in a queue.
+    """
+    if workload.queue or workload.kind not in (*SERVICE_KINDS, "Pod", "ReplicaSet"):
+        return
+    for resources in _uncounted(parameters, workload):
+        yield f"no quota counts {', '.join(resources)}; use a queue, or select a pool of the namespace with {_POOL}"
+
+
+def _mps_clients(parameters: Any, workload: Workload) -> Iterator[str]:
+    """Yields a message for a volume that hides the MPS server, and for a user who is not the user of the pool."""
+    for pods in workload.pod_sets:
+        pool = dig(pods.pod, "nodeSelector", _POOL) or ""
+        users = [dig(row, "user") for _, row in items(dig(parameters, "pools")) if dig(row, "pool") == pool]
+        clients = [container for container in _containers(pods) if users and _gpus([container])]
+        for container in clients:
+            paths = [dig(mount, "mountPath") for _, mount in items(dig(container, "volumeMounts"))]
+            if set(paths) & {"/dev/shm", "/dev/shm/"}:
+                yield "a volume at /dev/shm hides the MPS server; remove the volumeMount"
+            user = dig(container, "securityContext", "runAsUser")
+            if (dig(pods.pod, "securityContext", "runAsUser") if user is None else user) not in users:
+                yield f"the user of MPS clients of pool {pool} is {users[0]}; set securityContext.runAsUser"
+
+
+def _queues(parameters: Any, namespace: str) -> list[str]:
+    rows = [row for _, row in items(dig(parameters, "queues")) if dig(row, "namespace") == namespace]
+    return [str(queue) for row in rows for _, queue in items(dig(row, "queues"))]
+
+
+def _uncounted(parameters: Any, workload: Workload) -> Iterator[list[str]]:
+    """Yields the GPU resources of each pod set that no ResourceQuota of the namespace counts for the selected pool."""
+    rows = [row for _, row in items(dig(parameters, "pools")) if dig(row, "namespace") == workload.namespace]
+    for pods in workload.pod_sets:
+        pool = dig(pods.pod, "nodeSelector", _POOL) or ""
+        counted = [name for row in rows if dig(row, "pool") == pool for _, name in items(dig(row, "resources"))]
+        if resources := [name for name in _gpus(_containers(pods)) if name not in counted]:
+            yield resources
+
+
 def _gpu_resources(parameters: Any, workload: Workload) -> Iterator[str]:
-    """Yields a message for each requested device of which the queues of the tenant have no quota."""
+    """Yields a message for each requested device of which the tenant has no quota."""
     known = [str(resource) for _, resource in items(dig(parameters, "resources"))]
     for pods in workload.pod_sets:
         for name in _resources(pods):
             if name.startswith(_DEVICE_PREFIXES) and name not in known:
                 allowed = ", ".join(known)
-                yield f"a container requests {name}; the queues of the tenant have quota only of {allowed}"
+                yield f"a container requests {name}; the tenant has quota only of {allowed}"
 
 
 def _gpu_limits(parameters: Any, workload: Workload) -> Iterator[str]:
@@ -143,6 +201,8 @@ _POLICIES: dict[str, Callable[[Any, Workload], Iterator[str]]] = {
     "GpucGpuLimits": _gpu_limits,
     "GpucTolerationFence": _toleration_fence,
     "GpucPoolSelector": _pool_selector,
+    "GpucGpuQuota": _gpu_quota,
+    "GpucMpsClients": _mps_clients,
 }
 """Functions that yield the messages of a policy's violations, by the kind of the policy's constraints."""
 
@@ -156,6 +216,14 @@ def _resources(pods: PodSet) -> list[str]:
     """Returns the names of all resources that containers request or limit."""
     maps = [dig(container, "resources", key) for container in _containers(pods) for key in ("limits", "requests")]
     return list(dict.fromkeys(str(name) for quantities in maps for name, _ in pairs(quantities)))
+
+
+def _gpus(containers: Iterable[Any]) -> list[str]:
+    """Returns the names of the GPU resources that containers request, without requests for 0."""
+    quantities = [dig(container, "resources", key) for container in containers for key in ("limits", "requests")]
+    found = [(str(name), value) for row in quantities for name, value in pairs(row)]
+    names = [name for name, value in found if name.startswith(_GPU_PREFIXES) and amount(name, value)]
+    return list(dict.fromkeys(names))
 
 
 def _concurrent_limits(pods: PodSet, resource: str) -> int:

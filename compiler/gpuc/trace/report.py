@@ -101,6 +101,8 @@ def _conclusion(result: TraceResult) -> str:
         is_placed = all(placement.pools for placement in result.placements.values())
         outcome = "the pods get nodes" if is_placed else "no step fails, but the nodes are unknown"
         unmanaged = " Kueue does not manage this workload, so it uses no quota." if result.bypass else ""
+        if result.counted_by:
+            unmanaged = f" Kueue does not manage this workload; it is counted by {result.counted_by}."
         return f"Result: {outcome}. {placements}.{unmanaged}"
     unmanaged = " Kueue does not manage this workload." if result.bypass else ""
     if result.verdict == "refused":
@@ -141,6 +143,7 @@ def _data(trace: Traced, locate: Locate) -> dict[str, Any]:
         "verdict": result.verdict,
         "by": result.by or None,
         "bypass": result.bypass or None,
+        "countedBy": result.counted_by or None,
         "placements": placements,
         "steps": [_step(step, locate) for step in result.steps],
     }

@@ -75,6 +75,8 @@ class TraceResult:
     """Whether all node pools that accept the pods are static, so that Karpenter starts no nodes for the pods."""
     bypass: str = ""
     """The reason why Kueue does not manage the workload; empty if Kueue manages the workload."""
+    counted_by: str = ""
+    """The ResourceQuota that counts the GPUs of a workload outside of Kueue; empty if no ResourceQuota counts them."""
 
     @property
     def failure(self) -> Step | None:

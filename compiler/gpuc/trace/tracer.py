@@ -19,9 +19,10 @@ from gpuc.objects.object_set import dig, items
 from gpuc.trace import advice
 from gpuc.trace.admission_errors import api_server_steps, is_device
 from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.counted import counting_quota
 from gpuc.trace.flavors import choose, refusal_location, topology_level
-from gpuc.trace.kueue_scope import how_to_manage, why_unmanaged
-from gpuc.trace.limits import container_limits, namespace_steps
+from gpuc.trace.kueue_scope import how_to_manage, why_gated, why_unmanaged
+from gpuc.trace.limits import container_limits, namespace_steps, replica_steps
 from gpuc.trace.local_queue import cluster_queue_step, local_queue, local_queue_step, priority_steps
 from gpuc.trace.nodes import (
     MatchingPool,
@@ -62,14 +63,16 @@ def _steps(cluster: ClusterIndex, workload: Workload, policies: bool, result: Tr
     yield from api_server_steps(workload, limits)
     if policies:
         yield from policy_steps(cluster, workload)
+    created = [(pods, pod_requests(pods.pod, limits)) for pods in workload.pod_sets]
+    gated, fix = why_gated(cluster, workload)
+    if gated:
+        yield Step(Stage.LOCAL_QUEUE, "failed", gated, fix=fix)
     result.bypass = why_unmanaged(cluster, workload)
     flavors_of: dict[str, list[Manifest]] = {}
     if result.bypass:
-        message = f"{result.bypass}; the pods go to the scheduler without the node labels and tolerations of a flavor"
-        yield Step(Stage.LOCAL_QUEUE, "bypassed", message, fix=how_to_manage(result.bypass, workload))
+        yield from _bypass_steps(cluster, workload, created, result)
     else:
         yield from _kueue_steps(cluster, workload, limits, flavors_of, result)
-    created = [(pods, pod_requests(pods.pod, limits)) for pods in workload.pod_sets]
     total_requests = total({name: count * pods.count for name, count in requests.items()} for pods, requests in created)
     yield from namespace_steps(cluster, workload, limits, total_requests)
     for pods, requests in created:
@@ -78,6 +81,28 @@ def _steps(cluster: ClusterIndex, workload: Workload, policies: bool, result: Tr
         yield from node_steps(cluster, pods, demand, result)
     if policies and workload.copies > 1 and not result.bypass:
         yield from _copies(cluster, workload, limits)
+    elif policies and workload.copies > 1:
+        yield from replica_steps(cluster, workload, total_requests)
+
+
+def _bypass_steps(
+    cluster: ClusterIndex, workload: Workload, created: list[tuple[PodSet, Amounts]], result: TraceResult
+) -> Iterator[Step]:
+    """Yields the steps of a workload outside of Kueue, and adds the ResourceQuota that counts its GPUs to the result.
+
+    Args:
+        created: the pod sets, each with the requests of one pod.
+    """
+    demands = [
+        pod_demand(_with_device_tolerations(pods.pod, requests), pods.count, requests, []) for pods, requests in created
+    ]
+    result.counted_by, quota = counting_quota(cluster, workload, demands)
+    if result.counted_by:
+        yield Step(Stage.LOCAL_QUEUE, "bypassed", f"{result.bypass}; the pods go directly to the scheduler")
+        yield Step(Stage.NAMESPACE, "passed", f"counted by {result.counted_by}", quota, ("spec", "hard"))
+        return
+    message = f"{result.bypass}; the pods go to the scheduler without the node labels and tolerations of a flavor"
+    yield Step(Stage.LOCAL_QUEUE, "bypassed", message, fix=how_to_manage(result.bypass, workload))
 
 
 def _kueue_steps(

@@ -62,13 +62,17 @@ def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
     [
         ("host-network", lambda body: body["spec"]["match"].pop("namespaceSelector"), "PLC001"),
         ("gpu-limits-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear(), "PLC001"),
-        ("gpu-queue-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear(), "PLC014"),
-        ("gpu-requests", lambda body: body["spec"]["match"].update(namespaceSelector={}), "PLC014"),
+        ("gpu-queue-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear(), "PLC001"),
+        ("gpu-requests", lambda body: body["spec"]["match"].update(namespaceSelector={}), "PLC001"),
         ("images", lambda body: body["spec"]["match"].pop("namespaceSelector"), "PLC014"),
         ("images", lambda body: body["spec"]["match"].pop("kinds"), "PLC002"),
         ("images", lambda body: body["spec"]["match"]["kinds"][0].pop("kinds"), "PLC002"),
         ("queue-required-search", lambda body: body["spec"]["match"]["kinds"].pop(), "PLC004"),
-        ("queue-required-search", lambda body: body["spec"]["parameters"]["queues"].append("serch"), "PLC005"),
+        (
+            "queue-required-search",
+            lambda body: body["spec"]["parameters"]["queues"][0]["queues"].append("serch"),
+            "PLC005",
+        ),
         ("pool-selector-search", lambda body: body["spec"]["parameters"]["pools"].append("train-h10"), "PLC005"),
     ],
 )

@@ -31,7 +31,11 @@ def spec() -> CompiledSpec:
 
 def pod_run(folder: Path, words: list[str], mounted: list[tuple[Mount, Path]], **settings: Any) -> PodRun:
     ports = iter(range(1, 100))
-    site = SimpleNamespace(port=lambda: next(ports), kubeconfig=Path("/kubeconfig"))
+    site = SimpleNamespace(
+        port=lambda: next(ports),
+        kubeconfig=Path("/kubeconfig"),
+        kubeconfig_of=lambda name, user: Path(f"/kubeconfig-{name}-{user}"),
+    )
     ports_of_pod = [{"name": "webhook-server", "containerPort": 9443}]
     pod = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "manager", "ports": ports_of_pod}]}}
     service = {
@@ -57,7 +61,8 @@ def test_kueue_reads_its_config_map_and_listens_at_its_service(tmp_path: Path) -
     assert read["leaderElection"] == {"leaderElect": False}
     assert read["fairSharing"] == {"preemptionStrategies": ["A"]}
     assert "--zap-log-level=2" in launch.arguments
-    assert launch.environment["KUBECONFIG"] == "/kubeconfig"
+    user = "system:serviceaccount:kueue-system:kueue-controller-manager"
+    assert launch.environment["KUBECONFIG"] == f"/kubeconfig-kueue-{user}"
 
 
 def test_only_the_webhook_of_gatekeeper_listens_at_the_service(tmp_path: Path) -> None:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path as SpecPath
+from gpuc.emit.controllers import controllers as users_of
 from gpuc.emit.template import environment
+from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.kueue import LEVEL_LABELS
-from gpuc.manifest.manifest import Artifact, Text
+from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ CONTROLLERS = {
     "jobset.x-k8s.io/jobset": "JobSet",
     "trainer.kubeflow.org/trainjob": "Kubeflow Trainer",
     "kubeflow.org/mpijob": "the MPI operator",
+    "kubeflow.org/pytorchjob": "the Kubeflow Training Operator",
     "ray.io/rayjob": "KubeRay",
     "ray.io/raycluster": "KubeRay",
     "leaderworkerset.x-k8s.io/leaderworkerset": "LeaderWorkerSet",
@@ -63,12 +66,26 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "gated": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
         "callers": sorted({caller.namespace for tenant in cluster.tenants for caller in tenant.spec.network.ingress}),
+        "template_kinds": [kind for kind in ("Job", "Deployment") if kind in _template_kinds(cluster)],
         "uses_spot": any("spot" in pool.spec.purchase for pool in cluster.pools),
         "node_labels": ",".join(_node_labels(cluster)),
         "types": _types,
+        "users_of_controllers": [name.replace("system:serviceaccount:", "") for name in users_of(cluster)[1:]],
+        "users": lambda pool: _users(cluster, pool),
         "block_label": LEVEL_LABELS["block"],
         "by_block": [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())],
     }
+
+
+def _users(cluster: Cluster, pool: Pool) -> list[str]:
+    """Returns the namespaces that can use a pool, with the quota of the namespace if no queue counts the pool."""
+    return [
+        namespace.name
+        for tenant in cluster.tenants
+        for namespace in tenant.namespaces
+        if any(pool in queue.pools for queue in namespace.queues)
+        or any(pool is quota.pool for quota in namespace.quotas)
+    ]
 
 
 def _node_labels(cluster: Cluster) -> list[str]:
@@ -79,6 +96,10 @@ def _node_labels(cluster: Cluster) -> list[str]:
     if any(pool.mig_by_operator for pool in cluster.gpu_pools):
         labels.append("nvidia.com/mig.config.state")
     return labels
+
+
+def _template_kinds(cluster: Cluster) -> set[str]:
+    return {template.kind for template in workloads(cluster) if isinstance(template, Manifest)}
 
 
 def _types(pool: Pool) -> str:

@@ -32,7 +32,7 @@ def resolve(
     queues = resolve_queues(spec, pools, findings)
     cohorts = resolve_cohorts(spec, queues, findings)
     profiles = resolve_profiles(spec)
-    tenants = resolve_tenants(spec, profiles, queues, cohorts, findings)
+    tenants = resolve_tenants(spec, pools, profiles, queues, cohorts, findings)
     if findings:
         raise StageError(findings)
     return Cluster(

@@ -215,17 +215,18 @@ def _image(image_spec: ImageSpec, catalog: Catalog) -> tuple[Image, str]:
 
 
 def _dedicated_to(pool: str, spec: Spec) -> str:
-    """Returns the name of the first dedicated tenant with a queue that has quota of the pool; empty if there is none.
+    """Returns the name of the first dedicated tenant with quota of the pool; empty if there is none.
 
     Rules report other tenants that use the pool.
     """
-    for queue in spec.queues.values():
-        if pool in queue.quota:
-            for name in queue.tenants:
-                tenant = spec.tenants.get(name)
-                if tenant and tenant.isolation == "dedicated":
-                    return name
-    return ""
+    users = [name for queue in spec.queues.values() if pool in queue.quota for name in queue.tenants]
+    users += [
+        name
+        for name, tenant in spec.tenants.items()
+        if any(pool in namespace.quota for namespace in tenant.namespaces.values())
+    ]
+    dedicated = [name for name in users if name in spec.tenants and spec.tenants[name].isolation == "dedicated"]
+    return dedicated[0] if dedicated else ""
 
 
 def _daemonsets(pool_spec: PoolSpec, components: dict[str, Release], catalog: Catalog) -> tuple[Daemonset, ...]:

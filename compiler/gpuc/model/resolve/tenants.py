@@ -5,11 +5,14 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Finding, Path
 from gpuc.kubernetes.amounts import total
 from gpuc.model.cluster import SPEC
+from gpuc.model.pool import Pool
 from gpuc.model.queue import Cohort, Queue
 from gpuc.model.quota import ceiling, quota_nodes
 from gpuc.model.resolve.names import unknown
-from gpuc.model.tenant import Namespace, Profile, Tenant
+from gpuc.model.resolve.quota_units import QUOTA_UNIT, resources
+from gpuc.model.tenant import Namespace, NamespaceQuota, Profile, Tenant
 from gpuc.spec.cluster import Spec
+from gpuc.spec.tenants import Namespace as NamespaceSpec
 
 
 def resolve_profiles(spec: Spec) -> dict[str, Profile]:
@@ -21,21 +24,53 @@ def resolve_profiles(spec: Spec) -> dict[str, Profile]:
 
 
 def resolve_tenants(
-    spec: Spec, profiles: dict[str, Profile], queues: tuple[Queue, ...], cohorts: tuple[Cohort, ...],
-    findings: list[Finding],
+    spec: Spec, pools: dict[str, Pool], profiles: dict[str, Profile], queues: tuple[Queue, ...],
+    cohorts: tuple[Cohort, ...], findings: list[Finding],
 ) -> tuple[Tenant, ...]:  # fmt: skip
     """Resolves the tenants and returns the tenants in the order of the spec."""
     nodes = quota_nodes(queues, cohorts)
+    ceilings = {queue.name: ceiling(nodes, queue) for queue in queues}
     tenants = []
     for name, tenant_spec in spec.tenants.items():
         path: Path = (*SPEC, "tenants", name)
+        tenant_queues = tuple(queue for queue in queues if name in queue.tenant_names)
         namespaces = []
         for namespace, settings in tenant_spec.namespaces.items():
             where = (*path, "namespaces", namespace)
             if settings.nccl is not None and settings.nccl not in profiles:
                 findings.append(unknown("NCCL profile", settings.nccl, profiles, (*where, "nccl")))
-            namespaces.append(Namespace(namespace, where, settings, profiles.get(settings.nccl or "")))
-        tenant_queues = tuple(queue for queue in queues if name in queue.tenant_names)
-        most = total(ceiling(nodes, queue) for queue in tenant_queues)
-        tenants.append(Tenant(name, path, tenant_spec, tuple(namespaces), tenant_queues, most))
+            namespace_queues = _namespace_queues(settings, tenant_queues, where, findings)
+            quotas = _namespace_quotas(settings, spec, pools, where, findings)
+            most = total(ceilings[queue.name] for queue in namespace_queues)
+            profile = profiles.get(settings.nccl or "")
+            namespaces.append(Namespace(namespace, where, settings, profile, namespace_queues, quotas, most))
+        tenants.append(Tenant(name, path, tenant_spec, tuple(namespaces), tenant_queues))
     return tuple(tenants)
+
+
+def _namespace_queues(
+    settings: NamespaceSpec, tenant_queues: tuple[Queue, ...], path: Path, findings: list[Finding]
+) -> tuple[Queue, ...]:
+    if settings.queues is None:
+        return tenant_queues
+    names = [queue.name for queue in tenant_queues]
+    for index, name in enumerate(settings.queues):
+        if name not in names:
+            findings.append(unknown("queue of the tenant", name, names, (*path, "queues", index)))
+    return tuple(queue for queue in tenant_queues if queue.name in settings.queues)
+
+
+def _namespace_quotas(
+    settings: NamespaceSpec, spec: Spec, pools: dict[str, Pool], path: Path, findings: list[Finding]
+) -> tuple[NamespaceQuota, ...]:
+    quotas = []
+    for name, amount in settings.quota.items():
+        where = (*path, "quota", name)
+        if name not in spec.pools:
+            findings.append(unknown("node pool", name, spec.pools, where, on_key=True))
+        elif name in pools:  # otherwise the pool has a finding
+            try:
+                quotas.append(NamespaceQuota(pools[name], where, amount, resources(pools[name], amount)))
+            except ValueError as error:
+                findings.append(QUOTA_UNIT.at(where, f"{error}", on_key=True))
+    return tuple(quotas)

@@ -10,7 +10,7 @@ from pathlib import Path
 from gpuc.rehearse.argocd.pods import Mount, relocated, service_of, with_flags
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.plane.karpenter import BATCH_MAX_DURATION
-from gpuc.rehearse.plane.kueue import local_configuration
+from gpuc.rehearse.plane.kueue import USER, local_configuration
 from gpuc.rehearse.plane.settings import Settings
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.ports import LOOPBACK
@@ -74,7 +74,7 @@ def kueue(run: PodRun) -> Launch:
     return Launch(
         "kueue",
         with_flags(words, {_CONFIG: str(file)}),
-        run.variables | {"KUBECONFIG": str(run.site.kubeconfig)},
+        run.variables | {"KUBECONFIG": str(run.site.kubeconfig_of("kueue", USER))},
         f"http://{LOOPBACK}:{health}/readyz",
     )
 

@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuc.rehearse.programs import CHECKOUT_TOOLS, MissingProgramsError, cache_root
+from gpuc.rehearse.programs import MissingProgramsError, tools_folder
 
 BUILT = ("argocd", "helm")
 DATA = ("argocd-crds", "argocd-config", "charts")
@@ -37,7 +37,7 @@ def find_argo_programs() -> ArgoPrograms:
     Raises:
         MissingProgramsError: if a program is missing. The message explains how to install the program.
     """
-    folder = _folder()
+    folder = tools_folder("argocd")
     missing = [name for name in BUILT if not os.access(folder / "bin" / name, os.X_OK)]
     missing += [name for name in DATA if not (folder / "data" / name).is_dir()]
     if missing:
@@ -50,19 +50,3 @@ def find_argo_programs() -> ArgoPrograms:
         if path is None:
             raise MissingProgramsError(f"--argocd needs {name} on PATH. Install {FROM_PATH[name]}.")
     return ArgoPrograms(folder, Path(str(found["redis-server"])), Path(str(found["git"])))
-
-
-def _folder() -> Path:
-    if chosen := os.environ.get("GPUC_TOOLS"):
-        return Path(chosen).expanduser().absolute() / "argocd"
-    if (CHECKOUT_TOOLS / "build.py").is_file():
-        return _of_checkout()
-    return cache_root() / "tools" / "argocd" / "current"
-
-
-def _of_checkout() -> Path:
-    from subprocess import run
-    from sys import executable
-
-    command = [executable, str(CHECKOUT_TOOLS / "build.py"), "--argocd", "--where"]
-    return Path(run(command, capture_output=True, text=True, check=True).stdout.strip())

@@ -80,7 +80,8 @@ def start_controller_manager(site: Site, *, daemon_sets: bool = False) -> Proces
         "--node-monitor-grace-period=30m",
         f"--service-account-private-key-file={site.certificates / 'service-accounts.key'}",
         f"--root-ca-file={site.authority.file}",
-        "--use-service-account-credentials=false",
+        # As on EKS, every controller has the user name of its ServiceAccount. Policies recognize pods of Jobs by it.
+        "--use-service-account-credentials=true",
         "--kube-api-qps=200",
         "--kube-api-burst=400",
     ]

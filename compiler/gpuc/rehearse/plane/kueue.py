@@ -19,6 +19,11 @@ from gpuc.rehearse.process import POLL_SECONDS, Process, ProgramError
 NAMESPACE = "kueue-system"
 SERVICE = "kueue-webhook-service"
 SECRET = "kueue-webhook-server-cert"
+USER = f"system:serviceaccount:{NAMESPACE}:kueue-controller-manager"
+"""The user name of Kueue's ServiceAccount.
+
+Source: kueue v0.19.2 charts/kueue/templates/rbac/service_account.yaml
+"""
 CONVERTED_RESOURCES = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
 """Resources that need a conversion webhook, which the files of the CustomResourceDefinitions do not configure."""
 CERTIFICATE_SECONDS = 30
@@ -66,15 +71,17 @@ def prepare_webhooks(site: Site, client: Client, port: int) -> None:
 
 
 def start_kueue(site: Site, settings: Settings, port: int) -> Process:
-    """Starts Kueue with the emitted configuration, adapted to a process on this machine."""
+    """Starts Kueue with the emitted configuration, adapted to a process on this machine.
+
+    Kueue has the user name of its ServiceAccount, because policies decide by the user who may start a gated pod.
+    """
     health = site.port()
     certificates = site.subfolder("kueue-certificates")
     file = site.folder / "kueue.json"
     configuration = local_configuration(settings.kueue_configuration, LOOPBACK, port, health, certificates)
     file.write_text(json.dumps(configuration))
-    return site.run(
-        "kueue", [f"--config={file}"], f"http://{LOOPBACK}:{health}/readyz", {"KUBECONFIG": str(site.kubeconfig)}
-    )
+    environment = {"KUBECONFIG": str(site.kubeconfig_of("kueue", USER))}
+    return site.run("kueue", [f"--config={file}"], f"http://{LOOPBACK}:{health}/readyz", environment)
 
 
 def mount_certificate(site: Site, client: Client, process: Process) -> None:

@@ -15,6 +15,11 @@ from gpuc.rehearse.process import Process
 STAGE_API = "kwok.x-k8s.io/v1alpha1"
 FAKE_NODE = "kwok.x-k8s.io/node=fake"
 """Annotation of the nodes that kwok manages, as key=value."""
+READY_AFTER = "gpuc.dev/rehearsal-ready-after"
+"""Annotation of a pod that becomes ready late: the delay as a duration, for example 10s. Without it there is no delay.
+
+Source: kwok v0.7.0 pkg/apis/v1alpha1/stage_types.go, StageDelay
+"""
 LEASE_SECONDS = 40
 
 
@@ -63,7 +68,10 @@ def _running_pod(managed: list[Body]) -> Body:
         matches(".status.podIP", "DoesNotExist"),
         *managed,
     ]
-    return stage("pod-running", "Pod", {"matchExpressions": waiting}, {"statusTemplate": _RUNNING})
+    running = stage("pod-running", "Pod", {"matchExpressions": waiting}, {"statusTemplate": _RUNNING})
+    delay = {"durationMilliseconds": 0, "durationFrom": {"expressionFrom": f'.metadata.annotations["{READY_AFTER}"]'}}
+    running["spec"]["delay"] = delay
+    return running
 
 
 def _completed_pod(managed: list[Body]) -> Body:

@@ -16,6 +16,9 @@ from gpuc.rehearse.run_folder import record_process
 PORTS = 16
 """Number of ports that are reserved at the same time, so that all of them are different."""
 
+ADMINISTRATORS = "system:masters"
+"""The group whose members RBAC allows everything."""
+
 
 @dataclass
 class Site:
@@ -31,8 +34,8 @@ class Site:
         self.certificates = self.subfolder("certificates")
         self.authority = Authority(self.certificates)
         self.api_server_port = self.port()
-        self.admin = self.authority.issue("admin", "gpuc-rehearsal", "system:masters")
-        self._write_kubeconfig()
+        self.admin = self.authority.issue("admin", "gpuc-rehearsal", ADMINISTRATORS)
+        self._write_kubeconfig(self.kubeconfig, self.admin)
 
     @property
     def url(self) -> str:
@@ -43,6 +46,15 @@ class Site:
     def kubeconfig(self) -> Path:
         """Path of a kubeconfig with administrator credentials, for the programs and for kubectl."""
         return self.folder / "kubeconfig"
+
+    def kubeconfig_of(self, name: str, user: str) -> Path:
+        """Writes a kubeconfig with administrator rights for another user name, and returns the path.
+
+        Policies that depend on the user of a request decide as in a real cluster, where the program has this user name.
+        """
+        path = self.folder / f"kubeconfig-{name}"
+        self._write_kubeconfig(path, self.authority.issue(f"user-{name}", user, ADMINISTRATORS))
+        return path
 
     def port(self) -> int:
         """Returns a free port. Every call returns a different port."""
@@ -101,8 +113,8 @@ class Site:
         record_process(self.folder, process.child.pid)
         return process
 
-    def _write_kubeconfig(self) -> None:
-        certificate, key = map(str, self.admin)
+    def _write_kubeconfig(self, path: Path, credentials: tuple[Path, Path]) -> None:
+        certificate, key = map(str, credentials)
         server = {"server": self.url, "certificate-authority": str(self.authority.file)}
         user = {"client-certificate": certificate, "client-key": key}
         name = "rehearsal"
@@ -114,4 +126,4 @@ class Site:
             "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
             "current-context": name,
         }
-        self.kubeconfig.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -29,6 +29,8 @@ SUITES = (
     "topology",
     "policies",
     "boundaries",
+    "counted",
+    "serving",
 )
 """Modules of this package, in the order of the run."""
 NODES_BATCH = "nodes"

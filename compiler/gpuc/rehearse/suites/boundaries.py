@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Literal
 
+from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Pool
 from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import Client, Object, condition
@@ -13,9 +14,10 @@ from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.examples import GATE
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.rbac_requests import MemberRequest, member_requests
-from gpuc.rehearse.sample_workloads import WorkloadFactory, max_per_pod
+from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories, max_per_pod
 from gpuc.rehearse.suites import Case
 from gpuc.rehearse.suites.observe import KARPENTER_MESSAGE
+from gpuc.rehearse.users import KUEUE_GATE, creator, with_user
 
 SUITE = "boundaries"
 FILLED_PODS = 32
@@ -23,16 +25,15 @@ FILLED_PODS = 32
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
-    """Yields test cases for RBAC in every tenant namespace, and for the rest in the first namespace of every tenant."""
+    """Yields test cases for RBAC in every tenant namespace, and for the rest in the namespaces that differ in pools."""
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             factory = WorkloadFactory(cluster, tenant, namespace)
             yield from (_member_case(factory, request) for request in member_requests(factory))
-        if tenant.namespaces:
-            factory = WorkloadFactory(cluster, tenant, tenant.namespaces[0])
-            yield from _quota_cases(factory)
-            yield from _taint_cases(factory)
-            yield from _queue_cases(factory)
+    for factory in distinct_factories(cluster):
+        yield from _quota_cases(factory)
+        yield from _taint_cases(factory)
+        yield from _queue_cases(factory)
 
 
 def _member_case(factory: WorkloadFactory, request: MemberRequest) -> Case:
@@ -56,7 +57,7 @@ def _quota_cases(factory: WorkloadFactory) -> Iterator[Case]:
     for resource in dict.fromkeys(name for pool in factory.gpu_pools for name in pool.gpu_resource_names):
         offering_pools = [pool for pool in factory.gpu_pools if resource in pool.gpu_resource_names]
         pool = max(offering_pools, key=lambda candidate: max_per_pod(candidate, resource))
-        quota, per_pod = factory.tenant.ceiling.get(resource, 0), max_per_pod(pool, resource)
+        quota, per_pod = factory.namespace.hard.get(resource, 0), max_per_pod(pool, resource)
         if 0 < quota <= FILLED_PODS * per_pod:
             title = f"{factory.namespace.name} {quota} {resource} and one more"
             message = f"requested: requests.{resource}=1, used: requests.{resource}={quota}, limited"
@@ -78,12 +79,8 @@ def _quota_cases(factory: WorkloadFactory) -> Iterator[Case]:
 def unfilled_quotas(cluster: Cluster) -> list[str]:
     """Returns the devices whose quota no test case fills: the quota needs too many pods, or no quota is set."""
     devices = {name for pool in cluster.gpu_pools for name in pool.gpu_resource_names}
-    factories = (
-        WorkloadFactory(cluster, tenant, namespace) for tenant in cluster.tenants for namespace in tenant.namespaces[:1]
-    )
-    filled = {
-        case.request.partition(" and ")[0].rpartition(" ")[2] for factory in factories for case in _quota_cases(factory)
-    }
+    quota_cases = (case for factory in distinct_factories(cluster) for case in _quota_cases(factory))
+    filled = {case.request.partition(" and ")[0].rpartition(" ")[2] for case in quota_cases}
     return sorted(devices - filled)
 
 
@@ -104,8 +101,9 @@ def _fill_quota_action(lock: Lock, pods: list[Object]) -> Callable[[RehearsalCon
 
 def _gated_pod(factory: WorkloadFactory, pool: Pool, resource: str, number: int, amount: int) -> Object:
     name = f"{resource.rpartition('/')[2].replace('.', '-')}-{number}"
+    """Returns a pod that no controller starts. Kueue's gate is the only gate that counts a pod of a queue."""
     pod = factory.pod(name, pool, {resource: amount})
-    pod["spec"]["schedulingGates"] = [dict(GATE)]
+    pod["spec"]["schedulingGates"] = [dict(KUEUE_GATE if pool.counted == "kueue" else GATE)]
     return pod
 
 
@@ -122,16 +120,18 @@ def _taint_cases(factory: WorkloadFactory) -> Iterator[Case]:
             name,
             (*pool.path, "sharing"),
             by_scheduler if pool.is_static else by_karpenter,
-            _refusal_action(pod, pool),
+            refusal_action(pod, pool, creator(factory, pod)),
             pool=pool.name,
             request="no toleration",
             batch="boundaries: nodes",
         )
 
 
-def _refusal_action(pod: Object, pool: Pool) -> Callable[[RehearsalContext], Outcome]:
+def refusal_action(pod: Object, pool: Pool, user: str) -> Callable[[RehearsalContext], Outcome]:
+    """Returns an action that creates a pod as a user, and waits until the scheduler or Karpenter refuses the pod."""
+
     def action(context: RehearsalContext) -> Outcome:
-        created = context.client.create(pod)
+        created = with_user(context.client, user).create(pod)
         message = ""
 
         def is_refused() -> bool:
@@ -162,12 +162,13 @@ def _scheduling_refusal(context: RehearsalContext, created: Object, pool: Pool) 
 def _queue_cases(factory: WorkloadFactory) -> Iterator[Case]:
     """Yields test cases in which the queue of a Job does not exist in the namespace, so Kueue does not admit the Job.
 
-    The policy queue-required refuses such a Job at stage deny, so there are no test cases at this stage.
+    The policy queue-required refuses such a Job at stage deny, so there are no test cases at this stage. With its pod
+    integration, Kueue ignores a Job without a queue.
     """
     if factory.cluster.policy_stage("queue-required") == "deny":
         return
-    foreign = [name for other in factory.cluster.tenants for name in other.local_queues if name not in factory.queues]
-    for queue in ("", *foreign[:1]):
+    without_queue = [] if POD_FRAMEWORKS & set(factory.cluster.spec.kueue.frameworks) else [""]
+    for queue in (*without_queue, *factory.other_queues[:1]):
         suffix = f"in queue {queue} of another tenant" if queue else "without a queue"
         name = f"{factory.namespace.name} Job {suffix}"
         expected = Outcome("pending", by="Kueue", message=f"LocalQueue {queue} doesn't exist")

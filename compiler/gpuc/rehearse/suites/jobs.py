@@ -12,7 +12,7 @@ from gpuc.model.names import EFA, POOL_LABEL, PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import HOLD
 from gpuc.rehearse.outcome import Request
-from gpuc.rehearse.quota import owner
+from gpuc.rehearse.sample_workloads import security_context
 
 SMALL: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: 64 * MIB}
 """Requests of a pod for cpu, memory and ephemeral storage if the test case tests another resource."""
@@ -65,8 +65,12 @@ def object_name(name: str) -> str:
 
 
 def _namespace(cluster: Cluster, work: Work) -> Namespace:
-    tenants = owner(cluster, work.queue).tenant_names
-    namespaces = [namespace for tenant in cluster.tenants if tenant.name in tenants for namespace in tenant.namespaces]
+    namespaces = [
+        namespace
+        for tenant in cluster.tenants
+        for namespace in tenant.namespaces
+        if work.queue.name in namespace.local_queues
+    ]
     return min(namespaces, key=lambda namespace: (namespace.nccl is not None) != (EFA in work.request.pod))
 
 
@@ -81,12 +85,12 @@ def _pod(cluster: Cluster, namespace: Namespace, work: Work) -> Object:
     }
     if EFA in request.pod and namespace.nccl:
         container["envFrom"] = [{"configMapRef": {"name": namespace.nccl.config_map}}]
-    user = {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}
+    pool = next((pool for pool in cluster.pools if pool.name == request.pool), None)
     return {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
         "terminationGracePeriodSeconds": 0,
-        "securityContext": user,
+        "securityContext": security_context(pool),
         "containers": [container],
         **({"nodeSelector": {POOL_LABEL: request.pool}} if request.pool else {}),
     }

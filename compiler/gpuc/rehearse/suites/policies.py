@@ -22,10 +22,13 @@ from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.sample_namespaces import SampleNamespaces, constraint_name
 from gpuc.rehearse.sample_workloads import SampleObject, WorkloadFactory, permitted_samples
 from gpuc.rehearse.suites import Case
+from gpuc.rehearse.users import creator, with_user
 from gpuc.rehearse.violations import violations
 
 SUITE = "policies"
 PLATFORM = "kube-system"
+DECIDED_BY_USER = ("gpu-quota", "queue-required")
+"""Policies that decide by the user of a request."""
 ADMITTED = Outcome("admitted", message=NO_OBJECTION)
 
 
@@ -67,7 +70,8 @@ def _expected_for_example(name: str, example: Example) -> Outcome:
 def _example_action(namespaces: SampleNamespaces, example: Example) -> Callable[[RehearsalContext], Outcome]:
     def action(context: RehearsalContext) -> Outcome:
         namespaces.prepare(context)
-        return classify_response(context.client, lambda: namespaces.send(context.client, example))
+        client = with_user(context.client, example.user)
+        return classify_response(client, lambda: namespaces.send(client, example))
 
     return action
 
@@ -78,7 +82,8 @@ def _tenant_cases(factory: WorkloadFactory, namespaces: SampleNamespaces) -> Ite
             continue
         name = f"{factory.namespace.name} {sample.policy or 'permitted'}: {sample.name}"
         path = origin(factory.cluster, sample.policy) if sample.policy else factory.namespace.path
-        expected, action = _expected(factory, sample), _create_action(namespaces, sample.document)
+        expected = _expected(factory, sample)
+        action = _create_action(namespaces, sample.document, _sender(factory, sample))
         request = f"{factory.namespace.name}: {sample.name}"
         yield Case(SUITE, name, path, expected, action, pool=sample.pool, request=request)
 
@@ -108,7 +113,7 @@ def _expected(factory: WorkloadFactory, sample: SampleObject) -> Outcome:
     if stage == "deny":
         return Outcome("refused", by="policy", message=constraint)
     metered = {name for pool in factory.cluster.pools for name in pool.advertised_names}
-    quota = factory.tenant.ceiling
+    quota = factory.namespace.hard
     if any(name in metered and amount > quota.get(name, 0) for name, amount in sample.devices.items()):
         return Outcome("refused", by="quota", message="exceeded quota: gpuc")
     return Outcome("admitted", by="policy", message=constraint) if stage == "warn" else ADMITTED
@@ -124,9 +129,17 @@ def origin(cluster: Cluster, policy: str) -> Path:
     return ("spec", "policies", policy if policy in cluster.spec.policies else "default")
 
 
-def _create_action(namespaces: SampleNamespaces, document: Object) -> Callable[[RehearsalContext], Outcome]:
+def _sender(factory: WorkloadFactory, sample: SampleObject) -> str:
+    """Returns the user that creates a sample: the creator in a cluster, unless the policy decides by the user."""
+    return sample.user if sample.policy in DECIDED_BY_USER else sample.user or creator(factory, sample.document)
+
+
+def _create_action(
+    namespaces: SampleNamespaces, document: Object, user: str = ""
+) -> Callable[[RehearsalContext], Outcome]:
     def action(context: RehearsalContext) -> Outcome:
         namespaces.prepare(context)
-        return classify_response(context.client, lambda: context.client.create(document, dry_run=True))
+        client = with_user(context.client, user)
+        return classify_response(client, lambda: client.create(document, dry_run=True))
 
     return action

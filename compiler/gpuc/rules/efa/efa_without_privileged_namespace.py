@@ -1,22 +1,35 @@
 from __future__ import annotations
 
-from gpuc.model import Cluster
+from gpuc.diagnostics.finding import Path
+from gpuc.model import Cluster, Namespace, Pool, Tenant
 from gpuc.rules import Findings, rule
 
 
 @rule("EFA007", source="Kubernetes Pod Security Standards, capabilities")
 def efa_without_privileged_namespace(cluster: Cluster) -> Findings:
-    """A tenant uses a node pool with EFA, but no namespace of the tenant admits EFA pods.
+    """A tenant uses a node pool with EFA, but its namespaces with quota for the pool do not admit EFA pods.
 
     EFA pods need the capability IPC_LOCK, which the Pod Security levels baseline and restricted forbid. The Job
     controller cannot create the pods of the tenant's Jobs.
     """
     for tenant in cluster.tenants:
-        pools = [pool.name for pool in tenant.pools if pool.has_efa]
-        if pools and all(namespace.spec.pod_security != "privileged" for namespace in tenant.namespaces):
-            first = tenant.namespaces[0]
-            message = (
-                f"tenant {tenant.name} uses node pools with EFA ({', '.join(pools)}), "
-                "but no namespace of the tenant has podSecurity privileged"
-            )
-            yield (*first.path, "podSecurity"), message
+        reported: set[Path] = set()
+        for namespaces, pool in _uses(tenant):
+            if pool.has_efa and all(namespace.spec.pod_security != "privileged" for namespace in namespaces):
+                path = (*namespaces[0].path, "podSecurity")
+                if path not in reported:
+                    reported.add(path)
+                    names = ", ".join(namespace.name for namespace in namespaces)
+                    actual = f"tenant {tenant.name} uses node pool {pool.name} with EFA in namespaces {names}"
+                    yield path, f"{actual}, but none of these namespaces has podSecurity privileged"
+
+
+def _uses(tenant: Tenant) -> list[tuple[list[Namespace], Pool]]:
+    """Returns the namespaces that can use a pool, and the pool, for every quota of the tenant."""
+    queued = [
+        ([namespace for namespace in tenant.namespaces if queue in namespace.queues], pool)
+        for queue in tenant.queues
+        for pool in queue.pools
+    ]
+    own = [([namespace], quota.pool) for namespace in tenant.namespaces for quota in namespace.quotas]
+    return [use for use in (*queued, *own) if use[0]]

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import CPU
-from gpuc.model import Cluster, Pool, PoolQuota, Queue
+from gpuc.kubernetes.amounts import CPU, Amounts
+from gpuc.model import Cluster, Pool
 from gpuc.model.names import GPU, mig_resource
-from gpuc.spec.queues import Quota
+from gpuc.spec.queues import PoolAmount
+
+UNITS = ("nodes", "shares", "slices", "gpus")
+"""The fields of a quota that set its amount."""
+
+
+class CountedQuota(NamedTuple):
+    """The quota of a queue or namespace on a pool."""
+
+    path: Path
+    spec: PoolAmount
+    amounts: Amounts
 
 
 def counted_resources(pool: Pool) -> tuple[str, ...]:
@@ -16,24 +28,41 @@ def counted_resources(pool: Pool) -> tuple[str, ...]:
     return pool.gpu_resource_names or (CPU,)
 
 
-def quotas(cluster: Cluster, pool: Pool) -> Iterator[tuple[Queue, PoolQuota, Quota]]:
-    """Yields the queue, the resolved quota and the spec of every quota for the pool, in the order of the queues."""
-    for queue in cluster.queues:
-        for pool_quota in queue.pool_quotas:
-            if pool_quota.pool is pool:
-                yield queue, pool_quota, queue.spec.quota[pool.name]
+def quotas(cluster: Cluster, pool: Pool) -> Iterator[CountedQuota]:
+    """Yields every quota that counts the pool, in the order of the spec: of queues, or else of namespaces.
+
+    A quota of the other kind has a finding of its own, and is left out here.
+    """
+    if pool.counted == "kueue":
+        for queue in cluster.queues:
+            for pool_quota in queue.pool_quotas:
+                if pool_quota.pool is pool:
+                    yield CountedQuota(pool_quota.path, queue.spec.quota[pool.name], pool_quota.nominal)
+        return
+    for tenant in cluster.tenants:
+        for namespace in tenant.namespaces:
+            for quota in namespace.quotas:
+                if quota.pool is pool:
+                    yield CountedQuota(quota.path, quota.spec, quota.amounts)
 
 
-def quota_path(pool_quota: PoolQuota, quota: Quota, resource: str) -> Path:
-    """Returns the path of the number in the spec that sets the quota of the resource."""
-    if quota.nodes is not None:
-        return (*pool_quota.path, "nodes")
-    if quota.shares is not None:
-        return (*pool_quota.path, "shares")
-    for profile in quota.slices or {}:
-        if resource in (mig_resource(profile), GPU) and (quota.gpus is None or resource != GPU):
-            return (*pool_quota.path, "slices", profile)
-    return (*pool_quota.path, "gpus")
+def amount_path(path: Path, amount: PoolAmount) -> Path:
+    """Returns the path of the first field that sets the amount of a quota."""
+    return (*path, next(unit for unit in UNITS if getattr(amount, unit) is not None))
+
+
+def quota_path(path: Path, amount: PoolAmount, resource: str) -> Path:
+    """Returns the path of the number in the spec that sets the quota of the resource.
+
+    Args:
+        path: the path of the quota.
+    """
+    if amount.nodes is not None or amount.shares is not None:
+        return amount_path(path, amount)
+    for profile in amount.slices or {}:
+        if resource in (mig_resource(profile), GPU) and (amount.gpus is None or resource != GPU):
+            return (*path, "slices", profile)
+    return (*path, "gpus")
 
 
 def unit_of(pool: Pool, resource: str, *, in_nodes: bool = False) -> str:

@@ -10,21 +10,21 @@ from gpuc.rules.queues._units import amount_in_unit, counted_resources, quota_pa
 def quotas_exceed_capacity(cluster: Cluster) -> Findings:
     """The sum of the quotas for a node pool exceeds the capacity of the node pool.
 
-    Kueue compares workloads with quotas, not with nodes. Kueue admits workloads beyond the capacity. The pods of these
-    workloads stay pending, and use quota that other workloads need.
+    Kueue and ResourceQuotas compare workloads with quotas, not with nodes, and accept workloads beyond the capacity.
+    The pods of these workloads stay pending, and use quota that other workloads need.
     """
     for pool in cluster.pools:
         pool_quotas = list(quotas(cluster, pool))
-        in_nodes = all(quota.nodes is not None for _, _, quota in pool_quotas)
+        in_nodes = all(quota.spec.nodes is not None for quota in pool_quotas)
         reported: set[Path] = set()
         for resource in counted_resources(pool):
             capacity = pool.capacity[resource]
-            quota_sum = sum(pool_quota.nominal[resource] for _, pool_quota, _ in pool_quotas)
+            quota_sum = sum(quota.amounts[resource] for quota in pool_quotas)
             subtotal = 0
-            for _, pool_quota, quota in pool_quotas:
-                subtotal += pool_quota.nominal[resource]
+            for quota in pool_quotas:
+                subtotal += quota.amounts[resource]
                 if subtotal > capacity:
-                    path = quota_path(pool_quota, quota, resource)
+                    path = quota_path(quota.path, quota.spec, resource)
                     if path not in reported:
                         reported.add(path)
                         total = amount_in_unit(pool, resource, quota_sum, in_nodes=in_nodes)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.queues._units import amount_path
 
 
 @rule("KUE108", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
@@ -20,10 +21,8 @@ def topology_on_some_pools(cluster: Cluster) -> Findings:
             ]
             if with_topology and without_topology:
                 first = without_topology[0]
-                quota_spec = queue.spec.quota[first.pool.name]
-                key = next(key for key in ("nodes", "shares", "slices", "gpus") if getattr(quota_spec, key) is not None)
                 message = (
                     f"queue {queue.name} has node pool {first.pool.name} without a topology "
                     f"and {', '.join(with_topology)} with a topology"
                 )
-                yield (*first.path, key), message
+                yield amount_path(first.path, queue.spec.quota[first.pool.name]), message

@@ -67,6 +67,8 @@ WARNS_EVERYWHERE = declare_rule(
 _SELECTORS = ("namespaceSelector", "namespaces", "excludedNamespaces", "labelSelector", "name")
 _DENYING_POINTS = ("*", "validation.gatekeeper.sh", "vap.k8s.io")
 """Enforcement points that refuse objects. The other enforcement points, audit and gator, only report violations."""
+OTHER_NAMES = ("namespace", "resource", "resources")
+"""Keys whose values are not names of queues or pools, although the keys may be below a list of queues or pools."""
 _SELECTING_MIN = 3
 """The number of constraints with a selector from which a constraint without a selector is a finding."""
 
@@ -226,7 +228,10 @@ def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Iterato
 
 
 def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    if isinstance(value, str) and path[-1] != "resource":
+    if (
+        isinstance(value, str)
+        and next((step for step in reversed(path) if isinstance(step, str)), "") not in OTHER_NAMES
+    ):
         yield path, value
     elif isinstance(value, dict):
         for key, child in value.items():

@@ -27,8 +27,11 @@ def unknown_target(subject: Subject) -> Iterator[ObjectFinding]:
 
 _RULE = unknown_target.rule
 ROWS = (
-    Reference(f"{_CONSTRAINTS}/GpucQueueRequired", "spec.parameters.queues[]", _LOCAL, _RULE, ANY_NAMESPACE),
+    Reference(f"{_CONSTRAINTS}/GpucQueueRequired", "spec.parameters.queues[].queues[]", _LOCAL, _RULE, ANY_NAMESPACE),
     Reference(f"{_CONSTRAINTS}/GpucQueueRequired", "spec.parameters.priorities[]", _CLASS, _RULE),
+    Reference(f"{_CONSTRAINTS}/GpucQueueRequired", "spec.parameters.pools[].pool", "karpenter.sh/NodePool", _RULE),
+    Reference(f"{_CONSTRAINTS}/GpucGpuQuota", "spec.parameters.pools[].pool", "karpenter.sh/NodePool", _RULE),
+    Reference(f"{_CONSTRAINTS}/GpucMpsClients", "spec.parameters.pools[].pool", "karpenter.sh/NodePool", _RULE),
     Reference(f"{_CONSTRAINTS}/GpucGpuQueue", "spec.parameters.gpuQueues[]", _LOCAL, _RULE, ANY_NAMESPACE),
     Reference(f"{_CONSTRAINTS}/GpucGpuQueue", "spec.parameters.cpuQueues[]", _LOCAL, _RULE, ANY_NAMESPACE),
     Reference(f"{_CONSTRAINTS}/GpucPoolSelector", "spec.parameters.pools[]", "karpenter.sh/NodePool", _RULE),

@@ -346,16 +346,54 @@ def local(namespace: str, name: str) -> dict[str, Any]:
 
 
 def test_a_resource_quota_without_gpus_is_an_error() -> None:
-    objects = copies("prod-use1")
+    objects = copies("train-usw2")
     quotas = [document for document in objects if document["kind"] == "ResourceQuota"]
-    rows = next(document for document in quotas if document["metadata"]["namespace"] == "embeddings")
-    rows["spec"]["hard"]["requests.nvidia.com/gpu.shared"] = "0"
+    rows = next(document for document in quotas if document["metadata"]["namespace"] == "safety-train")
+    rows["spec"]["hard"]["requests.nvidia.com/gpu"] = "0"
     found = dict(reported(objects))
     assert set(found) == {"QTA012", "QTA013"}
-    assert (
-        "0 nvidia.com/gpu.shared, but ClusterQueue platform-ml of namespace embeddings has only GPU quota"
-        in found["QTA013"]
-    )
+    assert "0 nvidia.com/gpu, but ClusterQueue safety of namespace safety-train has only GPU quota" in found["QTA013"]
+
+
+def quota_of(objects: list[dict[str, Any]], namespace: str) -> dict[str, Any]:
+    """The limits of the ResourceQuota of a namespace."""
+    quotas = (document for document in objects if document["kind"] == "ResourceQuota")
+    hard: dict[str, Any] = next(row for row in quotas if row["metadata"]["namespace"] == namespace)["spec"]["hard"]
+    return hard
+
+
+def test_resource_quotas_for_pools_outside_of_kueue_fit_the_pools() -> None:
+    """C4: the sum of the ResourceQuotas for a pool that Kueue does not count is at most the capacity of its nodes."""
+    objects = copies("prod-use1")
+    quota_of(objects, "embeddings")["requests.nvidia.com/gpu.shared"] = "97"
+    ((identity, text),) = reported(objects)
+    assert (identity, "namespace embeddings may request 97 nvidia.com/gpu.shared" in text) == ("KRP004", True)
+    assert "NodePool embed-l40s has at most 96 nvidia.com/gpu.shared" in text
+    assert reported(objects, is_complete=False) == []
+    objects = copies("prod-use1")
+    quota_of(objects, "search-train")["requests.nvidia.com/mig-2g.20gb"] = "1"
+    ((identity, text),) = reported(objects)
+    assert (identity, "namespace search-train, search-serving may request 33" in text) == ("KRP004", True)
+    named(objects, "NodePool", "serve-a100")["spec"]["template"]["metadata"]["labels"].pop("gpuc.dev/pool")
+    assert reported(objects) == [], "other clusters may allow more than their nodes have"
+
+
+def test_a_resource_that_is_counted_twice_is_reported() -> None:
+    """C4: a ClusterQueue and pods outside of Kueue draw on the same number of the ResourceQuota."""
+    objects = copies("prod-use1")
+    quota_of(objects, "research-lab")["requests.nvidia.com/gpu.shared"] = "100"
+    quota_of(objects, "embeddings")["requests.nvidia.com/gpu.shared"] = "92"
+    ((identity, text),) = reported(objects)
+    assert identity == "QTA022"
+    assert "96 nvidia.com/gpu.shared for ClusterQueue research" in text
+    assert "outside of Kueue on NodePool embed-l40s" in text
+    assert reported(objects, is_complete=False) == []
+
+
+def test_a_pool_outside_of_kueue_that_is_removed_has_no_capacity_to_compare() -> None:
+    objects = copies("prod-use1")
+    named(objects, "NodePool", "embed-l40s")["spec"]["limits"]["nodes"] = "0"
+    assert reported(objects) == []
 
 
 def test_half_a_device_is_none() -> None:

@@ -86,12 +86,19 @@ def test_labels_of_flavors_and_pools_have_to_agree() -> None:
     assert {"REF020", "VER004"} <= {row[0] for row in found(pool, relabelled)}
 
 
+def test_a_pool_outside_of_kueue_needs_a_resource_quota() -> None:
+    """C4: a ResourceQuota has to count the devices of a node pool that no ResourceFlavor selects."""
+    quota = object_of("ResourceQuota", namespace="embeddings")
+    uncounted = with_value(quota, ("spec", "hard", "requests.nvidia.com/gpu.shared"), "0")
+    assert ("VER004", "NodePool embed-l40s", "") in found(quota, uncounted)
+
+
 def test_taints_of_flavors_and_pools_have_to_agree() -> None:
-    flavor = object_of("ResourceFlavor", "embed-l40s")
-    bare = with_value(flavor, ("spec", "tolerations"), flavor.body["spec"]["tolerations"][:2])
-    assert found(flavor, bare) == [("REF022", "ResourceFlavor embed-l40s", "")]
-    value = with_value(flavor, ("spec", "tolerations", 2, "value"), "platform")
-    assert found(flavor, value) == [("REF022", "ResourceFlavor embed-l40s", "write platform-ml")]
+    flavor = object_of("ResourceFlavor", "dev-l4")
+    bare = with_value(flavor, ("spec", "tolerations"), flavor.body["spec"]["tolerations"][:1])
+    assert found(flavor, bare) == [("REF022", "ResourceFlavor dev-l4", "")]
+    value = with_value(flavor, ("spec", "tolerations", 1, "value"), "share")
+    assert found(flavor, value) == [("REF022", "ResourceFlavor dev-l4", "write shared")]
     pool = object_of("NodePool", "general")
     taint = {"key": "gpuc.dev/tenant", "value": "search", "effect": "NoSchedule"}
     tainted = with_value(pool, ("spec", "template", "spec", "taints"), [taint])
@@ -102,19 +109,21 @@ def test_namespaces_and_their_labels_have_to_agree() -> None:
     namespace = object_of("Namespace", "embeddings")
     relabelled = with_value(namespace, ("metadata", "labels", "gpuc.dev/tenant"), "platfrom-ml")
     findings = found(namespace, relabelled)
-    assert ("REF031", "LocalQueue embeddings/platform-ml", "") in findings
-    assert ("REF030", "ClusterQueue platform-ml", "write platfrom-ml") in findings
+    assert ("REF030", "GpucCostLabel cost-label-platform-ml", "write platfrom-ml") in findings
+    queued = object_of("Namespace", "research-lab")
+    of_search = with_value(queued, ("metadata", "labels", "gpuc.dev/tenant"), "search")
+    assert ("REF031", "LocalQueue research-lab/research", "") in found(queued, of_search)
     assert ("REF030", "GpucImages images", "") not in findings, "the constraint selects another tenant too"
     renamed = replace(namespace, name="elsewhere")
     assert [row[0] for row in found(namespace, renamed)].count("REF040") == 1
 
 
 def test_resources_of_nodes_queues_and_quotas_have_to_agree() -> None:
-    queue = object_of("ClusterQueue", "platform-ml")
+    queue = object_of("ClusterQueue", "research")
     path = ("spec", "resourceGroups", 0, "coveredResources")
     findings = found(queue, with_value(queue, path, ["cpu", "memory", "ephemeral-storage"]))
-    assert ("REF050", "ClusterQueue platform-ml", "") in findings
-    assert ("REF050", "ResourceQuota embeddings/gpuc", "") in findings
+    assert ("REF050", "ClusterQueue research", "") in findings
+    assert ("REF050", "ResourceQuota research-lab/gpuc", "") in findings
     quota = object_of("ResourceQuota", namespace="embeddings")
     hard = {"limits.nvidia.com/gpu": "8", "nvidia.com/gpu.shared": "96", "gpus": "1"}
     findings = found(quota, with_value(quota, ("spec", "hard"), hard))

@@ -32,4 +32,4 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
             yield from quota_proportions(pools, cohort)
         yield from unbalanced_quota(pools, cohort)
         yield from borrowing(objects, cohort)
-    yield from namespace_quotas(objects, cohorts)
+    yield from namespace_quotas(objects, cohorts, pools)

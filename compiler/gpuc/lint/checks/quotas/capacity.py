@@ -16,12 +16,16 @@ from gpuc.kubernetes.amounts import MIB, Amounts, amount
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL, normal
 from gpuc.kubernetes.quota import Key
+from gpuc.lint.checks.unqueued_pools import unqueued_pools
 from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.node_pools import Pool as PoolOfNodes
 from gpuc.objects.object_set import ObjectSet, dig, labels, pairs
 from gpuc.trace.instance_capacity import EFA, GPU, instance_labels
 
 NODES = "nodes"
+GPUS = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/")
+"""Prefixes of the resources for GPUs, MIG slices and GPU shares."""
+_POOL = "gpuc.dev/pool"
 _BY_CLOUD = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws", "k8s.aws")
 """Domains of labels that nodes get from Kubernetes, Karpenter or the cloud even if the node pool sets none."""
 Capacity = Amounts
@@ -36,6 +40,18 @@ class Pool(NamedTuple):
     """Limits by resource. A static node pool has one limit: `nodes`, the number of replicas."""
     types: tuple[Capacity, ...]
     """The capacity of one node, for every instance type; empty if some types are unknown."""
+    is_of_gpuc: bool = False
+    """Whether the nodes have gpuc's label with the name of the pool."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the pool starts no nodes, because it will be removed."""
+        return self.limits.get(NODES) == 0
+
+    @property
+    def gpus(self) -> set[str]:
+        """The names of the GPU resources of the nodes."""
+        return {name for node in self.types for name, count in node.items() if count and name.startswith(GPUS)}
 
     def maximum(self, resource: str, *, counts_gpus: bool) -> int | None:
         """Returns the largest amount of a resource that all nodes together can have; None if nothing limits it.
@@ -48,6 +64,13 @@ class Pool(NamedTuple):
         if resource != GPU or counts_gpus:
             bounds += self._by_types(resource)
         return min(bounds, default=None)
+
+    def maximum_of_devices(self, resource: str) -> int | None:
+        """Returns the result of maximum, or 0 for a device or huge pages that no node of known type has."""
+        is_device = "/" in resource or resource.startswith("hugepages-")
+        if is_device and self.types and not any(node.get(resource) for node in self.types):
+            return 0
+        return self.maximum(resource, counts_gpus=True)
 
     def _by_types(self, resource: str) -> Iterator[int]:
         """Yields the bounds for a resource that follow from a limit of another resource and the instance types."""
@@ -90,6 +113,10 @@ class PoolIndex:
             return []
         return [self._pools[pool.name] for pool in self._nodes.matching(flavor_labels)]
 
+    def unselected(self, objects: ObjectSet) -> list[Pool]:
+        """Returns the pools that no ResourceFlavor selects."""
+        return [self._pools[pool.name] for pool in unqueued_pools(objects, self._nodes)]
+
     @cached_property
     def _named(self) -> frozenset[str]:
         """Keys of labels that a node pool sets or restricts."""
@@ -112,6 +139,11 @@ class FlavorCapacity:
         index = PoolIndex(self.objects)
         flavors = self.objects.of(GROUP, "ResourceFlavor")
         return {flavor.name: index.selected(dig(flavor.body, "spec", "nodeLabels")) for flavor in flavors}
+
+    @cached_property
+    def unqueued(self) -> list[Pool]:
+        """The node pools that no ResourceFlavor selects."""
+        return PoolIndex(self.objects).unselected(self.objects)
 
     def maximum(self, key: Key) -> int | None:
         """Returns the largest amount that the pools of a flavor can have of a resource; None if nothing limits it.
@@ -158,7 +190,8 @@ def _pool(pool: PoolOfNodes, overlays: Overlays) -> Pool:
     names = sorted(pool.listed(INSTANCE_TYPE))
     is_known = all(name in load().instances for name in names)
     started = [name for name in names if is_known and pool.can_start(instance_labels(name))]
-    return Pool(pool.name, limits, tuple(_capacity(name, pool, overlays) for name in started))
+    types = tuple(_capacity(name, pool, overlays) for name in started)
+    return Pool(pool.name, limits, types, _POOL in pool.labels)
 
 
 def _capacity(name: str, pool: PoolOfNodes, overlays: Overlays) -> Capacity:

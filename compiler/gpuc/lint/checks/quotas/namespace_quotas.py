@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMITED, exact_amount, rounded
 from gpuc.kubernetes.kueue import GROUP
+from gpuc.lint.checks.quotas.capacity import GPUS, FlavorCapacity
 from gpuc.lint.checks.quotas.cohort_trees import CohortTree, by_flavor
-from gpuc.manifest.manifest import Manifest
+from gpuc.lint.checks.quotas.outside_kueue import Hard, NamespaceQuota, outside_kueue
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.trace.closed_flavors import closed_flavors
@@ -49,13 +49,10 @@ FORBIDDEN_RESOURCE = declare_rule(
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 )
 _NATIVE = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
-_GPUS = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/")
 _NAME = "kubernetes.io/metadata.name"
-Hard = dict[str, tuple[Fraction, Manifest, Path]]
-"""By resource: the amount that pods of a namespace may request, and the object and path of the lowest ResourceQuota."""
 
 
-def namespace_quotas(objects: ObjectSet, cohorts: list[CohortTree]) -> Iterator[ObjectFinding]:
+def namespace_quotas(objects: ObjectSet, cohorts: list[CohortTree], pools: FlavorCapacity) -> Iterator[ObjectFinding]:
     """Yields findings about ResourceQuotas that contradict the quota of the namespace's ClusterQueues."""
     hard = _hard(objects)
     if not hard:
@@ -75,18 +72,32 @@ def namespace_quotas(objects: ObjectSet, cohorts: list[CohortTree]) -> Iterator[
                 yield from _out_of_reach(queue, [hard.get(namespace, {}) for namespace in served])
     if objects.is_complete:
         queues = {queue.name: queue for cohort in cohorts for queue in cohort.queues}
-        yield from _bounds_nothing(hard, members, queues, closed_flavors(objects))
+        yield from _too_high(list(_quotas(hard, members, queues, closed_flavors(objects))), queues, pools)
 
 
-def _bounds_nothing(
-    hard: dict[str, Hard], members: dict[str, list[str]], queues: dict[str, Node], closed: frozenset[str]
-) -> Iterator[ObjectFinding]:
+def _too_high(quotas: list[NamespaceQuota], queues: dict[str, Node], pools: FlavorCapacity) -> Iterator[ObjectFinding]:
+    """Yields findings about ResourceQuotas that allow more than the ClusterQueues and node pools can provide."""
+    found = list(outside_kueue(quotas, pools.unqueued))
+    yield from found
     covered = {resource for queue in queues.values() for _, resource in queue.quotas}
+    for quota in quotas:
+        if not found or not quota.pools(pools.unqueued):  # otherwise the finding has the same cause
+            yield from _bounds_nothing(quota, covered, pools)
+
+
+def _quotas(
+    hard: dict[str, Hard], members: dict[str, list[str]], queues: dict[str, Node], closed: frozenset[str]
+) -> Iterator[NamespaceQuota]:
+    """Yields the ResourceQuota of every namespace, with the amounts that its ClusterQueues can provide.
+
+    Namespaces with a ClusterQueue that does not exist are left out.
+    """
     queues_of: dict[str, list[str]] = defaultdict(list)
     for name, served in members.items():
         for namespace in served:
             queues_of[namespace].append(name)
-    for namespace, names in queues_of.items():
+    for namespace in dict.fromkeys((*queues_of, *hard)):
+        names = queues_of.get(namespace, [])
         if not all(name in queues for name in names):
             continue
         provided: dict[str, int] = defaultdict(int)
@@ -95,13 +106,33 @@ def _bounds_nothing(
                 provided[key[1]] += queues[name].capacity(key)
             # Admitted pods keep running after their flavor has lost its quota.
             provided |= {resource: UNLIMITED for flavor, resource in queues[name].quotas if flavor in closed}
-        for resource, (value, manifest, path) in hard.get(namespace, {}).items():
-            is_covered = resource in provided or (resource in covered and resource not in _NATIVE)
-            if is_covered and value > provided.get(resource, 0) < UNLIMITED:
-                capacity = rounded(resource, provided.get(resource, 0))
-                text = f"the ResourceQuota allows {rounded(resource, value)}, but ClusterQueue {', '.join(names)} can "
-                text += f"provide at most {capacity} in this namespace"
-                yield ObjectFinding(BOUNDS_NOTHING, manifest, path, text)
+        yield NamespaceQuota(namespace, names, hard.get(namespace, {}), provided)
+
+
+def _bounds_nothing(quota: NamespaceQuota, covered: set[str], pools: FlavorCapacity) -> Iterator[ObjectFinding]:
+    """Yields findings about amounts of a ResourceQuota that pods of the namespace cannot use.
+
+    Pods outside of Kueue can also use the node pools that no ResourceFlavor selects.
+
+    Args:
+        covered: the resources of all ClusterQueues.
+    """
+    used = quota.pools(pools.unqueued)
+    if (not quota.queues and not used) or any(pool.is_closed or not pool.is_of_gpuc for pool in used):
+        return
+    names = [f"ClusterQueue {', '.join(quota.queues)}"] if quota.queues else []
+    names += [f"NodePool {', '.join(pool.name for pool in used)}"] if used else []
+    for resource, (value, manifest, path) in quota.hard.items():
+        bounds = [pool.maximum_of_devices(resource) for pool in used]
+        is_covered = resource in quota.provided or (resource in covered and resource not in _NATIVE) or bool(used)
+        if not is_covered or None in bounds or any(resource in pool.gpus for pool in used):
+            continue
+        most = sum((bound for bound in bounds if bound is not None), quota.provided.get(resource, 0))
+        if value > most < UNLIMITED:
+            text = (
+                f"the ResourceQuota allows {rounded(resource, value)}, but {' and '.join(names)} can provide at most "
+            )
+            yield ObjectFinding(BOUNDS_NOTHING, manifest, path, f"{text}{rounded(resource, most)} in this namespace")
 
 
 def _hard(objects: ObjectSet) -> dict[str, Hard]:
@@ -145,7 +176,7 @@ def _admits_only(queue: Node, served: list[str]) -> bool:
 
 
 def _no_pod(queue: Node, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
-    kinds = [name for name in {key[1]: 0 for key in queue.quotas} if name.startswith(_GPUS)]
+    kinds = [name for name in {key[1]: 0 for key in queue.quotas} if name.startswith(GPUS)]
     usable = [kind for kind in kinds if any(queue.capacity(key) for key in queue.quotas if key[1] == kind)]
     if not usable or not all(_has_gpus(quotas) for quotas in _usable_amounts(queue)):
         return
@@ -185,7 +216,7 @@ def _usable_amounts(queue: Node) -> list[dict[str, int]]:
 
 
 def _has_gpus(quotas: dict[str, int]) -> bool:
-    return any(value and name.startswith(_GPUS) for name, value in quotas.items())
+    return any(value and name.startswith(GPUS) for name, value in quotas.items())
 
 
 def _out_of_reach(queue: Node, bounds: list[Hard]) -> Iterator[ObjectFinding]:

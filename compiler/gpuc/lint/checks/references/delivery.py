@@ -44,6 +44,7 @@ SYNCED_TWICE = declare_rule(
     "Argo CD v3.5, docs/user-guide/sync-options.md (Fail the sync if a shared resource is found)",
 )
 _QUEUE = "kueue.x-k8s.io/queue-name"
+_POOL = "gpuc.dev/pool"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
@@ -113,11 +114,17 @@ def _not_synced(delivery: Delivery) -> Iterator[ObjectFinding]:
 
 
 def _is_applied_by_users(manifests: list[Manifest]) -> bool:
-    """Returns whether users apply the objects of a folder: Applications, and work that users submit to queues.
+    """Returns whether users apply the objects of a folder: Applications, work in a queue, and Deployments on a pool.
 
-    Work runs once and ends. Argo CD would start the work again.
+    Work in a queue runs once and ends. Argo CD would start the work again.
     """
-    return any(_QUEUE in manifest.labels or group(manifest) == ARGO for manifest in manifests)
+    selected = ("spec", "template", "spec", "nodeSelector", _POOL)
+    return any(
+        _QUEUE in manifest.labels
+        or group(manifest) == ARGO
+        or (manifest.kind == "Deployment" and dig(manifest.body, *selected) is not None)
+        for manifest in manifests
+    )
 
 
 def _values(source: Source, delivery: Delivery, objects: ObjectSet) -> Iterator[ObjectFinding]:

@@ -8,6 +8,7 @@ from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import write
 from gpuc.lint.checks.references.devices import intended_resource
 from gpuc.lint.checks.references.overlays import types_of
+from gpuc.lint.checks.unqueued_pools import devices, unqueued_pools
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
@@ -196,10 +197,14 @@ def _overlay_resources(index: Index) -> dict[str, list[str]]:
 
 
 def _quotas_covered(index: Index, covered: dict[str, set[str]]) -> Iterator[ObjectFinding]:
-    """Yields findings about resources of a ResourceQuota that the ClusterQueues of its namespace do not cover."""
+    """Yields findings about resources of a ResourceQuota that the ClusterQueues of its namespace do not cover.
+
+    Resources of node pools without a ResourceFlavor are left out: pods outside of Kueue use these resources.
+    """
     queues: dict[str, list[str]] = {}
     for local in index.tree.of("kueue.x-k8s.io", "LocalQueue"):
         queues.setdefault(local.namespace, []).append(str(dig(local.body, "spec", "clusterQueue")))
+    outside = {name for pool in unqueued_pools(index.tree, index.nodes) for name in devices(pool, index.overlays)}
     for quota in index.tree.of("", "ResourceQuota"):
         names = queues.get(quota.namespace, [])
         if not names or not quota.namespace or any(name not in covered for name in names):
@@ -208,6 +213,6 @@ def _quotas_covered(index: Index, covered: dict[str, set[str]]) -> Iterator[Obje
         for key, value in pairs(dig(quota.body, "spec", "hard")):
             name = key.removeprefix("requests.")
             is_request = key.startswith("requests.") and key != "requests.storage" and ".storageclass." not in key
-            if is_request and name not in covered_here and str(value).strip() != "0":
+            if is_request and name not in covered_here | outside and str(value).strip() != "0":
                 message = f"the quota allows {name}, which ClusterQueue {', '.join(names)} does not cover"
                 yield ObjectFinding(NOT_COVERED, quota, ("spec", "hard", key), message, on_key=True)

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
+from gpuc.kubernetes.quantity import quantity
+from gpuc.lint.checks.unqueued_pools import devices, unqueued_pools
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, group, items
+from gpuc.objects.object_set import dig, group, items, pairs
+from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.symbol_table import Kind, kind_of
 from gpuc.verify.references.names import object_references
 
@@ -102,22 +105,35 @@ def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFin
 
 
 def _pools(index: Index) -> Iterator[ObjectFinding]:
-    flavors = index.tree.of(_KUEUE, "ResourceFlavor")
-    if not flavors:
-        return
-    selected: set[str] = set()
-    for flavor in flavors:
-        labels = dig(flavor.body, "spec", "nodeLabels")
-        if not labels:
-            return  # a flavor without labels matches any node
-        selected |= {pool.name for pool in index.nodes.matching(labels)}
-    for pool in index.nodes.pools:
-        if pool.name not in selected:
+    """Yields findings about node pools that neither Kueue nor a ResourceQuota counts."""
+    pools = unqueued_pools(index.tree, index.nodes)
+    counted = _counted_by_quotas(index) if pools else set()
+    for pool in pools:
+        if not devices(pool, index.overlays) & counted:
             from gpuc.rules.queues.capacity_without_queue import capacity_without_queue
 
             path = ("spec", "template", "metadata", "labels")
-            message = "no ResourceFlavor selects the nodes of this node pool"
+            message = "no ResourceFlavor selects the nodes of this node pool, and no ResourceQuota counts their devices"
             yield ObjectFinding(capacity_without_queue.rule, pool.manifest, path, message)
+
+
+def _counted_by_quotas(index: Index) -> set[str]:
+    """Returns the resources that a ResourceQuota allows in a namespace whose ClusterQueues do not cover them."""
+    covered = {
+        queue.name: {
+            name for _, name in matching_values(queue.body, pattern("spec.resourceGroups[].coveredResources[]"))
+        }
+        for queue in index.tree.of(_KUEUE, "ClusterQueue")
+    }
+    queued: dict[str, set[object]] = {}
+    for local in index.tree.of(_KUEUE, "LocalQueue"):
+        queued.setdefault(local.namespace, set()).update(covered.get(str(dig(local.body, "spec", "clusterQueue")), ()))
+    return {
+        key.removeprefix("requests.")
+        for quota in index.tree.of("", "ResourceQuota")
+        for key, value in pairs(dig(quota.body, "spec", "hard"))
+        if quantity(value) and key.removeprefix("requests.") not in queued.get(quota.namespace, ())
+    }
 
 
 def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFinding]:

@@ -11,6 +11,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.kueue_scope import managed_kind
 from gpuc.trace.policies import PARAMETERS, PolicyViolation, violations
 from gpuc.trace.quota import Node
 from gpuc.trace.workload import PodSet, Workload
@@ -71,8 +72,9 @@ def _violations(cluster: ClusterIndex, local: Manifest, flavor: Manifest, pod: A
     pool = dig(flavor.body, "spec", "nodeLabels", _POOL)
     choices: list[dict[str, Any]] = [{}, {"nodeSelector": {_POOL: pool}}] if isinstance(pool, str) else [{}]
     found: list[PolicyViolation] = []
+    kind = managed_kind(cluster)
     for choice in choices:
-        work = Workload((PodSet({"containers": [container], **choice}),), local.namespace, local.name)
+        work = Workload((PodSet({"containers": [container], **choice}),), local.namespace, local.name, *kind)
         found = list(violations(cluster, work))
         if not found:
             break

@@ -1,0 +1,124 @@
+"""The workload template of an inference pool: a Deployment with a Service and a PodDisruptionBudget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.emit.cuda_commands import serve
+from gpuc.emit.disruption import termination_grace_seconds
+from gpuc.emit.start_limits import MODEL_LOAD_SECONDS
+from gpuc.emit.workload_template import (
+    SPOT_NOTICE_SECONDS,
+    USAGE,
+    Template,
+    common_usage,
+    container,
+    pod_security,
+    queue_labels,
+    scheduling,
+    volumes,
+)
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.model import Cluster, Pool, Tenant
+
+NAME_LABEL = "app.kubernetes.io/name"
+DEFAULT_PORT = 8000
+"""The port of vLLM and of Triton."""
+PROBE_SECONDS = 10
+PROGRESS_MARGIN_SECONDS = 300
+"""Time for scheduling and for the end of the old pod, in addition to the boot of the node and the load of the model."""
+ENDPOINT_SECONDS = 15
+"""How long a pod still accepts connections after its deletion, until no load balancer sends requests to it."""
+GRACE_SECONDS = 150
+"""ENDPOINT_SECONDS, two minutes for running requests, and 15 seconds for the end of the process."""
+
+
+def serving_template(cluster: Cluster, template: Template) -> Iterator[Manifest]:
+    """Yields a Deployment that starts one replica, a Service, and a PodDisruptionBudget."""
+    file, origin = cluster.out(f"workloads/{template.pool.name}.yaml"), template.pool.path
+    name, namespace, port = template.name, template.namespace.name, serving_port(template.tenant)
+    selector = {NAME_LABEL: name}
+    ports = [{"name": "http", "port": port, "targetPort": "http", "protocol": "TCP"}]
+    yield Manifest(file, origin, "v1", "Service", name, {"spec": {"selector": selector, "ports": ports}}, namespace)
+    # maxUnavailable, because minAvailable: 1 with one replica would block every drain of a node.
+    budget = {"spec": {"maxUnavailable": 1, "selector": {"matchLabels": selector}}}
+    yield Manifest(file, origin, "policy/v1", "PodDisruptionBudget", name, budget, namespace)
+    labels, annotations = queue_labels(cluster, template), {USAGE: _usage(template)}
+    body = {"spec": _deployment(cluster, template, selector, port)}
+    yield Manifest(file, origin, "apps/v1", "Deployment", name, body, namespace, labels, annotations)
+
+
+def serving_port(tenant: Tenant) -> int:
+    """Returns the first TCP port on which the NetworkPolicies of the tenant allow ingress, else the port of vLLM."""
+    ports = (port for ingress in tenant.spec.network.ingress for port in ingress.ports if port.protocol == "TCP")
+    return next((port.port for port in ports), DEFAULT_PORT)
+
+
+def _usage(template: Template) -> str:
+    opens = "opens a CUDA context on each GPU of the container and " if template.pool.is_gpu else ""
+    return (
+        f"Replace image and command, then run kubectl apply -f with this file. The command {opens}answers on /health; "
+        "it needs an image with python3. Scale up to the quota; an update replaces one pod at a time and needs no "
+        f"additional quota. The server must be ready {MODEL_LOAD_SECONDS // 60} minutes after the start of its "
+        "container; for a larger model, increase failureThreshold of the startup probe. "
+        f"{common_usage(template)}"
+    )
+
+
+def _deployment(cluster: Cluster, template: Template, selector: dict[str, str], port: int) -> Body:
+    return {
+        "replicas": template.pods,
+        "selector": {"matchLabels": selector},
+        # A rollout must not need a GPU that the quota or the pool does not have.
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+        "progressDeadlineSeconds": template.pool.boot_minutes * 60 + MODEL_LOAD_SECONDS + PROGRESS_MARGIN_SECONDS,
+        "template": {"metadata": {"labels": selector}, "spec": _pod(cluster, template, selector, port)},
+    }
+
+
+def _pod(cluster: Cluster, template: Template, selector: dict[str, str], port: int) -> Body:
+    command = serve(port, has_gpu=template.pool.is_gpu)
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        # With DoNotSchedule, Karpenter would start a node for each replica.
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": selector},
+    }
+    return {
+        "automountServiceAccountToken": False,
+        "terminationGracePeriodSeconds": _grace_seconds(template.pool),
+        **scheduling(cluster, template),
+        "topologySpreadConstraints": [spread],
+        "securityContext": pod_security(template),
+        "containers": [
+            {**container(cluster, template, command, {"capabilities": {"drop": ["ALL"]}}), **_server(port)},
+        ],
+        **volumes(template),
+    }
+
+
+def _server(port: int) -> Body:
+    """Returns the fields of a container that serves HTTP.
+
+    Without the startup probe, the liveness probe would restart the container while the model is loaded. The kubelet
+    runs `sleep`, so the image needs no shell.
+    """
+    health = {"httpGet": {"path": "/health", "port": "http"}, "timeoutSeconds": 5}
+    return {
+        "ports": [{"name": "http", "containerPort": port, "protocol": "TCP"}],
+        "startupProbe": {
+            **health,
+            "periodSeconds": PROBE_SECONDS,
+            "failureThreshold": -(-MODEL_LOAD_SECONDS // PROBE_SECONDS),
+        },
+        "readinessProbe": {**health, "periodSeconds": 5, "failureThreshold": 3},
+        "livenessProbe": {**health, "periodSeconds": PROBE_SECONDS, "failureThreshold": 6},
+        "lifecycle": {"preStop": {"sleep": {"seconds": ENDPOINT_SECONDS}}},
+    }
+
+
+def _grace_seconds(pool: Pool) -> int:
+    """Returns the grace period: at most the limit of the NodePool, and on spot the time of the interruption notice."""
+    limits = [GRACE_SECONDS, termination_grace_seconds(pool)]
+    return min([*limits, SPOT_NOTICE_SECONDS] if "spot" in pool.spec.purchase else limits)

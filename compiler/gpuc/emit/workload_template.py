@@ -1,0 +1,126 @@
+"""Workload templates: the common parts of the pods of Jobs and Deployments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuc.emit.policy_facts import FACTS
+from gpuc.kubernetes.amounts import GIB, MEMORY, MIB, Amounts, texts
+from gpuc.manifest.manifest import Body
+from gpuc.model import Cluster, Namespace, Pool, Tenant
+from gpuc.model.names import DOMAIN, GPU, POOL_LABEL, PRIORITY_LABEL, QUEUE_LABEL
+
+USAGE = f"{DOMAIN}/usage"
+"""Annotation with instructions for the use of a template."""
+DEFAULT_USER = 1000
+PLACEHOLDER_REGISTRY = "registry.example.com/"
+SPOT_NOTICE_SECONDS = 120
+"""Time between the notice of EC2 and the interruption of a spot instance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Objects that users copy and change to run their workloads on the nodes of a pool."""
+
+    name: str
+    pool: Pool
+    tenant: Tenant
+    namespace: Namespace
+    resources: Amounts
+    """Requests and limits of the container."""
+    queue: str = ""
+    """The name of the LocalQueue; empty if a ResourceQuota counts the pool."""
+    pods: int = 1
+
+    @property
+    def is_gang(self) -> bool:
+        """Whether the pods communicate over EFA."""
+        return self.pool.has_efa and GPU in self.resources
+
+    @property
+    def locks_memory(self) -> bool:
+        """Whether the container gets IPC_LOCK for EFA. Only privileged namespaces allow the capability."""
+        return self.is_gang and self.namespace.spec.pod_security == "privileged"
+
+    @property
+    def mps_user(self) -> int | None:
+        """The user ID of all containers that share a GPU with MPS; None if the pool does not use MPS."""
+        mps = self.pool.spec.sharing.mps if self.pool.spec.sharing else None
+        return mps.user if mps else None
+
+    @property
+    def has_shm_volume(self) -> bool:
+        """Whether the container mounts a volume at /dev/shm.
+
+        A container with MPS does not: the device plugin mounts the shared memory of the MPS server there, and a volume
+        of the pod would hide the MPS server.
+
+        Source: NVIDIA/k8s-device-plugin v0.20.0 internal/plugin/mps.go
+        """
+        return self.pool.is_gpu and self.mps_user is None
+
+
+def queue_labels(cluster: Cluster, template: Template) -> dict[str, str]:
+    """Returns the labels for Kueue: the queue, and the middle priority of the spec; empty without a queue."""
+    if not template.queue:
+        return {}
+    names = sorted(cluster.spec.priorities, key=lambda name: (cluster.spec.priorities[name], name))
+    return {QUEUE_LABEL: template.queue, **({PRIORITY_LABEL: names[len(names) // 2]} if names else {})}
+
+
+def scheduling(cluster: Cluster, template: Template) -> Body:
+    """Returns the node selector and tolerations of a pod. With a queue, Kueue adds the values of the ResourceFlavor."""
+    selector = {"nodeSelector": {POOL_LABEL: template.pool.name}}
+    if not template.queue:
+        taints = template.pool.taints
+        return {**selector, **({"tolerations": [taint.toleration() for taint in taints]} if taints else {})}
+    choices = {choice["resource"] for choice in FACTS["tenant.choices"](cluster, template.tenant)}
+    # If several pools of the queue have the resource, Kueue uses the first pool with free quota without a selector.
+    return selector if choices & template.resources.keys() else {}
+
+
+def pod_security(template: Template) -> Body:
+    """Returns the security context of a pod that passes level restricted."""
+    user = DEFAULT_USER if template.mps_user is None else template.mps_user
+    return {"runAsNonRoot": True, "runAsUser": user, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def container(cluster: Cluster, template: Template, command: list[str], security: Body) -> Body:
+    """Returns a container with the requests of the template."""
+    registries = cluster.policy_settings("images").get("registries") or [PLACEHOLDER_REGISTRY]
+    quantities = texts(template.resources)
+    body: Body = {
+        "name": "work",
+        "image": f"{registries[0]}{template.tenant.name}/{template.pool.name}:replace-me",
+        "command": command,
+        "resources": {"requests": quantities, "limits": dict(quantities)},
+        "securityContext": {"allowPrivilegeEscalation": False, **security},
+    }
+    if template.has_shm_volume:
+        body["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]
+    return body
+
+
+def volumes(template: Template) -> Body:
+    """Returns the volume with shared memory for data loaders and NCCL. It counts as memory of the container."""
+    if not template.has_shm_volume:
+        return {}
+    size = min(64 * GIB, template.resources[MEMORY] // 4 // MIB * MIB)
+    shm = {"medium": "Memory", "sizeLimit": texts({MEMORY: size // GIB * GIB or size})[MEMORY]}
+    return {"volumes": [{"name": "shm", "emptyDir": shm}]}
+
+
+def common_usage(template: Template) -> str:
+    """Returns the instructions that apply to Jobs and Deployments."""
+    text = ""
+    if template.mps_user is not None:
+        text += (
+            f"Keep runAsUser {template.mps_user}, because the MPS server of a GPU serves one user at a time, and mount "
+            "no volume at /dev/shm, because a volume would hide the MPS server. "
+        )
+    if template.pool.sharing is not None and template.pool.sharing.mode == "shared":
+        text += "Request one GPU share per container: two shares do not give more compute. "
+    text += "The requests fit on a node of the pool. "
+    if template.queue:
+        return text + "Kueue adds the tolerations and the node selector of the pool."
+    return text + f"Keep the node selector and the tolerations: the ResourceQuota counts pool {template.pool.name}."

@@ -1,0 +1,108 @@
+"""ResourceQuotas for node pools that Kueue does not count: their sum, and resources that are counted twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.kubernetes.amounts import rounded
+from gpuc.lint.checks.quotas.capacity import Pool
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_finding import ObjectFinding
+
+COUNTED_TWICE = declare_rule(
+    "QTA022",
+    Severity.WARNING,
+    "A namespace can use a GPU resource both in a ClusterQueue and outside of Kueue.",
+    "The ResourceQuota counts the resource by its name, for all nodes together. Pods outside of Kueue can use up the "
+    "amount that Kueue gives to queued work, whose pods are then refused.",
+    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
+)
+Hard = dict[str, tuple[Fraction, Manifest, Path]]
+"""By resource: the amount that pods of a namespace may request, and the object and path of the lowest ResourceQuota."""
+
+
+class NamespaceQuota(NamedTuple):
+    """The ResourceQuota of a namespace, and the amounts that Kueue can provide in the namespace."""
+
+    namespace: str
+    queues: list[str]
+    """The ClusterQueues of the namespace."""
+    hard: Hard
+    provided: Mapping[str, int]
+
+    def outside(self, resource: str) -> Fraction:
+        """Returns the amount that the namespace may request beyond the amount that Kueue can provide."""
+        if resource not in self.hard:
+            return Fraction(0)
+        return max(self.hard[resource][0] - self.provided.get(resource, 0), Fraction(0))
+
+    def pools(self, unqueued: list[Pool]) -> list[Pool]:
+        """Returns the pools without Kueue whose GPUs the namespace may request."""
+        return [pool for pool in unqueued if any(self.outside(resource) >= 1 for resource in pool.gpus)]
+
+
+class _Group(NamedTuple):
+    """Pools and the namespaces that may use them; no other namespace may use the pools."""
+
+    pools: dict[str, Pool]
+    quotas: list[NamespaceQuota]
+
+
+def outside_kueue(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> Iterator[ObjectFinding]:
+    """Yields findings about ResourceQuotas for pools that no ResourceFlavor selects.
+
+    Only sums for pools of gpuc are compared with the capacity: other clusters may allow more than their nodes have.
+    """
+    for quota in quotas:
+        yield from _counted_twice(quota, unqueued)
+    for group in _groups(quotas, [pool for pool in unqueued if pool.is_of_gpuc]):
+        if not any(pool.is_closed for pool in group.pools.values()):
+            yield from _over_capacity(group)
+
+
+def _counted_twice(quota: NamespaceQuota, unqueued: list[Pool]) -> Iterator[ObjectFinding]:
+    for pool in quota.pools(unqueued):
+        for resource in sorted(pool.gpus):
+            provided = quota.provided.get(resource, 0)
+            if provided and quota.outside(resource) >= 1:
+                value, manifest, path = quota.hard[resource]
+                text = f"the ResourceQuota allows {rounded(resource, value)}: {rounded(resource, provided)} for "
+                text += f"ClusterQueue {', '.join(quota.queues)}, and the rest for pods outside of Kueue on NodePool "
+                yield ObjectFinding(COUNTED_TWICE, manifest, path, f"{text}{pool.name}, which can use both amounts")
+
+
+def _groups(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> list[_Group]:
+    """Returns the namespaces that use pools without Kueue. Namespaces with a common pool are in the same group."""
+    groups: list[_Group] = []
+    for quota in quotas:
+        pools = {pool.name: pool for pool in quota.pools(unqueued)}
+        joined = [group for group in groups if pools.keys() & group.pools.keys()]
+        members = [member for group in joined for member in group.quotas]
+        for group in joined:
+            pools |= group.pools
+        if pools:
+            groups = [group for group in groups if group not in joined]
+            groups.append(_Group(pools, [*members, quota]))
+    return groups
+
+
+def _over_capacity(group: _Group) -> Iterator[ObjectFinding]:
+    """Yields a finding for the first GPU resource of which the namespaces may request more than the nodes have."""
+    names = ", ".join(group.pools)
+    for resource in sorted(resource for pool in group.pools.values() for resource in pool.gpus):
+        bounds = [pool.maximum_of_devices(resource) for pool in group.pools.values()]
+        total = sum((quota.outside(resource) for quota in group.quotas), Fraction(0))
+        known = [bound for bound in bounds if bound is not None]
+        if len(known) == len(bounds) and total > sum(known):
+            from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
+
+            largest = max(group.quotas, key=lambda quota: quota.outside(resource))
+            _, manifest, path = largest.hard[resource]
+            namespaces = ", ".join(quota.namespace for quota in group.quotas if quota.outside(resource))
+            text = f"pods outside of Kueue in namespace {namespaces} may request {rounded(resource, total)}, but "
+            text += f"NodePool {names} has at most {rounded(resource, sum(known))}"
+            yield ObjectFinding(quotas_exceed_capacity.rule, manifest, path, text)
+            return

@@ -1,0 +1,46 @@
+"""ResourceQuotas that count the GPUs of pods outside of Kueue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpuc.kubernetes.amounts import Amounts, amount, described
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig, pairs
+from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.limits import limited_resource
+from gpuc.trace.nodes import PodDemand, matching_pools
+from gpuc.trace.workload import Workload
+
+GPU_PREFIXES = ("nvidia.com/", "amd.com/")
+
+
+def counting_quota(
+    cluster: ClusterIndex, workload: Workload, demands: Iterable[PodDemand]
+) -> tuple[str, Manifest | None]:
+    """Returns the ResourceQuota that counts the GPUs of pods outside of Kueue, in words and as an object.
+
+    Returns an empty string if no ResourceQuota limits the GPUs, or if Kueue counts a node pool of the pods. Kueue then
+    gives the same GPUs to queued workloads.
+    """
+    gpus: set[str] = set()
+    for demand in demands:
+        names = {name for name, count in demand.pod.items() if count and name.startswith(GPU_PREFIXES)}
+        pools = matching_pools(cluster, demand)[0] if names else []
+        if names and (not pools or any(match.pool.name in cluster.queued_pools for match in pools)):
+            return "", None
+        gpus |= names
+    for quota in cluster.in_namespace("ResourceQuota", workload.namespace):
+        hard = _hard(quota)
+        if gpus and gpus <= hard.keys() and all(hard[name] for name in gpus):
+            limits = described({name: hard[name] for name in sorted(gpus)})
+            return f"ResourceQuota {quota.name} of namespace {workload.namespace}, hard {limits}", quota
+    return "", None
+
+
+def _hard(quota: Manifest) -> Amounts:
+    """Returns the limits of requests by resource; empty for a ResourceQuota that counts only some pods."""
+    if dig(quota.body, "spec", "scopes") or dig(quota.body, "spec", "scopeSelector"):
+        return {}
+    rows = [(limited_resource(str(key)), value) for key, value in pairs(dig(quota.body, "spec", "hard"))]
+    return {name: most for name, value in rows if name and (most := amount(name, value)) is not None}

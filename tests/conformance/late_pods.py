@@ -1,0 +1,111 @@
+"""Runs Deployments in a queue whose pods become ready late, with the emitted waitForPodsReady scaled down.
+
+Pods that are late but within the emitted time keep their node. Pods that are later lose their node, which proves that
+the test measures the emitted time. `python -m tests.conformance.late_pods`.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from gpuc.model.names import QUEUE_LABEL
+from gpuc.pipeline.stages import compiled_spec
+from gpuc.rehearse.client import Object
+from gpuc.rehearse.context import RehearsalContext
+from gpuc.rehearse.plane.kwok import READY_AFTER
+from gpuc.rehearse.plane.settings import Settings
+from gpuc.rehearse.sample_workloads import distinct_factories
+from gpuc.rehearse.suites.serving import available_pool, replicated
+from tests.conformance.check_result import CheckResult
+from tests.conformance.shared_plane import shared_control_plane
+from tests.conftest import ROOT
+
+EXAMPLE = "specs/infer-euw1.yaml"
+SECONDS_PER_MINUTE = 0.25
+"""Seconds of the test for one emitted minute."""
+LATE, TOO_LATE = 0.7, 3.0
+"""Delays of pods, as a part of the emitted time."""
+NODE_SECONDS = 40
+
+
+def checks(progress: Callable[[str], None]) -> Iterator[CheckResult]:
+    """Yields the results for a Deployment within the emitted time, and for a Deployment beyond it."""
+    spec = compiled_spec(ROOT, EXAMPLE)
+    with shared_control_plane(spec, progress) as plane:
+        context = plane.rehearse(spec)
+        minutes = _emitted_minutes(plane.settings)
+        seconds = minutes * SECONDS_PER_MINUTE
+        plane.restart(_scaled(plane.settings, seconds))
+        for part, is_evicted in ((LATE, False), (TOO_LATE, True)):
+            actual = _runs(context, f"late-{int(part * 10)}", part * seconds, seconds)
+            action = "lose" if is_evicted else "keep"
+            name = f"pods of a Deployment in a queue that are ready after {part:.0%} of the emitted time {action} nodes"
+            problem = "" if actual is not is_evicted else f"evicted: {not actual}"
+            yield CheckResult(name, problem, f"{seconds:.0f} s stand for {minutes} minutes")
+            context.clear()
+
+
+def _emitted_minutes(settings: Settings) -> int:
+    return int(str(settings.kueue_configuration["waitForPodsReady"]["timeout"]).removesuffix("m"))
+
+
+def _scaled(settings: Settings, seconds: float) -> Settings:
+    configuration: dict[str, Any] = dict(settings.kueue_configuration)
+    timeout = f"{round(seconds * 1000)}ms"
+    wait = {**configuration["waitForPodsReady"], "timeout": timeout, "recoveryTimeout": timeout}
+    return replace(settings, kueue_configuration={**configuration, "waitForPodsReady": wait})
+
+
+def _runs(context: RehearsalContext, name: str, delay: float, timeout: float) -> bool:
+    """Returns whether the first pod of a Deployment with late pods becomes ready. False means that Kueue evicts it."""
+    document = _deployment(context, name, delay)
+    context.client.create(document)
+    metadata = document["metadata"]
+
+    def bound_pods() -> list[Object]:
+        pods = context.client.list_all("v1", "Pod", metadata["namespace"], f"app={metadata['name']}")
+        return [pod for pod in pods if pod["spec"].get("nodeName")]
+
+    context.until(f"a node for Deployment {metadata['name']}", lambda: bool(bound_pods()), NODE_SECONDS)
+    first = bound_pods()[0]["metadata"]["uid"]
+    deadline = time.monotonic() + max(delay, timeout) + NODE_SECONDS
+    while time.monotonic() < deadline:
+        pod = next((pod for pod in bound_pods() if pod["metadata"]["uid"] == first), None)
+        if pod is None or "deletionTimestamp" in pod["metadata"]:
+            return False
+        if pod.get("status", {}).get("phase") == "Running":
+            return True
+        time.sleep(0.2)
+    raise AssertionError(f"the pod of Deployment {metadata['name']} is neither ready nor evicted")
+
+
+def _deployment(context: RehearsalContext, name: str, delay: float) -> Object:
+    """Returns a Deployment with one pod on the first GPU pool of the first queue."""
+    for factory in distinct_factories(context.cluster):
+        for queue in (part for owner in factory.namespace.queues for part in owner.cluster_queues):
+            pool, resource = available_pool(context.cluster, queue)
+            if pool is not None:
+                document = replicated(factory, "Deployment", factory.pod(name, pool, {resource: 1}), 1)
+                document["metadata"]["labels"] = {QUEUE_LABEL: queue.name}
+                annotations = {READY_AFTER: f"{round(delay * 1000)}ms"}
+                document["spec"]["template"]["metadata"]["annotations"] = annotations
+                return document
+    raise AssertionError(f"{EXAMPLE} has no queue with a GPU pool")
+
+
+def main() -> int:
+    """Runs the test; returns 1 if a check fails."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    results = list(checks(lambda line: print(line, flush=True)))
+    for result in results:
+        print(f"{'FAILED' if result.problem else 'passed'} {result.name} ({result.note}) {result.problem}")
+    return int(any(result.problem for result in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

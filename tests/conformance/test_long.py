@@ -1,0 +1,50 @@
+"""The report of the long conformance tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance import gang_command, leader_worker_set, long
+from tests.conformance.long import Result, markdown
+
+
+def test_a_test_that_cannot_run_keeps_its_last_row() -> None:
+    first = markdown("", [Result("gang", 0, 480, "2 checks passed, 0 failed")], "2026-11-22")
+    assert "| 2026-11-22 | passed | 8 | 2 checks passed, 0 failed |" in first
+    results = [Result("conformance", 1, 60, "41 checks passed, 1 failed"), Result("gang", 0, 0, "not run: no PyTorch")]
+    second = markdown(first, results, "2026-11-23").splitlines()
+    assert [line.split(" | ")[0] for line in second if line.startswith("| ")] == [
+        "| test", "| ---", "| conformance", "| gang",
+    ]  # fmt: skip
+    assert "| 2026-11-23 | failed | 1 |" in second[-2]
+    assert second[-1] == first.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("code", "last_line", "expected"), [(0, "not run: no PyTorch", 0), (1, "1 checks passed, 1 failed", 1)]
+)
+def test_only_a_failure_fails(
+    code: int, last_line: str, expected: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(long, "RECORD", tmp_path / "conformance.md")
+    monkeypatch.setattr(long, "_run", lambda name: Result(name, code, 1, last_line))
+    assert long.main(["gang"]) == expected
+    assert long.RECORD.exists() == (code == 1)
+
+
+def test_without_pytorch_the_gang_is_not_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("GPUC_TORCH_PYTHON", raising=False)
+    assert gang_command.main([]) == 0
+    assert capsys.readouterr().out.startswith(long.NOT_RUN)
+
+
+def test_without_the_controller_leader_worker_sets_are_not_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
+    assert leader_worker_set.main([]) == 0
+    assert capsys.readouterr().out.startswith(long.NOT_RUN)

@@ -1,0 +1,134 @@
+"""Traces of pods outside of Kueue: counted by a ResourceQuota, counted by nothing, or gated by Kueue (C4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import compiled_spec
+from gpuc.trace import ClusterIndex, TraceResult, trace_workload, workload_of
+from gpuc.trace.report import _conclusion
+from tests.conftest import ROOT
+
+CONFIGURATION = "controllerManagerConfigYaml"
+QUEUE = "kueue.x-k8s.io/queue-name"
+
+
+def index(name: str, *, policies: bool = True, frameworks: str = "", manage: str = "true") -> ClusterIndex:
+    """The cluster of an example, perhaps without policies, and with other frameworks of Kueue."""
+    spec = compiled_spec(ROOT, f"specs/{name}.yaml")
+    objects = [manifest for manifest in spec.synced if policies or not manifest.kind.startswith("Gpuc")]
+    charts: dict[str, Any] = dict(spec.charts)
+    if frameworks:
+        text = (
+            "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+            f"manageJobsWithoutQueueName: {manage}\n"
+            "managedJobsNamespaceSelector: {matchExpressions: [{key: gpuc.dev/tenant, operator: Exists}]}\n"
+            f"integrations: {{frameworks: [{frameworks}]}}\n"
+        )
+        charts["kueue"] = {"managerConfig": {CONFIGURATION: text}}
+    return ClusterIndex(ObjectSet(objects, is_complete=True, values=charts))
+
+
+def pod(resources: dict[str, Any], pool: str = "", taints: tuple[str, ...] = ()) -> dict[str, Any]:
+    limits = {"cpu": "1", "memory": "1Gi", **resources}
+    tolerations = [
+        {"key": key, "operator": "Equal", "value": value, "effect": "NoSchedule"}
+        for key, _, value in (taint.partition("=") for taint in taints)
+    ]
+    return {
+        "containers": [{"name": "a", "image": "b", "resources": {"limits": limits, "requests": limits}}],
+        **({"nodeSelector": {"gpuc.dev/pool": pool}} if pool else {}),
+        "tolerations": tolerations,
+    }
+
+
+def trace(
+    cluster: ClusterIndex, kind: str, spec: dict[str, Any], namespace: str, queue: str = "", api: str = "v1"
+) -> TraceResult:
+    labels = {QUEUE: queue} if queue else {}
+    workload = workload_of(Manifest("a.yaml", (), api, kind, "a", {"spec": spec}, namespace, labels))
+    assert workload is not None
+    return trace_workload(cluster, workload)
+
+
+def deployment(template: dict[str, Any], replicas: int = 1) -> dict[str, Any]:
+    return {"replicas": replicas, "template": {"spec": template}}
+
+
+SLICE = pod({"nvidia.com/mig-3g.40gb": 1}, "serve-a100", ("nvidia.com/gpu=present", "gpuc.dev/mode=mig"))
+WHOLE = pod({"nvidia.com/gpu": 8}, "train-h100", ("gpuc.dev/mode=exclusive",))
+
+
+def test_a_pod_of_a_pool_outside_of_kueue_is_counted_by_the_resource_quota() -> None:
+    found = trace(index("prod-use1"), "Deployment", deployment(SLICE, 32), "search-serving", api="apps/v1")
+    assert found.verdict == "admitted"
+    quota = "ResourceQuota gpuc of namespace search-serving, hard 32 nvidia.com/mig-3g.40gb"
+    assert found.counted_by == quota
+    assert f"counted by {quota}" in [step.message for step in found.steps]
+    assert _conclusion(found).endswith(f"it is counted by {quota}.")
+
+
+def test_replicas_beyond_the_resource_quota_are_refused() -> None:
+    found = trace(index("prod-use1"), "Deployment", deployment(SLICE, 33), "search-serving", api="apps/v1")
+    assert found.failure is not None
+    assert found.failure.message == "only 32 of 33 replicas do not exceed ResourceQuota search-serving/gpuc"
+    assert (found.by, found.failure.fix) == ("quota", "run at most 32 replicas")
+
+
+def test_a_pod_without_quota_is_refused_by_policy_gpu_quota() -> None:
+    found = trace(index("prod-use1"), "Pod", WHOLE, "research-train")
+    assert found.failure is not None and found.failure.manifest is not None
+    assert (found.by, found.failure.manifest.name) == ("policy", "gpu-quota-research")
+    labelled = trace(index("prod-use1"), "Pod", WHOLE, "research-train", "research")
+    assert labelled.by == "policy", "Kueue ignores the label of a kind that it does not manage"
+
+
+def test_a_pod_on_a_pool_of_kueue_is_not_counted() -> None:
+    found = trace(index("prod-use1", policies=False), "Pod", WHOLE, "research-train")
+    assert (found.verdict, found.counted_by) == ("admitted", "")
+    assert _conclusion(found).endswith("Kueue does not manage this workload, so it uses no quota.")
+
+
+def test_without_management_of_all_jobs_kueue_ignores_pods_without_a_queue() -> None:
+    cluster = index("infer-euw1", frameworks="batch/job, pod, deployment", manage="false")
+    found = trace(cluster, "Pod", pod({}, "web", ("gpuc.dev/pool=web",)), "assistants-lab")
+    assert found.verdict == "admitted"
+    assert "manageJobsWithoutQueueName is not true" in found.bypass
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Deployment", "RayCluster"])
+def test_the_pod_integration_gates_every_pod_without_a_queue(kind: str) -> None:
+    """workloads.md, A.6.3: Kueue never admits such pods, but trace predicted that the pods get nodes."""
+    cluster = index("infer-euw1", policies=False, frameworks="batch/job, leaderworkerset.x-k8s.io/leaderworkerset")
+    specs = {"Pod": pod({}), "Deployment": deployment(pod({}))}
+    specs["RayCluster"] = {"headGroupSpec": {"template": {"spec": pod({})}}}
+    apis = {"Pod": "v1", "Deployment": "apps/v1", "RayCluster": "ray.io/v1"}
+    found = trace(cluster, kind, specs[kind], "assistants-lab", api=apis[kind])
+    assert found.failure is not None
+    assert (found.by, found.failure.stage.value) == ("Kueue", "local queue")
+    assert "manageJobsWithoutQueueName: true make Kueue gate every pod" in found.failure.message
+    assert found.failure.fix == "set manageJobsWithoutQueueName of Kueue to false"
+
+
+def test_kueue_gates_a_plain_pod_with_a_queue_but_does_not_admit_it() -> None:
+    cluster = index("infer-euw1", policies=False, frameworks="batch/job, deployment", manage="false")
+    found = trace(cluster, "Pod", pod({}), "assistants-lab", "assistants-cpu")
+    assert found.failure is not None and found.failure.fix == "add pod to integrations.frameworks of Kueue"
+
+
+def test_a_pytorchjob_is_traced_like_other_jobs() -> None:
+    replicas = {"replicas": 1, "template": {"spec": WHOLE}}
+    spec = {"pytorchReplicaSpecs": {"Master": replicas, "Worker": {**replicas, "replicas": 15}}}
+    cluster = index("prod-use1", policies=False, frameworks="batch/job, kubeflow.org/pytorchjob")
+    found = trace(cluster, "PyTorchJob", spec, "research-train", "research", "kubeflow.org/v1")
+    assert (found.verdict, found.bypass) == ("admitted", "")
+    assert {name: placement.flavors for name, placement in found.placements.items()} == {
+        "master": ("train-h100",),
+        "worker": ("train-h100",),
+    }
+    bare = trace(cluster, "PyTorchJob", spec, "research-train", "", "kubeflow.org/v1")
+    assert bare.failure is not None and "Kueue suspends the workload forever" in bare.failure.message
