@@ -136,7 +136,7 @@ def emitted(file: str) -> str:
             "borrowingLimit must be nil when cohort is empty",
         ),
         (
-            "kueue/queues/platform-ml.yaml",
+            "../train-usw2/kueue/queues/data.yaml",
             "    reclaimWithinCohort: Never",
             "    reclaimWithinCohort: Never\n    borrowWithinCohort: {policy: LowerPriority}",
             "  preemption:",

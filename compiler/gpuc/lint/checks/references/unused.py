@@ -121,11 +121,11 @@ def _counted_by_quotas(index: Index) -> set[str]:
     """Returns the resources that a ResourceQuota allows in a namespace whose ClusterQueues do not cover them."""
     covered = {
         queue.name: {
-            name for _, name in matching_values(queue.body, pattern("spec.resourceGroups[].coveredResources[]"))
+            str(name) for _, name in matching_values(queue.body, pattern("spec.resourceGroups[].coveredResources[]"))
         }
         for queue in index.tree.of(_KUEUE, "ClusterQueue")
     }
-    queued: dict[str, set[object]] = {}
+    queued: dict[str, set[str]] = {}
     for local in index.tree.of(_KUEUE, "LocalQueue"):
         queued.setdefault(local.namespace, set()).update(covered.get(str(dig(local.body, "spec", "clusterQueue")), ()))
     return {
