@@ -148,7 +148,7 @@ def test_two_ends_that_open_are_an_error_that_names_both_rules(example: str) -> 
 
 
 def shared_tenants(objects: tuple[Manifest, ...]) -> list[Manifest]:
-    """Namespaces of tenants that have several: of a sole one without policies nobody can tell that it lacks them."""
+    """Namespaces of tenants that have several: a tenant with one namespace gives no comparison."""
     spaces = [manifest for manifest in objects if manifest.kind == "Namespace"]
     count = Counter(space.labels["gpuc.dev/tenant"] for space in spaces)
     return [space for space in spaces if count[space.labels["gpuc.dev/tenant"]] > 1]

@@ -173,7 +173,7 @@ def test_a_range_is_judged_by_where_pods_have_their_addresses(
 
 
 def test_what_could_not_be_read_breaks_the_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Policies add up: the one that nobody could read may be the one that opens everything."""
+    """Policies add up: a policy that is unreadable may be the policy that opens everything."""
     closed = namespace("blue", "b") + namespace("red", "r") + policy("red", DENY) + policy("blue", DENY)
     file = written(tmp_path, closed)
     (tmp_path / "other.yaml").write_text("kind: [\n")

@@ -274,7 +274,7 @@ def test_an_unreadable_file_has_an_error_with_the_reason(tmp_path: Path) -> None
 
 
 def test_a_folder_without_read_permission_is_reported(tmp_path: Path) -> None:
-    """The child runs as the user nobody, because root can open every folder."""
+    """The child process runs without the rights of root, because root can open every folder."""
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o000)
     (tmp_path / "f.yaml").write_text(POD)

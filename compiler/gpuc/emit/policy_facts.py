@@ -10,6 +10,9 @@ from gpuc.emit.network import NODE_LOCAL_DNS, POD_IDENTITY_AGENT
 from gpuc.model import Cluster, ClusterQueue, Pool, Tenant
 from gpuc.model.names import SHARED_GPU
 
+MIN_GRACE_LIMIT_SECONDS = 600
+"""The limit for termination grace periods of tenants whose runs save no checkpoints."""
+
 
 def _resources(_: Cluster, tenant: Tenant) -> list[str]:
     return sorted({name for pool in tenant.pools for name in _devices(pool)})
@@ -55,17 +58,14 @@ def _namespace_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
 
 
 def _grace_seconds(_: Cluster, tenant: Tenant) -> int:
-    """Returns the longest termination grace period of a pod with GPUs: one checkpoint interval, or ten minutes."""
-    return max([600, *((pool.spec.runs.checkpoint_every or 0) for pool in tenant.pools if pool.spec.runs)])
+    """Returns the longest termination grace period of a pod with GPUs: one checkpoint interval, at least ten minutes."""
+    intervals = [pool.spec.runs.checkpoint_every or 0 for pool in tenant.pools if pool.spec.runs]
+    return max([MIN_GRACE_LIMIT_SECONDS, *intervals])
 
 
 def _mps_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
     """Returns the pools with MPS, with the user ID that all MPS clients of a GPU must have."""
-    return [
-        {"pool": pool.name, "user": pool.spec.sharing.mps.user}
-        for pool in tenant.pools
-        if pool.spec.sharing and pool.spec.sharing.mps
-    ]
+    return [{"pool": pool.name, "user": pool.mps_user} for pool in tenant.pools if pool.mps_user is not None]
 
 
 def _taints(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:

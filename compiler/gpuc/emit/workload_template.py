@@ -43,12 +43,6 @@ class Template:
         return self.is_gang and self.namespace.spec.pod_security == "privileged"
 
     @property
-    def mps_user(self) -> int | None:
-        """The user ID of all containers that share a GPU with MPS; None if the pool does not use MPS."""
-        mps = self.pool.spec.sharing.mps if self.pool.spec.sharing else None
-        return mps.user if mps else None
-
-    @property
     def has_shm_volume(self) -> bool:
         """Whether the container mounts a volume at /dev/shm.
 
@@ -57,7 +51,7 @@ class Template:
 
         Source: NVIDIA/k8s-device-plugin v0.20.0 internal/plugin/mps.go
         """
-        return self.pool.is_gpu and self.mps_user is None
+        return self.pool.is_gpu and self.pool.mps_user is None
 
 
 def queue_labels(cluster: Cluster, template: Template) -> dict[str, str]:
@@ -81,7 +75,7 @@ def scheduling(cluster: Cluster, template: Template) -> Body:
 
 def pod_security(template: Template) -> Body:
     """Returns the security context of a pod that passes level restricted."""
-    user = DEFAULT_USER if template.mps_user is None else template.mps_user
+    user = DEFAULT_USER if template.pool.mps_user is None else template.pool.mps_user
     return {"runAsNonRoot": True, "runAsUser": user, "seccompProfile": {"type": "RuntimeDefault"}}
 
 
@@ -113,9 +107,9 @@ def volumes(template: Template) -> Body:
 def common_usage(template: Template) -> str:
     """Returns the instructions that apply to Jobs and Deployments."""
     text = ""
-    if template.mps_user is not None:
+    if template.pool.mps_user is not None:
         text += (
-            f"Keep runAsUser {template.mps_user}, because the MPS server of a GPU serves one user at a time, and mount "
+            f"Keep runAsUser {template.pool.mps_user}, because the MPS server of a GPU serves one user at a time, and mount "
             "no volume at /dev/shm, because a volume would hide the MPS server. "
         )
     if template.pool.sharing is not None and template.pool.sharing.mode == "shared":

@@ -83,6 +83,12 @@ class Pool:
         return self.spec.counted or ("quota" if self.spec.purpose == "inference" else "kueue")
 
     @property
+    def mps_user(self) -> int | None:
+        """The user ID of all containers that share a GPU with MPS; None if the pool does not use MPS."""
+        mps = self.spec.sharing.mps if self.spec.sharing else None
+        return mps.user if mps else None
+
+    @property
     def nodes_max(self) -> int:
         """The maximum number of nodes."""
         return self.spec.nodes.static or self.spec.nodes.max or 0

@@ -150,8 +150,8 @@ def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
 
 def security_context(pool: Pool | None) -> Object:
     """Returns the security context of a pod: the user of the pool's MPS clients, else any user except root."""
-    mps = pool.spec.sharing.mps if pool is not None and pool.spec.sharing else None
-    user = mps.user if mps else ANY_USER
+    mps_user = pool.mps_user if pool is not None else None
+    user = ANY_USER if mps_user is None else mps_user
     return {"runAsNonRoot": True, "runAsUser": user, "seccompProfile": {"type": "RuntimeDefault"}}
 
 

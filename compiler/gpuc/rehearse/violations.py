@@ -125,13 +125,13 @@ def _gpu_resources(factory: WorkloadFactory) -> Iterator[SampleObject]:
 
 def _mps_clients(factory: WorkloadFactory) -> Iterator[SampleObject]:
     for pool in factory.gpu_pools:
-        if pool.spec.sharing and pool.spec.sharing.mps:
+        if pool.mps_user is not None:
             devices = {pool.gpu_resource_names[0]: 1}
             hides = factory.pod("hides", pool, devices)
             hides["spec"]["volumes"] = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
             hides["spec"]["containers"][0]["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]
             other = factory.pod("other-user", pool, devices)
-            other["spec"]["containers"][0]["securityContext"]["runAsUser"] = pool.spec.sharing.mps.user + 1
+            other["spec"]["containers"][0]["securityContext"]["runAsUser"] = pool.mps_user + 1
             for name, pod in (("volume at /dev/shm", hides), ("another user", other)):
                 yield SampleObject("mps-clients", f"{name} on pool {pool.name}", pod, devices=devices, pool=pool.name)
 
