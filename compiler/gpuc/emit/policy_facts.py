@@ -58,7 +58,7 @@ def _namespace_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
 
 
 def _grace_seconds(_: Cluster, tenant: Tenant) -> int:
-    """Returns the longest termination grace period of a pod with GPUs: one checkpoint interval, at least ten minutes."""
+    """Returns the longest grace period of a pod with GPUs: one checkpoint interval, at least ten minutes."""
     intervals = [pool.spec.runs.checkpoint_every or 0 for pool in tenant.pools if pool.spec.runs]
     return max([MIN_GRACE_LIMIT_SECONDS, *intervals])
 

@@ -109,8 +109,8 @@ def common_usage(template: Template) -> str:
     text = ""
     if template.pool.mps_user is not None:
         text += (
-            f"Keep runAsUser {template.pool.mps_user}, because the MPS server of a GPU serves one user at a time, and mount "
-            "no volume at /dev/shm, because a volume would hide the MPS server. "
+            f"Keep runAsUser {template.pool.mps_user}, because the MPS server of a GPU serves one user at a time, and "
+            "mount no volume at /dev/shm, because a volume would hide the MPS server. "
         )
     if template.pool.sharing is not None and template.pool.sharing.mode == "shared":
         text += "Request one GPU share per container: two shares do not give more compute. "
