@@ -50,7 +50,7 @@ while True:
             os.kill(-1, signal.SIGKILL)  # processes that ranks have started
     time.sleep(pause)
 """
-"""A Python program whose first argument is the time in seconds after which a run has certainly written a checkpoint.
+"""A Python program whose first argument is a time in seconds: a longer run counts as a run with a new checkpoint.
 
 The other arguments are the command. As process 1 of a container, the program forwards SIGTERM, and ends the processes
 that a failed run has left in the container, because they can use GPU memory.
@@ -60,6 +60,6 @@ that a failed run has left in the container, because they can use GPU memory.
 def restart_in_place(command: list[str], progress_seconds: int | None) -> list[str]:
     """Returns a command that starts the given command again after a failure.
 
-    progress_seconds: the time after which a run has written a checkpoint; None if the runs write no checkpoints.
+    progress_seconds: a longer run counts as a run with a new checkpoint; None if the runs write no checkpoints.
     """
     return ["python3", "-c", PROGRAM, "inf" if progress_seconds is None else str(progress_seconds), *command]

@@ -189,7 +189,7 @@ def _torchrun(cluster: Cluster, template: Template) -> list[str]:
         f"--rdzv-conf=timeout={wait_seconds}",
         "train.py",
     ]
-    # torchrun fails if it waits longer for the other pods, so that longer runs have reached the first checkpoint.
+    # torchrun fails if it waits longer for the other pods, so that the ranks of longer runs had one interval.
     return restart_in_place(torchrun, wait_seconds + every if every else None)
 
 
