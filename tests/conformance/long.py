@@ -25,7 +25,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
 """The modules, with their arguments, by the name of the test."""
 SUBJECTS = {
     "conformance": "`make conformance` with more random Jobs and with the undetected mutations",
-    "gang": "the command of a gang template with torchrun on the CPU; one pod starts three minutes late",
+    "gang": "the command of a gang template with torchrun on the CPU; a pod starts three minutes late, a node is lost",
     "lws": "LeaderWorkerSets of infer-euw1 with the real Kueue and the real controller of LeaderWorkerSets",
     "argocd": "the example clusters with the real Argo CD; [argocd.md](argocd.md) has the times",
 }

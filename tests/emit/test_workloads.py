@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gpuc.emit.gang_restart import NO_PROGRESS_CODE, PROGRAM, STOPPED_CODE
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.start_limits import pods_ready_minutes
 from gpuc.emit.workloads import workloads
@@ -215,17 +216,37 @@ def test_a2_a_gang_starts_even_if_its_nodes_boot_minutes_apart(name: str, job: M
 
 
 @each_job
-def test_a2_a_crash_of_the_gang_does_not_use_up_its_retries(name: str, job: Manifest) -> None:
-    """workloads.md A.2: with backoffLimit 3, one crash of four pods ended the Job."""
-    spec = job.body["spec"]
+def test_a2_a_lost_node_uses_no_retry_of_another_pod(name: str, job: Manifest) -> None:
+    """workloads.md A.2: each lost node used one or two of six retries of every pod, and a run can take two weeks."""
+    spec, usage = job.body["spec"], (job.annotations or {})["gpuc.dev/usage"]
+    lost, *others = spec["podFailurePolicy"]["rules"]
+    assert lost == {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
     if not pool_of(name, job).has_efa:
-        assert spec["backoffLimit"] == 3
+        assert spec["backoffLimit"] == 3 and not others
         return
     assert "backoffLimit" not in spec
-    assert spec["backoffLimitPerIndex"] >= 3 and spec["maxFailedIndexes"] == 0
+    assert spec["backoffLimitPerIndex"] == 3 and spec["maxFailedIndexes"] == 0
     assert spec["completionMode"] == "Indexed" and pod_of(job)["restartPolicy"] == "Never"
-    (rule,) = spec["podFailurePolicy"]["rules"]
-    assert rule == {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    actions = {tuple(rule["onExitCodes"]["values"]): rule["action"] for rule in others}
+    assert actions == {(STOPPED_CODE,): "Ignore", (NO_PROGRESS_CODE,): "FailJob"}
+    assert "fails 9 times in succession" in usage and "is replaced 3 times" in usage
+    (container,) = pod_of(job)["containers"]
+    python, option, program, progress_seconds, torchrun, *_ = container["command"]
+    assert (python, option, program, torchrun) == ("python3", "-c", PROGRAM, "torchrun")
+    runs = pool_of(name, job).spec.runs
+    assert runs is not None and runs.checkpoint_every is not None
+    assert int(progress_seconds) == pods_ready_minutes(example(name)) * 60 + runs.checkpoint_every
+
+
+@each_job
+def test_a2_the_ranks_of_a_deleted_pod_have_the_grace_period_for_a_checkpoint(name: str, job: Manifest) -> None:
+    """After SIGTERM, torchrun killed the ranks after 30 seconds; the grace period is one checkpoint interval."""
+    if pool_of(name, job).has_efa:
+        (container,) = pod_of(job)["containers"]
+        (variable,) = container["env"]
+        assert variable["name"] == "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
+        assert pod_of(job)["terminationGracePeriodSeconds"] - 30 <= int(variable["value"])
+        assert int(variable["value"]) < pod_of(job)["terminationGracePeriodSeconds"]
 
 
 @each_template

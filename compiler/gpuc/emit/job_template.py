@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.cuda_commands import open_contexts
+from gpuc.emit.gang_restart import NO_PROGRESS_CODE, RESTARTS, STOPPED_CODE, restart_in_place
 from gpuc.emit.start_limits import pods_ready_minutes
 from gpuc.emit.workload_template import (
     SPOT_NOTICE_SECONDS,
@@ -25,12 +26,13 @@ from gpuc.model.names import GPU
 RENDEZVOUS_PORT = 29500
 KEEP_FINISHED_SECONDS = 86400
 RETRIES = 3
-"""How often the pod of a Job is started again after a failure."""
-GANG_RETRIES = 6
-"""How often each pod of a gang is started again after a failure.
+"""How often a pod of a Job is replaced after a failure."""
+SHUTDOWN_SECONDS = 10
+"""The time between the end of the ranks and the end of the grace period.
 
-One failure of the gang can use two retries of a pod: a new pod can start while the old pod 0 still runs, and then fails
-together with the old pod 0.
+After SIGTERM, torchrun kills the ranks after 30 seconds by default, also if the grace period of the pod is longer.
+
+Source: pytorch/pytorch v2.15.0 torch/distributed/launcher/api.py (TORCH_ELASTIC_SHUTDOWN_TIMEOUT)
 """
 
 
@@ -55,18 +57,29 @@ def job_template(cluster: Cluster, template: Template) -> Iterator[Manifest]:
 
 
 def _usage(template: Template) -> str:
-    text = "Replace image and command, then run kubectl apply -f with this file. "
+    replaced = "image and train.py" if template.is_gang else "image and command"
+    text = f"Replace {replaced}, then run kubectl apply -f with this file. "
     if template.is_gang:
         text += (
             "Each pod uses a complete node. For more nodes, increase parallelism, completions and --nnodes together. "
             "For another name, change the names of the Job and the Service, job-name, subdomain and --master-addr "
-            "together. If a pod fails or loses its node, the other pods fail after the timeout of NCCL, and all pods "
-            f"start again: load the last checkpoint at the start. A pod can fail {GANG_RETRIES} times; the loss of its "
-            "own node does not count. "
+            "together. If a node is lost, the ranks of the other pods fail after the timeout of NCCL. Each pod then "
+            "starts torchrun again, and waits for the new pod: load the last checkpoint at the start. "
+            f"{_limits(template.pool)} "
         )
     elif template.pool.is_gpu:
         text += "The command opens a CUDA context on each GPU of the container, and needs an image with python3. "
     return text + common_usage(template)
+
+
+def _limits(pool: Pool) -> str:
+    """Returns the text about the failures that end the Job of a gang."""
+    return (
+        f"The Job fails if torchrun fails {RESTARTS + 1} times in succession in a pod"
+        + (" and no run between reaches a new checkpoint" if pool.spec.runs and pool.spec.runs.checkpoint_every else "")
+        + f". A pod whose container is killed, for example because its memory is used up, is replaced {RETRIES} times. "
+        "The loss of a node, an eviction and a deletion of a pod do not count."
+    )
 
 
 def _job(cluster: Cluster, template: Template) -> Body:
@@ -79,26 +92,36 @@ def _job(cluster: Cluster, template: Template) -> Body:
         **_retries(template),
         **({"activeDeadlineSeconds": runs.longest} if runs else {}),
         "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
-        # The loss of a node does not count as a failure of the pod.
-        "podFailurePolicy": {
-            "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
-        },
+        "podFailurePolicy": {"rules": _failure_rules(template)},
         "template": {**_pod_metadata(template), "spec": _pod(cluster, template)},
     }
 
 
-def _retries(template: Template) -> Body:
-    """Returns the limits of retries. For a gang, they count by pod, because all its pods fail together.
+def _failure_rules(template: Template) -> list[Body]:
+    """Returns the rules for pods that failed. The first rule that matches applies, and other failures count.
 
-    backoffLimit would count the failures of all pods: with four nodes, one failure of the gang is four failures. With
-    maxFailedIndexes: 0, the Job fails as soon as one pod has no retries left.
+    The loss of a node does not count. A pod that gets SIGTERM without the condition DisruptionTarget was deleted, for
+    example by Karpenter at the end of the grace period of a node.
+
+    Source: kubernetes/kubernetes v1.35.4 pkg/controller/job/pod_failure_policy.go
+    """
+    lost: Body = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    if not template.is_gang:
+        return [lost]
+    codes = {"Ignore": STOPPED_CODE, "FailJob": NO_PROGRESS_CODE}
+    return [lost, *({"action": a, "onExitCodes": {"operator": "In", "values": [code]}} for a, code in codes.items())]
+
+
+def _retries(template: Template) -> Body:
+    """Returns the limits of retries. For a gang, they count by pod.
+
+    backoffLimit would count the failures of all pods together. With maxFailedIndexes: 0, the Job fails as soon as one
+    pod has no retries left, because the other pods cannot continue without it.
 
     Source: kubernetes/kubernetes v1.35.4 pkg/controller/job/job_controller.go (MaxFailedIndexesExceeded),
     pkg/apis/batch/v1/defaults.go (backoffLimit has no effect by default with backoffLimitPerIndex)
     """
-    return (
-        {"backoffLimitPerIndex": GANG_RETRIES, "maxFailedIndexes": 0} if template.is_gang else {"backoffLimit": RETRIES}
-    )
+    return {"backoffLimitPerIndex": RETRIES, "maxFailedIndexes": 0} if template.is_gang else {"backoffLimit": RETRIES}
 
 
 def _pod_metadata(template: Template) -> Body:
@@ -117,6 +140,8 @@ def _pod(cluster: Cluster, template: Template) -> Body:
     body = container(cluster, template, _command(cluster, template), _container_security(template))
     if template.is_gang and template.namespace.nccl:
         body["envFrom"] = [{"configMapRef": {"name": template.namespace.nccl.config_map}}]
+    if template.is_gang and grace_seconds > SHUTDOWN_SECONDS:
+        body["env"] = [{"name": "TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "value": str(grace_seconds - SHUTDOWN_SECONDS)}]
     return {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
@@ -152,16 +177,20 @@ def _torchrun(cluster: Cluster, template: Template) -> list[str]:
     Source: pytorch/pytorch v2.15.0 torch/distributed/run.py (--node-rank), launcher/api.py (900 seconds by default),
     torch/distributed/elastic/rendezvous/static_tcp_rendezvous.py (timeout)
     """
-    return [
+    wait_seconds = pods_ready_minutes(cluster) * 60
+    every = template.pool.spec.runs.checkpoint_every if template.pool.spec.runs else None
+    torchrun = [
         "torchrun",
         f"--nnodes={template.pods}",
         f"--nproc-per-node={template.resources[GPU]}",
         "--node-rank=$(JOB_COMPLETION_INDEX)",
         f"--master-addr={template.name}-0.{template.name}.{template.namespace.name}.svc.cluster.local",
         f"--master-port={RENDEZVOUS_PORT}",
-        f"--rdzv-conf=timeout={pods_ready_minutes(cluster) * 60}",
+        f"--rdzv-conf=timeout={wait_seconds}",
         "train.py",
     ]
+    # torchrun fails if it waits longer for the other pods, so that the ranks of longer runs had one interval.
+    return restart_in_place(torchrun, wait_seconds + every if every else None)
 
 
 def _container_security(template: Template) -> Body:
