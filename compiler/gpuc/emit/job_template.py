@@ -78,7 +78,7 @@ def _limits(pool: Pool) -> str:
         f"The Job fails if torchrun fails {RESTARTS + 1} times in succession in a pod"
         + (" and no run between reaches a new checkpoint" if pool.spec.runs and pool.spec.runs.checkpoint_every else "")
         + f". A pod whose container is killed, for example because its memory is used up, is replaced {RETRIES} times. "
-        "The loss of a node, an eviction and a deletion of a pod do not count."
+        "The loss of a node and an eviction do not count, nor a deletion of a pod that ends in its grace period."
     )
 
 
