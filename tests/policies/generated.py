@@ -156,6 +156,17 @@ class _Maker:
         if "suspend" in self._words and isinstance(document.get("spec"), dict) and self._chance.random() < 0.7:
             suspend = {"suspend": self._chance.choice((True, True, False))}
             document["spec"] |= self._chance.choice((suspend, {"runPolicy": {}}, {"runPolicy": suspend}))
+        if "parallelism" in self._words and isinstance(document.get("spec"), dict):
+            self._resize(document["spec"])
+
+    def _resize(self, spec: Object) -> None:
+        """Adds the number of pods of a job, in the forms of all kinds."""
+        if self._flag():
+            spec["parallelism"] = self._chance.choice((0, 1, 2, 2))
+        if self._flag():
+            spec["completions"] = self._chance.choice((1, 2, 3))
+        if self._chance.random() < 0.2:
+            spec["pytorchReplicaSpecs"] = {"Worker": {"replicas": self._chance.choice((1, 2))}}
 
     def _object(self, name: str) -> Object:
         group, kind = self._chance.choice(self._kinds)

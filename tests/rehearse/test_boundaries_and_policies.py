@@ -10,7 +10,7 @@ from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response, ref
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.examples import examples, merge_patch
 from gpuc.rehearse.sample_workloads import WorkloadFactory, permitted_samples
-from gpuc.rehearse.suites import Case, boundaries
+from gpuc.rehearse.suites import Case, boundaries, counted
 from gpuc.rehearse.suites import policies as policy_suite
 from gpuc.rehearse.violations import violations
 
@@ -102,6 +102,23 @@ def test_examples_are_complete_objects_that_never_run() -> None:
             assert "schedulingGates" in spec or spec["nodeName"]
         if example.document["kind"] == "Job":
             assert spec["template"]["spec"]["restartPolicy"] == "Never"
+
+
+def test_no_example_updates_a_running_workload_because_kueue_suspends_new_workloads() -> None:
+    found = [example for policy in policies().values() for example in examples(policy) if example.before]
+    for spec in (example.before.get("spec", {}) for example in found if example.before):
+        assert spec.get("suspend") is not False
+        assert spec.get("runPolicy", {}).get("suspend") is not False
+    titles = {example.title for example in found}
+    assert "A member updates a suspended Job" in titles
+    assert "A member updates a running PyTorchJob" not in titles
+
+
+def test_c4_a_member_raises_the_parallelism_only_of_a_job_that_the_request_suspends(prod: Cluster) -> None:
+    cases = list(counted.cases(prod))
+    running = case(cases, "research-train parallelism raised in a running Job").expected
+    assert (running.verdict, running.by, running.message) == ("refused", "policy", "queue-required-research")
+    assert case(cases, "research-train parallelism raised while suspending a Job").expected.verdict == "admitted"
 
 
 def test_invalid_examples_are_refused_by_the_api_server_and_not_by_a_policy() -> None:

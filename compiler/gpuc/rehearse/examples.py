@@ -56,7 +56,8 @@ def examples(policy: Policy) -> list[Example]:
 
     Examples of running pods, other examples for the audit, and examples with quantities that the API server rewrites
     are omitted. The audit has no user, but every request to the API server has a user. Objects with an owner that does
-    not exist are omitted too, because the garbage collector deletes them.
+    not exist are omitted too, because the garbage collector deletes them, and so are updates of running workloads,
+    because Kueue suspends every new workload.
     """
     usable = []
     for verdict in VERDICTS:
@@ -66,7 +67,7 @@ def examples(policy: Policy) -> list[Example]:
             title = part.partition("\n")[0].removeprefix("# ").rstrip(".")
             if not _REWRITTEN_QUANTITY.search(part) and not _is_running_pod(document) and AUDIT not in title:
                 usable.append(_example(policy.name, title, verdict == "denied", document))
-    return [example for example in usable if not _lacks_owner(example)]
+    return [example for example in usable if not (_lacks_owner(example) or _updates_running_workload(example))]
 
 
 def _lacks_owner(example: Example) -> bool:
@@ -74,6 +75,12 @@ def _lacks_owner(example: Example) -> bool:
     old = example.before["metadata"].get("ownerReferences", ()) if example.before else ()
     new = example.document["metadata"].get("ownerReferences", ())
     return bool(old) or any(reference["kind"] != "JobSet" for reference in new)
+
+
+def _updates_running_workload(example: Example) -> bool:
+    """Returns whether the example updates a Job, or another workload of Kueue, that is not suspended."""
+    spec = example.before.get("spec", {}) if example.before else {}
+    return spec.get("suspend") is False or spec.get("runPolicy", {}).get("suspend") is False
 
 
 def _is_running_pod(document: Object) -> bool:

@@ -45,6 +45,7 @@ def cases(cluster: Cluster) -> Iterator[Case]:
             yield from _forged_pod_cases(factory)
         if QUEUE_REQUIRED in emitted:
             yield from _forged_job_cases(factory)
+            yield from _enlarged_job_cases(factory)
 
 
 def _pod_cases(factory: WorkloadFactory) -> Iterator[Case]:
@@ -122,6 +123,24 @@ def _forged_job_cases(factory: WorkloadFactory) -> Iterator[Case]:
     for kind, owner in owners.items():
         name = f"Job with a forged owner reference to an admitted {kind}"
         yield _case(factory, QUEUE_REQUIRED, name, _forge(owner, _forged_job(factory, pool)), expected, pool)
+
+
+def _enlarged_job_cases(factory: WorkloadFactory) -> Iterator[Case]:
+    """Yields attempts to raise the parallelism of an admitted Job: refused while it runs, allowed if it is suspended.
+
+    Kueue suspends a Job that does not match its Workload, but only after the Job controller has created more pods.
+    """
+    pool = _first_queued_pool(factory)
+    if pool is None:
+        return
+    queue = _queue_of(factory, pool)
+    for name, changes, expected in (
+        ("parallelism raised in a running Job", {}, _decision(factory, QUEUE_REQUIRED)),
+        ("parallelism raised while suspending a Job", {"suspend": True}, Outcome("admitted")),
+    ):
+        job = _admitted_job(factory, queue, "-".join(name.lower().split()))
+        action = _change_running(job, {"spec": {"parallelism": 2, **changes}})
+        yield _case(factory, QUEUE_REQUIRED, name, action, expected, pool)
 
 
 def _forged_job(factory: WorkloadFactory, pool: Pool) -> Callable[[Object], Object]:
@@ -216,6 +235,29 @@ def _forge(owner: Object, forged: Callable[[Object], Object]) -> Action:
         if decision.verdict != "admitted":
             return Outcome("unanswered", message=f"Kueue must admit the owner: {decision.message}")
         return _created(context.client, forged(created))
+
+    return action
+
+
+def _change_running(job: Object, patch: Object) -> Action:
+    """Returns an action that waits until Kueue has admitted and resumed a Job, and then changes the Job."""
+
+    def action(context: RehearsalContext) -> Outcome:
+        client = context.client
+        created = client.create(job)
+        api, kind, metadata = created["apiVersion"], created["kind"], created["metadata"]
+        decision = kueue_decision(context, created)
+        if decision.verdict != "admitted":
+            return Outcome("unanswered", message=f"Kueue must admit Job {metadata['name']}: {decision.message}")
+
+        def is_resumed() -> bool:
+            current = client.get(api, kind, metadata["name"], metadata["namespace"])
+            return current["spec"].get("suspend") is False
+
+        context.until(f"Kueue resumes Job {metadata['name']}", is_resumed, context.timeouts.admission_s)
+        return classify_response(
+            client, lambda: client.patch(api, kind, metadata["name"], patch, metadata["namespace"], dry_run=True)
+        )
 
     return action
 
