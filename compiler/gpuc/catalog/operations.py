@@ -1,4 +1,4 @@
-"""Record types that only some stages use: Kubernetes, network policy engines, NCCL, XIDs, metrics, reserved resources."""
+"""Record types that only some stages use: Kubernetes, network policies, NCCL, XIDs, metrics, reserved resources."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Subject = Literal[
     "efa",
 ]
 """The other end of a connection of a pod: a pod; the ClusterIP of a Service; the ClusterIP of Service kubernetes; the
-node of the pod; an agent at a link-local address of this node; another node; the node of the pod as client; the instance
-metadata service; an address outside of the cluster; another EFA device."""
+node of the pod; an agent at a link-local address of this node; another node; the node of the pod as client; the
+instance metadata service; an address outside of the cluster; another EFA device."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,13 +64,13 @@ def _namespace_queues(
 
 def _check_exceptions(tenant: TenantSpec, path: Path, findings: list[Finding]) -> None:
     """Adds a finding for each network exception of a tenant that names an unknown namespace."""
-    exceptions = {"egress": tenant.network.egress, "ingress": tenant.network.ingress}
-    for direction, entries in exceptions.items():
-        for index, entry in enumerate(entries):
-            for number, name in enumerate(entry.only or ()):
-                if name not in tenant.namespaces:
-                    where = (*path, "network", direction, index, "only", number)
-                    findings.append(unknown("namespace of the tenant", name, tenant.namespaces, where))
+    named = [("egress", index, entry.only) for index, entry in enumerate(tenant.network.egress)]
+    named += [("ingress", index, entry.only) for index, entry in enumerate(tenant.network.ingress)]
+    for direction, index, namespaces in named:
+        for number, name in enumerate(namespaces or ()):
+            if name not in tenant.namespaces:
+                where = (*path, "network", direction, index, "only", number)
+                findings.append(unknown("namespace of the tenant", name, tenant.namespaces, where))
 
 
 def _namespace_quotas(
