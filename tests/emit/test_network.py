@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address, ip_network
 from typing import Any
 
+from gpuc.emit.bootstrap import bootstrap
 from gpuc.emit.network import egress_cidrs
 from gpuc.emit.project import project
 from gpuc.emit.tenants import tenants
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Manifest, Text
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import WHY
 
@@ -242,6 +243,28 @@ def test_c2_the_project_allows_the_kind_where_it_is_used(reference: Cluster, var
     allowed = {"group": "cilium.io", "kind": "CiliumNetworkPolicy"}
     assert allowed in project(variant(on_cilium), ()).body["spec"]["namespaceResourceWhitelist"]
     assert allowed not in project(reference, ()).body["spec"]["namespaceResourceWhitelist"]
+
+
+def readme(cluster: Cluster) -> str:
+    return next(file.text for file in bootstrap(cluster, ()) if isinstance(file, Text) and file.text.startswith("# "))
+
+
+def test_c25_the_readme_enables_strict_mode(reference: Cluster) -> None:
+    """The namespaces of the platform get a policy first: in strict mode, a pod without a policy has no network."""
+    text = readme(reference)
+    assert '"env": {"NETWORK_POLICY_ENFORCING_MODE": "strict"}' in text
+    (line,) = (line for line in text.splitlines() if "for NAMESPACE in" in line)
+    named = line.removesuffix("; do").split()[3:]
+    assert {"kube-system", "monitoring", "ingress-nginx", "gatekeeper-system"} <= set(named)
+    assert not set(named) & set(reference.tenant_namespaces)
+
+
+def test_s5_the_readme_names_the_settings_of_cilium_for_efa(reference: Cluster, variant: Variant) -> None:
+    text = readme(variant(on_cilium))
+    assert "eni.awsEnablePrefixDelegation: true" in text
+    assert "ENI has no IP address" in text
+    assert "--addon-name vpc-cni" not in text
+    assert "awsEnablePrefixDelegation" not in readme(reference)
 
 
 def to_entity(entity: str, ports: list[dict[str, str]]) -> dict[str, Any]:
