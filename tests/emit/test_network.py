@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address, ip_network
 from typing import Any
 
+from gpuc.emit.bootstrap import bootstrap
+from gpuc.emit.network import egress_cidrs
+from gpuc.emit.project import project
 from gpuc.emit.tenants import tenants
-from gpuc.manifest.manifest import Manifest
-from gpuc.model import Cluster
+from gpuc.manifest.manifest import Manifest, Text
+from gpuc.model import Cluster, Tenant
 from gpuc.model.names import WHY
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
@@ -110,7 +113,16 @@ def test_dns_is_asked_of_the_resolver_only_over_both_protocols(reference: Cluste
     for namespace in reference.tenant_namespaces:
         ((some, ports),) = rules(policies(reference)[namespace, "allow-dns"])
         assert {(port["port"], port["protocol"]) for port in ports} == {(53, "UDP"), (53, "TCP")}
-        assert [set(peer) for peer in some] == [{"namespaceSelector", "podSelector"}, {"ipBlock"}]
+        assert [set(peer) for peer in some] == [{"namespaceSelector", "podSelector"}]
+
+
+def test_c2_the_dns_cache_is_allowed_where_the_spec_declares_it(reference: Cluster, variant: Variant) -> None:
+    ((some, ports),) = rules(policies(reference)["search-train", "allow-node-local-dns"])
+    assert some == [{"ipBlock": {"cidr": "169.254.20.10/32"}}]
+    assert {(port["port"], port["protocol"]) for port in ports} == {(53, "UDP"), (53, "TCP")}
+    without = variant(lambda spec: spec["cloud"]["aws"].pop("nodeLocalDns"))
+    assert not [name for _, name in policies(without) if name == "allow-node-local-dns"]
+    assert "169.254.20.10/32" not in egress_cidrs(without, without.tenants[0])
 
 
 def test_namespaces_of_a_tenant_reach_each_other_on_every_port(reference: Cluster) -> None:
@@ -120,17 +132,22 @@ def test_namespaces_of_a_tenant_reach_each_other_on_every_port(reference: Cluste
     assert spec["egress"] == [{"to": [peer]}]
 
 
-def test_declared_exceptions_have_a_reason_and_are_in_all_namespaces(reference: Cluster) -> None:
-    wanted = {
-        "allow-egress-10-20-0-0-16": "feature store",
-        "allow-egress-10-30-0-0-24": "object store endpoint",
-        "allow-ingress-ingress-nginx": "public API",
-    }
+def test_declared_exceptions_have_a_reason(reference: Cluster) -> None:
     found = policies(reference)
-    for namespace in ("search-serving", "search-train"):
-        for name, why in wanted.items():
-            assert found[namespace, name].annotations[WHY] == why
-    assert not {name for namespace, name in found if namespace.startswith("research")} & set(wanted)
+    assert found["search-serving", "allow-egress-10-20-0-0-16"].annotations[WHY] == "feature store"
+    assert found["search-serving", "allow-ingress-ingress-nginx"].annotations[WHY] == "public API"
+    assert not {name for namespace, name in found if namespace.startswith("research") and "gress-" in name}
+
+
+def test_c26_an_exception_is_only_in_the_namespaces_that_need_it(reference: Cluster, variant: Variant) -> None:
+    """On the old output, search-train had the ingress of search-serving."""
+    found = {name for namespace, name in policies(reference) if namespace == "search-train"}
+    assert {name for name in found if "gress-" in name} == {"allow-egress-10-30-0-0-24"}
+
+    def for_all(spec: dict[str, Any]) -> None:
+        del spec["tenants"]["search"]["network"]["ingress"][0]["only"]
+
+    assert ("search-train", "allow-ingress-ingress-nginx") in policies(variant(for_all))
 
 
 def test_rules_for_one_range_share_a_policy(variant: Variant) -> None:
@@ -138,9 +155,11 @@ def test_rules_for_one_range_share_a_policy(variant: Variant) -> None:
         more = {"cidr": "10.20.0.0/16", "ports": [{"port": 5432, "protocol": "TCP"}], "why": "labels"}
         spec["tenants"]["search"]["network"]["egress"].append(more)
 
-    policy = policies(variant(change))["search-train", "allow-egress-10-20-0-0-16"]
+    found = policies(variant(change))
+    policy = found["search-serving", "allow-egress-10-20-0-0-16"]
     assert [ports[0]["port"] for _, ports in rules(policy)] == [6379, 5432]
     assert policy.annotations[WHY] == "feature store; labels"
+    assert found["search-train", "allow-egress-10-20-0-0-16"].annotations[WHY] == "labels"
 
 
 def test_without_metric_ports_nothing_is_opened_to_prometheus(variant: Variant, reference: Cluster) -> None:
@@ -163,8 +182,94 @@ def test_only_default_deny_stays_until_an_engineer_deletes_it(reference: Cluster
 
 
 def test_endpoints_and_credentials_are_reached_on_their_ports_only(reference: Cluster) -> None:
-    (endpoints, https), (agent, http) = rules(policies(reference)["search-train", "allow-endpoints"])
-    assert {peer["ipBlock"]["cidr"] for peer in endpoints} == {"10.0.240.0/24", "10.0.250.0/28"}
+    ((endpoints, https),) = rules(policies(reference)["search-train", "allow-endpoints"])
+    assert {peer["ipBlock"]["cidr"] for peer in endpoints} == {
+        *reference.aws.endpoint_cidrs,
+        *reference.aws.s3_gateway_cidrs,
+    }
     assert https == [{"port": 443, "protocol": "TCP"}]
+    ((agent, http),) = rules(policies(reference)["search-train", "allow-pod-identity"])
     assert agent == [{"ipBlock": {"cidr": "169.254.170.23/32"}}], "the address of the EKS Pod Identity agent"
     assert http == [{"port": 80, "protocol": "TCP"}]
+
+
+def test_c3_the_api_server_is_allowed_at_the_address_of_its_service(reference: Cluster) -> None:
+    """The VPC CNI judges a packet before the address of a Service is replaced."""
+    ((some, ports),) = rules(policies(reference)["research-train", "allow-api-server"])
+    assert [peer["ipBlock"]["cidr"] for peer in some] == ["10.0.250.0/28", "172.20.0.1/32"]
+    assert ports == [{"port": 443, "protocol": "TCP"}]
+    assert "172.20.0.1/32" in egress_cidrs(reference, tenant(reference, "research"))
+
+
+def test_c3_only_a_tenant_that_declares_the_api_server_reaches_it(reference: Cluster) -> None:
+    assert ("search-train", "allow-api-server") not in policies(reference)
+    assert not {"10.0.250.0/28", "172.20.0.1/32"} & set(egress_cidrs(reference, tenant(reference, "search")))
+
+
+def test_c25_s3_behind_a_gateway_endpoint_is_a_declared_range(reference: Cluster, variant: Variant) -> None:
+    without = variant(lambda spec: spec["cloud"]["aws"].pop("s3GatewayCidrs"))
+    ((endpoints, _),) = rules(policies(without)["search-train", "allow-endpoints"])
+    assert [peer["ipBlock"]["cidr"] for peer in endpoints] == ["10.0.240.0/24"]
+    assert set(reference.aws.s3_gateway_cidrs) <= set(egress_cidrs(reference, tenant(reference, "search")))
+
+
+def on_cilium(spec: dict[str, Any]) -> None:
+    spec["cloud"]["aws"]["networkPolicyEngine"] = "cilium"
+
+
+def test_c2_cilium_allows_services_on_the_node_as_entities(variant: Variant) -> None:
+    """No ipBlock of a NetworkPolicy matches an address of the node."""
+    cluster = variant(on_cilium)
+    found = {
+        (manifest.namespace, manifest.name): manifest.body["spec"]
+        for manifest in tenants(cluster)
+        if isinstance(manifest, Manifest) and manifest.kind == "CiliumNetworkPolicy"
+    }
+    dns = [{"port": "53", "protocol": "UDP"}, {"port": "53", "protocol": "TCP"}]
+    assert {namespace for namespace, _ in found} == set(cluster.tenant_namespaces)
+    assert found["research-train", "allow-pod-identity"] == to_entity("host", [{"port": "80", "protocol": "TCP"}])
+    assert found["research-train", "allow-node-local-dns"] == to_entity("host", dns)
+    assert found["research-train", "allow-api-server"] == to_entity(
+        "kube-apiserver", [{"port": "443", "protocol": "TCP"}]
+    )
+    assert ("search-train", "allow-api-server") not in found
+    blocks = {peer["ipBlock"]["cidr"] for _, peer in peers(cluster) if "ipBlock" in peer}
+    assert not [block for block in blocks if block.startswith(("169.254.", "172.20."))]
+    assert not blocks & set(cluster.aws.api_server_cidrs)
+    assert not [cidr for cidr in egress_cidrs(cluster, tenant(cluster, "research")) if cidr.startswith("169.254.")]
+
+
+def test_c2_the_project_allows_the_kind_where_it_is_used(reference: Cluster, variant: Variant) -> None:
+    allowed = {"group": "cilium.io", "kind": "CiliumNetworkPolicy"}
+    assert allowed in project(variant(on_cilium), ()).body["spec"]["namespaceResourceWhitelist"]
+    assert allowed not in project(reference, ()).body["spec"]["namespaceResourceWhitelist"]
+
+
+def readme(cluster: Cluster) -> str:
+    return next(file.text for file in bootstrap(cluster, ()) if isinstance(file, Text) and file.text.startswith("# "))
+
+
+def test_c25_the_readme_enables_strict_mode(reference: Cluster) -> None:
+    """The namespaces of the platform get a policy first: in strict mode, a pod without a policy has no network."""
+    text = readme(reference)
+    assert '"env": {"NETWORK_POLICY_ENFORCING_MODE": "strict"}' in text
+    (line,) = (line for line in text.splitlines() if "for NAMESPACE in" in line)
+    named = line.removesuffix("; do").split()[3:]
+    assert {"kube-system", "monitoring", "ingress-nginx", "gatekeeper-system"} <= set(named)
+    assert not set(named) & set(reference.tenant_namespaces)
+
+
+def test_s5_the_readme_names_the_settings_of_cilium_for_efa(reference: Cluster, variant: Variant) -> None:
+    text = readme(variant(on_cilium))
+    assert "eni.awsEnablePrefixDelegation: true" in text
+    assert "ENI has no IP address" in text
+    assert "--addon-name vpc-cni" not in text
+    assert "awsEnablePrefixDelegation" not in readme(reference)
+
+
+def to_entity(entity: str, ports: list[dict[str, str]]) -> dict[str, Any]:
+    return {"endpointSelector": {}, "egress": [{"toEntities": [entity], "toPorts": [{"ports": ports}]}]}
+
+
+def tenant(cluster: Cluster, name: str) -> Tenant:
+    return next(tenant for tenant in cluster.tenants if tenant.name == name)

@@ -21,6 +21,7 @@ from tests.conftest import EXAMPLES
 from tests.isolation.cases import complete, synced
 
 PEERS = {"ingress": "from", "egress": "to"}
+KINDS = ("NetworkPolicy", "CiliumNetworkPolicy")
 EVERY_POD: Body = {"podSelector": {}, "namespaceSelector": {}}
 OTHER = {"prod-use1": "search", "infer-euw1": "assistants", "train-usw2": "safety"}
 
@@ -171,13 +172,13 @@ def test_dropped_policies_are_reported_exactly_where_pods_are_open(example: str)
     objects, opened = synced(example), 0
     by_space: dict[str, list[Manifest]] = {}
     for manifest in objects:
-        if manifest.kind == "NetworkPolicy":
+        if manifest.kind in KINDS:
             by_space.setdefault(manifest.namespace, []).append(manifest)
     for space in (namespace.name for namespace in shared_tenants(objects)):
         policies = by_space[space]
-        others = [manifest for manifest in objects if (manifest.kind, manifest.namespace) != ("NetworkPolicy", space)]
+        others = [manifest for manifest in objects if not (manifest.kind in KINDS and manifest.namespace == space)]
         for left in (left for count in range(3) for left in combinations(policies, count)):
-            types = {name for policy in left for name in policy.body["spec"]["policyTypes"]}
+            types = {name for policy in left for name in policy.body["spec"].get("policyTypes", ["Egress"])}
             found = list(findings(complete([*others, *left])))
             assert bool(found) == (types != {"Ingress", "Egress"}), [policy.name for policy in left]
             assert {(finding.manifest.kind, finding.manifest.name) for finding in found} <= {("Namespace", space)}

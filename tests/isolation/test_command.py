@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from gpuc.catalog import load
 from gpuc.cli.isolation_command import run_isolation
 from gpuc.diagnostics.usage import UsageError
+from gpuc.isolation.assumptions import Basis
+from gpuc.isolation.datapath import datapath_assumptions
+from gpuc.isolation.proof import Reachability
+from gpuc.isolation.tenancy import labelled_tenancy
 from tests.conftest import EXAMPLES, ROOT
-from tests.isolation.cases import DENY, namespace, policy
+from tests.isolation.cases import DENY, namespace, policy, tree
 
 OPEN_IN = "{podSelector: {}, ingress: [{from: [{namespaceSelector: {}}], ports: [{port: 80}]}]}"
 OPEN_OUT = "{podSelector: {}, policyTypes: [Egress], egress: [{to: [{namespaceSelector: {}}]}]}"
@@ -32,6 +37,42 @@ def test_the_examples_are_proven(capsys: pytest.CaptureFixture[str], monkeypatch
         assert {pair["state"] for pair in proof["pairs"]} == {"blocked"}
         assert len(proof["pairs"]) == len(proof["tenants"]) * (len(proof["tenants"]) - 1)
         assert {assumption["basis"] for assumption in proof["assumptions"]} == {"checked", "declared", "assumed"}
+
+
+def test_c3_the_report_lists_the_facts_about_the_engine(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert run_isolation(["prod-use1"]) == 0
+    output = capsys.readouterr().out
+    assert "Facts about the engine vpc-cni" in output
+    assert "Service kubernetes has no selector" in output
+    assert "source: aws/amazon-network-policy-controller-k8s v1.1.7 pkg/resolvers/endpoints.go" in output
+    assert "checked   no tenant can write Endpoints or EndpointSlices" in output
+    assert run_isolation(["train-usw2", "--format", "json"]) == 0
+    proof = json.loads(capsys.readouterr().out)["proofs"][0]
+    assert proof["engine"] == "cilium"
+    assert len(proof["facts"]) == len(load().datapaths["cilium"])
+
+
+def test_c3_a_tenant_that_can_write_endpoints_breaks_the_proof() -> None:
+    role = """---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: slices, namespace: red}
+rules: [{apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [create]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: devs, namespace: red}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: slices}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: devs}]
+"""
+    objects = tree(namespace("red", "r") + role)
+    reachability = Reachability((), labelled_tenancy(objects))
+    (broken,) = datapath_assumptions(objects, reachability, load().datapaths["vpc-cni"])
+    assert broken.basis is Basis.BROKEN
+    assert not list(datapath_assumptions(objects, reachability, load().datapaths["cilium"]))
 
 
 def test_a_committed_tree_is_proven(capsys: pytest.CaptureFixture[str]) -> None:

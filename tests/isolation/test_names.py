@@ -60,18 +60,18 @@ def misspelt_namespace(spec: Any) -> None:
 def test_a_rule_that_leads_nowhere_is_reported_at_its_peer(
     change: Callable[[Any], None], where: str, is_complete: bool
 ) -> None:
-    tree = compiled_spec(ROOT, "specs/prod-use1.yaml").objects
-    key = ("NetworkPolicy", "research-lab", "allow-dns")
+    tree = compiled_spec(ROOT, "specs/infer-euw1.yaml").objects  # a cluster without NodeLocal DNSCache
+    key = ("NetworkPolicy", "assistants-lab", "allow-dns")
     broken = next(manifest for manifest in tree if (manifest.kind, manifest.namespace, manifest.name) == key)
     body = deepcopy(broken.body)
     change(body["spec"])
     made = tuple(replace(manifest, body=body) if manifest is broken else manifest for manifest in tree)
     assert places_of(made, is_complete=is_complete) == [
-        ("NetworkPolicy research-lab/allow-dns", f"spec.egress[0].{where}")
+        ("NetworkPolicy assistants-lab/allow-dns", f"spec.egress[0].{where}")
     ]
     without = tuple(manifest for manifest in tree if manifest is not broken)
     assert places_of(without, is_complete=is_complete) == [
-        ("NetworkPolicy research-lab/default-deny", "spec.policyTypes")
+        ("NetworkPolicy assistants-lab/default-deny", "spec.policyTypes")
     ]
 
 

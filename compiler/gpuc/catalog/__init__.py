@@ -20,7 +20,7 @@ from gpuc.catalog.records import (
 from gpuc.catalog.rows import typed
 
 if TYPE_CHECKING:
-    from gpuc.catalog.operations import DcgmMetric, Kubelet, KubernetesVersion, Nccl, Xid
+    from gpuc.catalog.operations import DatapathFact, DcgmMetric, Kubelet, KubernetesVersion, Nccl, Xid
 
 
 class Catalog:
@@ -90,6 +90,16 @@ class Catalog:
         from gpuc.catalog.operations import KubernetesVersion
 
         return {row.version: row for row in typed(KubernetesVersion, "versions", "kubernetes")}
+
+    @cached_property
+    def datapaths(self) -> dict[str, dict[str, DatapathFact]]:
+        """What the network policy engines match, by engine and subject."""
+        from gpuc.catalog.operations import DatapathFact
+
+        engines: dict[str, dict[str, DatapathFact]] = {}
+        for row in typed(DatapathFact, "datapaths", "datapaths"):
+            engines.setdefault(row.engine, {})[row.subject] = row
+        return engines
 
     @cached_property
     def nccl(self) -> Nccl:

@@ -1,4 +1,4 @@
-"""Record types that only some stages use: Kubernetes versions, NCCL, XIDs, metrics, reserved resources of nodes."""
+"""Record types that only some stages use: Kubernetes, network policies, NCCL, XIDs, metrics, reserved resources."""
 
 from __future__ import annotations
 
@@ -16,6 +16,39 @@ class KubernetesVersion:
     karpenter_min: str
     source: Sources
     gpu_operator_min: str = ""
+    confidence: Confidence = "high"
+
+
+Subject = Literal[
+    "pod",
+    "service",
+    "api-server",
+    "own-node",
+    "node-agent",
+    "other-node",
+    "from-own-node",
+    "metadata",
+    "outside",
+    "efa",
+]
+"""The other end of a connection of a pod: a pod; the ClusterIP of a Service; the ClusterIP of Service kubernetes; the
+node of the pod; an agent at a link-local address of this node; another node; the node of the pod as client; the
+instance metadata service; an address outside of the cluster; another EFA device."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatapathFact:
+    """What a network policy engine matches with the packets of a pod, for one kind of connection."""
+
+    engine: Literal["vpc-cni", "cilium"]
+    subject: Subject
+    matched_by: tuple[Literal["selector", "ip-block", "entity", "nothing"], ...]
+    """The peers of a policy that include the subject; nothing if no policy applies and the connection is allowed."""
+    statement: str
+    """The fact as a sentence, for the report of `gpuc isolation`."""
+    source: Sources
+    entity: str = ""
+    """The entity of a CiliumNetworkPolicy that includes the subject; empty if `matched_by` contains no entity."""
     confidence: Confidence = "high"
 
 

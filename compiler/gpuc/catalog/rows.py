@@ -25,6 +25,7 @@ def tables() -> dict[tuple[str, str], tuple[type, tuple[str, ...]]]:
     from gpuc.catalog import operations
 
     return {
+        ("datapaths", "datapaths"): (operations.DatapathFact, ("engine", "subject")),
         ("dcgm", "metrics"): (operations.DcgmMetric, ("name",)),
         ("gpus", "gpus"): (records.Gpu, ("id",)),
         ("images", "images"): (records.Image, ("id",)),

@@ -15,6 +15,7 @@ from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
 from gpuc.isolation.assumptions import Assumption, Basis, assumptions
+from gpuc.isolation.datapath import Datapath, datapath_assumptions, opened_services, statements
 from gpuc.isolation.matrix import verdicts
 from gpuc.isolation.proof import Reachability
 from gpuc.isolation.report import Locate, Proof, document, text
@@ -22,7 +23,9 @@ from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, sepa
 from gpuc.kubernetes.addresses import Ranges, read_ranges
 from gpuc.kubernetes.invalid import Invalid
 from gpuc.lint.load.load_objects import LoadedObjects, load_objects
-from gpuc.objects.network_policies import GROUP, read_policies
+from gpuc.objects.cilium_policies import CILIUM, enforced_policies
+from gpuc.objects.cilium_policies import KIND as CILIUM_POLICY
+from gpuc.objects.network_policies import GROUP
 from gpuc.objects.object_set import ObjectSet
 
 if TYPE_CHECKING:
@@ -179,7 +182,7 @@ def _tenancy(objects: ObjectSet, label: str | None, paths: list[str]) -> Tenancy
         UsageError: when the files have no tenants.
     """
     tenancy = labelled_tenancy(objects, label or TENANT_LABEL)
-    if not tenancy.tenants and label is None and objects.has(GROUP, "NetworkPolicy"):
+    if not tenancy.tenants and label is None and _has_policies(objects):
         tenancy = separate_tenancy(objects)
     if not tenancy.tenants:
         files = ", ".join(paths)
@@ -187,6 +190,10 @@ def _tenancy(objects: ObjectSet, label: str | None, paths: list[str]) -> Tenancy
             f"no Namespace in {files} has the label {label or TENANT_LABEL}; --tenant-label sets another label"
         )
     return tenancy
+
+
+def _has_policies(objects: ObjectSet) -> bool:
+    return objects.has(GROUP, "NetworkPolicy") or objects.has(CILIUM, CILIUM_POLICY)
 
 
 def _proof(
@@ -199,15 +206,19 @@ def _proof(
             manifest files.
         pods: the IP ranges of pods, for manifest files.
     """
-    not_isolated, engine = frozenset[str](), ""
+    not_isolated, engine, services = frozenset[str](), "", Ranges()
+    datapath: Datapath = {}
     if cluster is not None:
-        engine = cluster.aws.network_policy_engine
+        engine, datapath = cluster.aws.network_policy_engine, cluster.datapath
+        services = opened_services(datapath, cluster.aws.service_cidr, cluster.api_server_service)
         not_isolated = frozenset(tenant.name for tenant in cluster.tenants if not tenant.isolates_network)
         try:
             pods = read_ranges(cluster.aws.pod_cidrs) or None
         except Invalid:
             pods = None
     started = perf_counter()
-    reachability = Reachability(read_policies(objects.of(GROUP, "NetworkPolicy")), tenancy, pods)
+    reachability = Reachability(enforced_policies(objects, engine), tenancy, pods, services)
     pairs = verdicts(reachability, not_isolated)
-    return Proof(name, reachability, pairs, assumptions(objects, reachability, engine), perf_counter() - started)
+    premises = [*assumptions(objects, reachability, engine), *datapath_assumptions(objects, reachability, datapath)]
+    duration = perf_counter() - started
+    return Proof(name, reachability, pairs, premises, duration, engine=engine, facts=statements(datapath))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpuc.emit.controllers import controllers, kueue_user, queued_kinds
-from gpuc.emit.network import NODE_LOCAL_DNS, POD_IDENTITY_AGENT
+from gpuc.emit.network import egress_cidrs
 from gpuc.model import Cluster, ClusterQueue, Pool, Tenant
 from gpuc.model.names import SHARED_GPU
 
@@ -81,13 +81,6 @@ def _profiles(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:
     ]
 
 
-def _egress_cidrs(cluster: Cluster, tenant: Tenant) -> list[str]:
-    """Returns the CIDRs of allowed egress: from the spec, AWS endpoints, the API server, and services on the node."""
-    declared = [egress.cidr for egress in tenant.spec.network.egress]
-    cloud = [*cluster.aws.endpoint_cidrs, *cluster.aws.api_server_cidrs]
-    return list(dict.fromkeys([*declared, *cloud, NODE_LOCAL_DNS, POD_IDENTITY_AGENT]))
-
-
 def _ingress_namespaces(cluster: Cluster, tenant: Tenant) -> list[str]:
     declared = [ingress.namespace for ingress in tenant.spec.network.ingress]
     return list(dict.fromkeys([*declared, cluster.spec.observability.namespace]))
@@ -139,6 +132,6 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.nccl_profiles": _profiles,
     "tenant.ingress_namespaces": _ingress_namespaces,
     "tenant.egress_namespaces": lambda _, __: ["kube-system"],
-    "tenant.egress_cidrs": _egress_cidrs,
+    "tenant.egress_cidrs": egress_cidrs,
 }
 """Functions that return the value of a fact for a tenant, by the name of the fact."""

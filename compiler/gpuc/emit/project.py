@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpuc.emit.component import Component, Kind
+from gpuc.emit.network import CILIUM_POLICY, needs_cilium_policies
 from gpuc.emit.sync import wave
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
@@ -34,6 +35,8 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
     delivery = cluster.spec.delivery
     cluster_kinds = {*OWN_CLUSTER_KINDS, *(kind for component in components for kind in component.cluster_kinds)}
     kinds = {*OWN_KINDS, *(kind for component in components for kind in component.kinds)}
+    if needs_cilium_policies(cluster):
+        kinds.add(CILIUM_POLICY)
     # All namespaces, because a list of namespaces would change with the tenants. If Argo CD then synced the tenants
     # before the AppProject, the sync would fail for a new namespace, and would ignore objects of a removed namespace.
     destinations = [target_cluster(cluster, "*")]

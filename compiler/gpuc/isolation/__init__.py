@@ -13,7 +13,8 @@ from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.network_policies import GROUP, read_policies
+from gpuc.objects.cilium_policies import enforced_policies
+from gpuc.objects.network_policies import GROUP
 from gpuc.objects.object_finding import ObjectFinding, place
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.selectors import wanted_labels
@@ -58,9 +59,7 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
         yield from _foreign_namespaces(objects)
     if not tenancy.tenants:
         return
-    reachability = Reachability(
-        read_policies(objects.of(GROUP, "NetworkPolicy")), tenancy, are_all_policies=objects.is_complete
-    )
+    reachability = Reachability(enforced_policies(objects), tenancy, are_all_policies=objects.is_complete)
     yield from _open_namespaces(objects, reachability)
     if objects.is_complete:
         yield from _host_networks(objects, tenancy, reachability.isolated[INGRESS] | reachability.isolated[EGRESS])

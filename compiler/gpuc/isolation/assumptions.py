@@ -16,8 +16,9 @@ from gpuc.isolation.proof import Reachability
 from gpuc.isolation.short_list import short_list, with_kind
 from gpuc.kubernetes.addresses import Ranges, contains_pods
 from gpuc.kubernetes.network_policy import Peer
-from gpuc.objects.network_policies import GROUP, OTHER_KINDS
-from gpuc.objects.object_set import ObjectSet, dig, group, pairs
+from gpuc.objects.cilium_policies import other_policies
+from gpuc.objects.network_policies import GROUP
+from gpuc.objects.object_set import ObjectSet, dig, pairs
 
 
 class Basis(Enum):
@@ -145,7 +146,7 @@ def _peers(reachability: Reachability) -> Iterator[tuple[str, Peer]]:
 
 def _addresses(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if rules allow address ranges, which can contain addresses of pods."""
-    blocks = {peer.block for _, peer in _peers(reachability) if peer.block is not None}
+    blocks = {peer.block for _, peer in _peers(reachability) if peer.block}
     claim = "the address ranges in rules contain no pods, and no load balancers of tenants"
     if blocks and reachability.pods is None:
         unknown = {_address_range(block) for block in blocks if not contains_pods(block, None)}
@@ -156,7 +157,8 @@ def _addresses(objects: ObjectSet, reachability: Reachability) -> Iterator[Assum
     elif blocks:
         overlapping = [block for block in blocks if contains_pods(block, reachability.pods)]
         if not overlapping:
-            reason = f"none of {len(blocks)} ranges overlaps podCidrs; the addresses of load balancers are not checked"
+            ranges = "podCidrs or serviceCidr" if reachability.services else "podCidrs"
+            reason = f"none of {len(blocks)} ranges overlaps {ranges}; the addresses of load balancers are not checked"
             yield Assumption(claim, Basis.DECLARED, reason)
 
 
@@ -212,13 +214,11 @@ def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[A
 
 
 def _other_kinds(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
-    """Yields an assumption if the input has network policies of other kinds, such as CiliumNetworkPolicy."""
-    kinds = Counter(
-        manifest.kind for manifest in objects.manifests if manifest.kind in OTHER_KINDS.get(group(manifest), ())
-    )
+    """Yields an assumption if the input has policies that gpuc cannot evaluate, such as AdminNetworkPolicy."""
+    kinds = Counter(manifest.kind for manifest in other_policies(objects))
     if kinds:
         counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         claim = "policies of other kinds do not allow more connections"
         yield Assumption(
-            claim, Basis.ASSUMED, f"the input has {counted}; gpuc evaluates only NetworkPolicies of {GROUP}"
+            claim, Basis.ASSUMED, f"gpuc cannot evaluate {counted} in the input, only NetworkPolicies of {GROUP}"
         )

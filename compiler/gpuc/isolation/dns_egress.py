@@ -15,9 +15,10 @@ from gpuc.kubernetes.network_policy import EGRESS, INGRESS, TrafficRule
 from gpuc.kubernetes.ports import ALL
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.network_policies import GROUP, OTHER_KINDS, Policy, read_policies
+from gpuc.objects.cilium_policies import enforced_policies, other_policies
+from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group
+from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.objects.pods import Pods, pods
 
 NO_DNS = declare_rule(
@@ -36,14 +37,12 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     """Yields a finding for every namespace whose pods cannot use DNS.
 
     The finding is at the incomplete rule for port 53, or at the policy that isolates the pods. Input with policies of
-    other kinds, such as CiliumNetworkPolicy, is not checked, because these policies can allow DNS.
+    other kinds, such as AdminNetworkPolicy, is not checked, because these policies can allow DNS.
     """
-    if any(
-        manifest.kind in OTHER_KINDS.get(group(manifest), ()) for manifest in objects.manifests
-    ) or _generates_policies(objects):
+    if other_policies(objects) or _generates_policies(objects):
         return
     policies_of: dict[str, list[Policy]] = defaultdict(list)
-    for policy in read_policies(objects.of(GROUP, "NetworkPolicy")):
+    for policy in enforced_policies(objects):
         policies_of[policy.namespace].append(policy)
     check = _DnsCheck(objects, DnsServers(objects))
     blocked: dict[int, tuple[Policy, list[str]]] = {}

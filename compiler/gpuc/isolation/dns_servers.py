@@ -23,6 +23,8 @@ CACHE = "169.254.20.10"
 """The address of NodeLocal DNSCache on every node; source: kubernetes.io/docs/tasks/administer-cluster/nodelocaldns"""
 PORT = 53
 PROTOCOLS = ("UDP", "TCP")
+_NODE_ENTITIES = ("all", "cluster", "host")
+"""The entities of Cilium that include the own node of a pod."""
 _OTHER_CLUSTERS = requirement("k8s-app", "In", ("kube-dns", "coredns", "node-local-dns"))
 """The label of DNS pods on clusters other than EKS; the other labels of these pods are unknown."""
 _OTHER_PORT = 5353
@@ -50,8 +52,11 @@ class DnsServers:
         return not rule.peers or any(self.peer_includes_servers(peer, policy_namespace) for peer in rule.peers)
 
     def rule_allows_cache(self, rule: TrafficRule) -> bool:
-        """Returns whether the peers of a rule include the address of NodeLocal DNSCache."""
-        return any(peer.block is not None and contains(peer.block, CACHE) for peer in rule.peers)
+        """Returns whether the peers of a rule include the address of NodeLocal DNSCache, which is on the own node."""
+        return any(
+            peer.entity in _NODE_ENTITIES or (peer.block is not None and contains(peer.block, CACHE))
+            for peer in rule.peers
+        )
 
     def peer_includes_servers(self, peer: Peer, policy_namespace: str) -> bool:
         """Returns whether a peer includes the DNS servers. The addresses of the DNS pods are unknown.

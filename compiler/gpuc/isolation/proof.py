@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.isolation.tenancy import Tenancy
-from gpuc.kubernetes.addresses import Ranges, contains_pods
+from gpuc.kubernetes.addresses import Ranges, contains_pods, overlap
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, Ports, meet
 from gpuc.kubernetes.selector import LabelIndex, Selector, satisfiable
@@ -94,6 +94,10 @@ class Reachability:
     tenancy: Tenancy
     pods: Ranges | None = None
     """The address ranges of pods; None if the ranges are unknown."""
+    services: Ranges = ()
+    """The ClusterIPs that egress rules with an ipBlock open. The pods of a Service can belong to any tenant.
+
+    Empty if the engine replaces the address of a Service before it judges a packet."""
     are_all_policies: bool = True
     """Whether `policies` contains all policies of the cluster. If not, unknown policies may isolate more pods."""
 
@@ -152,20 +156,26 @@ class Reachability:
             allowance = Allowance(direction, home, policy, rule.path, policy.pods, ports=rule.ports)
             yield allowance, self._other_tenants(home) if allowance.is_possible else ()
         for peer in rule.peers:
-            others = [name for name in self._peer_namespaces(peer) if owners[name] != owners[home]]
+            others = [name for name in self._peer_namespaces(peer, direction) if owners[name] != owners[home]]
+            ports = ALL if self._opens_services(peer, direction) else rule.ports  # a Service can change the port
             allowance = Allowance(
-                direction, home, policy, peer.path, policy.pods, (), peer.pods, rule.ports, _is_declared(policy, peer)
+                direction, home, policy, peer.path, policy.pods, (), peer.pods, ports, _is_declared(policy, peer)
             )
             if others and allowance.is_possible:
                 yield allowance, others
 
-    def _peer_namespaces(self, peer: Peer) -> Sequence[str]:
+    def _opens_services(self, peer: Peer, direction: str) -> bool:
+        """Returns whether a peer includes ClusterIPs, and the engine judges packets with these addresses."""
+        return peer.block is not None and direction == EGRESS and overlap(peer.block, self.services)
+
+    def _peer_namespaces(self, peer: Peer, direction: str) -> Sequence[str]:
         """Returns the namespaces of tenants whose pods a peer includes.
 
         A peer without a namespace selector includes only pods in the namespace of the policy, so no other tenant.
         """
         if peer.block is not None:
-            return tuple(self.tenancy.tenants) if contains_pods(peer.block, self.pods) else ()
+            is_open = contains_pods(peer.block, self.pods) or self._opens_services(peer, direction)
+            return tuple(self.tenancy.tenants) if is_open else ()
         if peer.namespaces is None:
             return ()
         return self._tenant_namespaces.select(peer.namespaces)

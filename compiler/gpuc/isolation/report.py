@@ -43,6 +43,10 @@ class Proof:
     seconds: float
     """The duration of the proof, without compiling and reading."""
     locate: Locate = lambda manifest, path: None
+    engine: str = ""
+    """The network policy engine that the spec declares; empty without a spec."""
+    facts: Sequence[tuple[str, str]] = ()
+    """The facts about the engine on which the proof relies, each with its sources."""
 
     @property
     def holds(self) -> bool:
@@ -60,6 +64,7 @@ def text(proof: Proof, *, colour: bool = False) -> str:
         *_matrix(proof, paint),
         *_pairs(proof, paint),
         *_assumptions(proof, paint),
+        *_facts(proof),
         _conclusion(proof, paint),
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -175,6 +180,18 @@ def _assumptions(proof: Proof, paint: Paint) -> Iterator[str]:
         yield visible(f"            {assumption.reason}")
 
 
+def _facts(proof: Proof) -> Iterator[str]:
+    """Yields the facts about the network policy engine, each with its sources."""
+    if proof.facts:
+        yield ""
+        yield f"Facts about the engine {visible(proof.engine)}, from which gpuc derives the policies and the proof:"
+    for statement, source in proof.facts:
+        yield f"  {statement}"
+        yield f"    source: {source}"
+    if proof.facts:
+        yield ""
+
+
 def _conclusion(proof: Proof, paint: Paint) -> str:
     """Returns the last line: whether the proof holds, and the reasons if it does not hold."""
     broken = sum(assumption.basis is Basis.BROKEN for assumption in proof.assumptions)
@@ -211,6 +228,8 @@ def _data(proof: Proof) -> dict[str, Any]:
             {"what": assumption.claim, "basis": assumption.basis.value, "because": assumption.reason}
             for assumption in proof.assumptions
         ],
+        "engine": proof.engine,
+        "facts": [{"what": statement, "source": source} for statement, source in proof.facts],
         "seconds": round(proof.seconds, 4),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gpuc.objects.network_policies import GROUP
+from gpuc.objects.cilium_policies import enforced_policies
 from gpuc.objects.object_set import ObjectSet
 
 TENANT_LABEL = "gpuc.dev/tenant"
@@ -57,7 +57,7 @@ def labelled_tenancy(objects: ObjectSet, key: str = TENANT_LABEL) -> Tenancy:
 def separate_tenancy(objects: ObjectSet) -> Tenancy:
     """Returns a separate tenant for every namespace, except for platform namespaces."""
     labelled = objects.namespaces
-    with_policies = {policy.namespace for policy in objects.of(GROUP, "NetworkPolicy") if policy.namespace}
+    with_policies = {policy.namespace for policy in enforced_policies(objects) if policy.namespace}
     unlabelled = tuple(sorted(with_policies - set(labelled)))
     namespaces = labelled | {name: {"kubernetes.io/metadata.name": name} for name in unlabelled}
     tenants = {name: name for name in namespaces if not _is_platform(name)}

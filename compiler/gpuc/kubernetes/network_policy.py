@@ -18,7 +18,7 @@ Path = tuple[str | int, ...]
 
 
 class Peer(NamedTuple):
-    """A peer of a rule: selected pods, or the addresses of an ipBlock."""
+    """A peer of a rule: selected pods, the addresses of an ipBlock, or an entity."""
 
     path: Path
     """The path in the NetworkPolicy object."""
@@ -28,6 +28,8 @@ class Peer(NamedTuple):
     """The selector of namespaces; None for the namespace of the policy."""
     block: Ranges | None = None
     """The addresses of an ipBlock; None for a peer with selectors."""
+    entity: str = ""
+    """The entity of a CiliumNetworkPolicy, such as host; empty for other peers."""
 
 
 class TrafficRule(NamedTuple):

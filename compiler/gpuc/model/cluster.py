@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from ipaddress import IPv4Network
+from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Release
@@ -21,6 +22,9 @@ from gpuc.policy.library import Policy
 from gpuc.spec.cloud import Aws
 from gpuc.spec.cluster import Spec
 from gpuc.spec.platform import Stage
+
+if TYPE_CHECKING:
+    from gpuc.catalog.operations import DatapathFact
 
 SPEC: Path = ("spec",)
 
@@ -49,6 +53,22 @@ class Cluster:
     @property
     def aws(self) -> Aws:
         return self.spec.cloud.aws
+
+    @property
+    def api_server_service(self) -> str | None:
+        """The address of Service kubernetes, the first address of serviceCidr; None without a valid serviceCidr.
+
+        Source: Kubernetes documentation, kube-apiserver, --service-cluster-ip-range
+        """
+        try:
+            return str(IPv4Network(self.aws.service_cidr, strict=False)[1]) if self.aws.service_cidr else None
+        except (ValueError, IndexError):
+            return None
+
+    @property
+    def datapath(self) -> Mapping[str, DatapathFact]:
+        """What the network policy engine matches, by subject. Engines without verified facts have no facts."""
+        return self.catalog.datapaths.get(self.aws.network_policy_engine, {})
 
     @property
     def gpu_pools(self) -> tuple[GpuPool, ...]:

@@ -18,7 +18,7 @@ GROUP = "networking.k8s.io"
 OTHER_KINDS = {
     "policy.networking.k8s.io": ("AdminNetworkPolicy", "BaselineAdminNetworkPolicy", "ClusterNetworkPolicy"),
     "networking.k8s.aws": ("ApplicationNetworkPolicy", "ClusterNetworkPolicy"),
-    "cilium.io": ("CiliumNetworkPolicy", "CiliumClusterwideNetworkPolicy"),
+    "cilium.io": ("CiliumClusterwideNetworkPolicy",),
     "crd.projectcalico.org": ("NetworkPolicy", "GlobalNetworkPolicy"),
     "projectcalico.org": ("NetworkPolicy", "GlobalNetworkPolicy"),
     "k8s.cni.cncf.io": ("MultiNetworkPolicy",),
@@ -49,9 +49,9 @@ def _policy(manifest: Manifest) -> Policy:
 
     Source: k8s.io/api v0.35 networking/v1 NetworkPolicySpec; kubernetes v1.35 pkg/apis/networking/v1/defaults.go
     """
-    spec = _map(manifest.body.get("spec"))
+    spec = map_of(manifest.body.get("spec"))
     rules = {INGRESS: _rules(spec, INGRESS, "from"), EGRESS: _rules(spec, EGRESS, "to")}
-    types = _list(spec, "policyTypes") or (["Ingress", "Egress"] if rules[EGRESS] else ["Ingress"])
+    types = members(spec, "policyTypes") or (["Ingress", "Egress"] if rules[EGRESS] else ["Ingress"])
     if any(policy_type not in ("Ingress", "Egress") for policy_type in types):
         raise Invalid(f"policyTypes {types}")
     isolated = {policy_type.lower(): rules[policy_type.lower()] for policy_type in types}
@@ -60,14 +60,14 @@ def _policy(manifest: Manifest) -> Policy:
 
 def _rules(spec: dict[str, Any], direction: str, peers: str) -> tuple[TrafficRule, ...]:
     rules = []
-    for index, raw in enumerate(_list(spec, direction)):
+    for index, raw in enumerate(members(spec, direction)):
         path: Path = ("spec", direction, index)
         allowed = tuple(
-            _peer(_map(peer), (*path, peers, number)) for number, peer in enumerate(_list(_map(raw), peers))
+            _peer(map_of(peer), (*path, peers, number)) for number, peer in enumerate(members(map_of(raw), peers))
         )
         ports = tuple(
             span(port.get("protocol", "TCP"), port.get("port"), port.get("endPort"))
-            for port in map(_map, _list(raw, "ports"))
+            for port in map(map_of, members(raw, "ports"))
         )
         rules.append(TrafficRule(path, allowed, ports or ALL))
     return tuple(rules)
@@ -78,7 +78,7 @@ def _peer(raw: dict[str, Any], path: Path) -> Peer:
     if (addresses is None) == (pods is None and namespaces is None):
         raise Invalid(f"peer {raw}")
     if addresses is not None:
-        texts = [_map(addresses).get("cidr"), *_list(addresses, "except")]
+        texts = [map_of(addresses).get("cidr"), *members(addresses, "except")]
         if not all(isinstance(text, str) for text in texts):
             raise Invalid(f"ipBlock {addresses}")
         return Peer(path, block=block(texts[0], texts[1:]))
@@ -89,13 +89,23 @@ def _peer(raw: dict[str, Any], path: Path) -> Peer:
     )
 
 
-def _map(raw: Any) -> dict[str, Any]:
+def map_of(raw: Any) -> dict[str, Any]:
+    """Returns a value that has to be a map.
+
+    Raises:
+        Invalid: if the value is not a map.
+    """
     if not isinstance(raw, dict):
         raise Invalid(f"{raw} is not a map")
     return raw
 
 
-def _list(raw: dict[str, Any], key: str) -> list[Any]:
+def members(raw: dict[str, Any], key: str) -> list[Any]:
+    """Returns the elements of a list in a map; an empty list if the map does not have the key.
+
+    Raises:
+        Invalid: if the value of the key is not a list.
+    """
     if not isinstance(raw.get(key), list | None):
         raise Invalid(f"{key} is not a list")
     return raw.get(key) or []

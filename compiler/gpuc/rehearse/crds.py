@@ -20,7 +20,7 @@ FRAMEWORKS = {
     "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org",
 }
 """API group of a workload kind, by the name of the Kueue integration for the kind."""
-_GROUPS_WITHOUT_CONTROLLER = ("argoproj.io", "monitoring.coreos.com", "nvidia.com")
+_GROUPS_WITHOUT_CONTROLLER = ("argoproj.io", "cilium.io", "monitoring.coreos.com", "nvidia.com")
 """API groups that every cluster needs. None of the folders in CONTROLLERS contains their definitions."""
 _UNUSED_GROUPS = ("mutations.gatekeeper.sh", "match.gatekeeper.sh")
 """API groups that the rehearsal does not install: Gatekeeper runs without mutation, and the group match has no kind."""
@@ -37,7 +37,7 @@ _WITHOUT_SCHEMA = (
     ),
 )
 """Kinds that Kueue reads. Their schemas are empty, because upstream's schemas are very large."""
-_NO_CHART = ("monitoring.coreos.com", *FRAMEWORKS.values())
+_NO_CHART = ("cilium.io", "monitoring.coreos.com", *FRAMEWORKS.values())
 """API groups that no chart of a release set installs."""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 

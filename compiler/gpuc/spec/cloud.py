@@ -65,17 +65,38 @@ class Aws(SpecModel):
     interruption_queue: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,80}$")] | None = None
     """The name of the SQS queue with EC2 interruption events for Karpenter."""
 
-    network_policy_engine: Literal["vpc-cni", "cilium", "calico", "none"]
-    """The program that enforces NetworkPolicies, or none. gpuc does not install the program."""
+    network_policy_engine: Literal["vpc-cni", "cilium", "cilium-on-vpc-cni", "calico", "none"]
+    """The program that enforces NetworkPolicies, or none. gpuc does not install the program.
+
+    With cilium, Cilium is the only CNI plugin of the cluster. gpuc refuses cilium-on-vpc-cni (Cilium chained on the VPC
+    CNI) and calico: which packets their policies match was not verified.
+    """
 
     pod_cidrs: Cidrs
     """The address ranges of pods."""
 
+    service_cidr: Cidr | None = None
+    """The address range of Services: serviceIpv4Cidr of `aws eks describe-cluster`.
+
+    With the VPC CNI, a policy for the API server must contain the first address of the range. Required if a tenant sets
+    `network.apiServer`.
+    """
+
     endpoint_cidrs: Cidrs
-    """The address ranges of the VPC endpoints for object store, image registry and token service."""
+    """The address ranges of the interface endpoints in the VPC for object store, image registry and token service."""
+
+    s3_gateway_cidrs: list[Cidr] = []
+    """The address ranges in the prefix list of the gateway endpoint for S3, if the VPC has one.
+
+    S3 has public addresses behind a gateway endpoint, so that `endpointCidrs` does not include S3. The ranges include
+    all buckets of the region; the policy of the endpoint restricts the buckets.
+    """
 
     api_server_cidrs: Cidrs
     """The address ranges of the API server in the VPC."""
+
+    node_local_dns: bool = False
+    """Whether nodes run NodeLocal DNSCache, and pods may connect to the cache. gpuc does not install the cache."""
 
 
 class Cloud(SpecModel):

@@ -36,6 +36,9 @@ class Egress(SpecModel):
     why: TextLine
     """The reason for the exception."""
 
+    only: Annotated[list[Name], Field(min_length=1)] | None = None
+    """The namespaces of the tenant that have the exception. Default: all namespaces of the tenant."""
+
 
 class Ingress(SpecModel):
     """A namespace of the platform whose pods may connect to pods of the tenant."""
@@ -49,6 +52,9 @@ class Ingress(SpecModel):
     why: TextLine
     """The reason for the exception."""
 
+    only: Annotated[list[Name], Field(min_length=1)] | None = None
+    """The namespaces of the tenant that have the exception. Default: all namespaces of the tenant."""
+
 
 class Network(SpecModel):
     """Exceptions to the NetworkPolicies that deny all other traffic of the tenant."""
@@ -58,6 +64,9 @@ class Network(SpecModel):
 
     ingress: list[Ingress] = []
     """Namespaces of the platform whose pods may connect to pods of the tenant."""
+
+    api_server: bool = False
+    """Whether pods of the tenant may connect to the API server, for example to start pods with Ray or Spark."""
 
     metrics: list[Port] = Field(default_factory=lambda: [Port(port=8080)])
     """Ports of the tenant's pods that Prometheus may scrape."""

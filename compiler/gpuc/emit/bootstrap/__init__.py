@@ -33,6 +33,10 @@ CONTROLLERS = {
 """Controllers of job kinds that are not part of Kubernetes, by the name of the Kueue integration."""
 
 
+_WITHOUT_PODS = ("default", "kube-node-lease", "kube-public")
+"""Namespaces of Kubernetes in which the platform runs no pods."""
+
+
 def bootstrap(cluster: Cluster, components: tuple[Release, ...]) -> Iterator[Artifact]:
     """Yields the README of the cluster, and the health checks as values for the Helm chart of Argo CD."""
     texts = {
@@ -47,6 +51,7 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
     frameworks = cluster.spec.kueue.frameworks
     delivery = cluster.spec.delivery
     is_hub = not delivery.destination.is_own_cluster
+    callers = sorted({caller.namespace for tenant in cluster.tenants for caller in tenant.spec.network.ingress})
     return {
         "cluster": cluster,
         "spec": cluster.spec,
@@ -64,8 +69,9 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "reserved": [pool for pool in cluster.pools if pool.spec.reservations],
         "placed": [pool for pool in cluster.pools if pool.spec.placement],
         "gated": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
+        "platform_namespaces": sorted({*cluster.platform_namespaces, *callers} - {*_WITHOUT_PODS}),
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
-        "callers": sorted({caller.namespace for tenant in cluster.tenants for caller in tenant.spec.network.ingress}),
+        "callers": callers,
         "template_kinds": [kind for kind in ("Job", "Deployment") if kind in _template_kinds(cluster)],
         "uses_spot": any("spot" in pool.spec.purchase for pool in cluster.pools),
         "node_labels": ",".join(_node_labels(cluster)),

@@ -94,7 +94,10 @@ def _is_restricted(
     if permission.forbidden.rule is not NETWORK or permission.verbs != {"create"} or not bound_role.namespace:
         return False
     labels = tenancy.namespaces.get(bound_role.namespace, {})
-    is_denied = constraints.find(NETWORK_POLICY, GROUP, "NetworkPolicy", bound_role.namespace, labels) is not None
+    is_denied = (
+        permission.group == GROUP
+        and constraints.find(NETWORK_POLICY, GROUP, "NetworkPolicy", bound_role.namespace, labels) is not None
+    )
     return is_denied or not objects.is_complete
 
 

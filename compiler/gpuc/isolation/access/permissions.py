@@ -24,7 +24,7 @@ LIMITS = declare_rule(
 NETWORK = declare_rule(
     "RBA002",
     Severity.ERROR,
-    "A tenant can change the NetworkPolicies of its namespace.",
+    "A tenant can change the NetworkPolicies or CiliumNetworkPolicies of its namespace.",
     "The tenant can open its namespace: the tenant deletes the default-deny policy, or changes the pod selector of the "
     "policy. A constraint on the peers of policies prevents neither change.",
     source=_SOURCE,
@@ -109,6 +109,8 @@ _ALL = READ | CHANGE
 _ROWS: tuple[tuple[Rule, Scope, str, str, frozenset[str]], ...] = (
     (LIMITS, Scope.ANYWHERE, "", "resourcequotas limitranges", _CHANGE_EXISTING),
     (NETWORK, Scope.ANYWHERE, "networking.k8s.io", "networkpolicies", CHANGE),
+    (NETWORK, Scope.ANYWHERE, "cilium.io", "ciliumnetworkpolicies", CHANGE),
+    (NETWORK, Scope.CLUSTER, "cilium.io", "ciliumclusterwidenetworkpolicies", CHANGE),
     (QUEUES, Scope.ANYWHERE, "kueue.x-k8s.io", "localqueues workloads", frozenset(("create", "update", "patch"))),
     (QUEUES, Scope.ANYWHERE, "kueue.x-k8s.io", "workloads/status localqueues/status", CHANGE),
     (QUEUES, Scope.CLUSTER, "kueue.x-k8s.io", "clusterqueues cohorts resourceflavors topologies admissionchecks"

@@ -13,6 +13,7 @@ from gpuc.model.resolve.quota_units import QUOTA_UNIT, resources
 from gpuc.model.tenant import Namespace, NamespaceQuota, Profile, Tenant
 from gpuc.spec.cluster import Spec
 from gpuc.spec.tenants import Namespace as NamespaceSpec
+from gpuc.spec.tenants import Tenant as TenantSpec
 
 
 def resolve_profiles(spec: Spec) -> dict[str, Profile]:
@@ -44,6 +45,7 @@ def resolve_tenants(
             most = total(ceilings[queue.name] for queue in namespace_queues)
             profile = profiles.get(settings.nccl or "")
             namespaces.append(Namespace(namespace, where, settings, profile, namespace_queues, quotas, most))
+        _check_exceptions(tenant_spec, path, findings)
         tenants.append(Tenant(name, path, tenant_spec, tuple(namespaces), tenant_queues))
     return tuple(tenants)
 
@@ -58,6 +60,17 @@ def _namespace_queues(
         if name not in names:
             findings.append(unknown("queue of the tenant", name, names, (*path, "queues", index)))
     return tuple(queue for queue in tenant_queues if queue.name in settings.queues)
+
+
+def _check_exceptions(tenant: TenantSpec, path: Path, findings: list[Finding]) -> None:
+    """Adds a finding for each network exception of a tenant that names an unknown namespace."""
+    named = [("egress", index, entry.only) for index, entry in enumerate(tenant.network.egress)]
+    named += [("ingress", index, entry.only) for index, entry in enumerate(tenant.network.ingress)]
+    for direction, index, namespaces in named:
+        for number, name in enumerate(namespaces or ()):
+            if name not in tenant.namespaces:
+                where = (*path, "network", direction, index, "only", number)
+                findings.append(unknown("namespace of the tenant", name, tenant.namespaces, where))
 
 
 def _namespace_quotas(

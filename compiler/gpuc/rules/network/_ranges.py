@@ -28,10 +28,11 @@ def egress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
 
 
 def aws_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
-    """Yields the address ranges of the given keys of cloud.aws: podCidrs, endpointCidrs or apiServerCidrs."""
+    """Yields the address ranges of the given keys of cloud.aws, such as podCidrs or s3GatewayCidrs."""
     lists = {
         "podCidrs": cluster.aws.pod_cidrs,
         "endpointCidrs": cluster.aws.endpoint_cidrs,
+        "s3GatewayCidrs": cluster.aws.s3_gateway_cidrs,
         "apiServerCidrs": cluster.aws.api_server_cidrs,
     }
     for key in keys:

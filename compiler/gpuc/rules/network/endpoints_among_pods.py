@@ -7,12 +7,12 @@ from gpuc.rules.network._ranges import aws_ranges, overlapping_pod_range
 
 @rule("NET102", source="Kubernetes documentation, NetworkPolicy, ipBlock")
 def endpoints_among_pods(cluster: Cluster) -> Findings:
-    """endpointCidrs or apiServerCidrs contain addresses of pods.
+    """endpointCidrs, s3GatewayCidrs or apiServerCidrs contain addresses of pods.
 
-    Pods of all tenants may connect to endpointCidrs and apiServerCidrs on port 443. With such a range, pods of a tenant
-    can also connect to pods of all other tenants.
+    Pods of tenants may connect to these ranges on port 443. With such a range, pods of a tenant can also connect to
+    pods of all other tenants.
     """
-    for path, text in aws_ranges(cluster, "endpointCidrs", "apiServerCidrs"):
+    for path, text in aws_ranges(cluster, "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs"):
         pod_range = overlapping_pod_range(cluster, text)
         if pod_range:
             yield path, f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods"

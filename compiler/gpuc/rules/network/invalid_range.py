@@ -12,7 +12,10 @@ def invalid_range(cluster: Cluster) -> Findings:
     The API server refuses an invalid range. A range that begins with another address, such as 10.0.250.1/28, also
     includes the earlier addresses of 10.0.250.0/28.
     """
-    for path, text in (*aws_ranges(cluster, "podCidrs", "endpointCidrs", "apiServerCidrs"), *egress_ranges(cluster)):
+    lists = aws_ranges(cluster, "podCidrs", "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
+    services = cluster.aws.service_cidr
+    single = [(("spec", "cloud", "aws", "serviceCidr"), services)] if services is not None else []
+    for path, text in (*lists, *single, *egress_ranges(cluster)):
         address_range = parse_range(text)
         if address_range is None:
             yield path, f"{text} is not an IPv4 range; expected CIDR notation, for example 10.0.0.0/16"

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 _MEANINGFUL = frozenset(
     {
-        "automated", "clusterResourceWhitelist", "egress", "emptyDir", "ingress", "labelSelector",
-        "namespaceResourceWhitelist", "namespaceSelector", "podSelector", "selector",
+        "automated", "clusterResourceWhitelist", "egress", "emptyDir", "endpointSelector", "ingress",
+        "labelSelector", "namespaceResourceWhitelist", "namespaceSelector", "podSelector", "selector",
     }
 )  # fmt: skip
 """Fields whose empty value has a meaning: to select everything, to allow nothing, or to use the default volume."""

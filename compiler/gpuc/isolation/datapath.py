@@ -1,0 +1,78 @@
+"""What the proof relies on in the datapath of the network policy engine: facts, ClusterIPs, and forged endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from gpuc.catalog.rows import read
+from gpuc.isolation.access.subjects import Access
+from gpuc.isolation.assumptions import Assumption, Basis
+from gpuc.isolation.proof import Reachability
+from gpuc.isolation.short_list import short_list
+from gpuc.kubernetes.addresses import Ranges, block
+from gpuc.kubernetes.invalid import Invalid
+from gpuc.objects.object_set import ObjectSet
+
+if TYPE_CHECKING:
+    from gpuc.catalog.operations import DatapathFact
+
+Datapath = Mapping[str, "DatapathFact"]
+"""The facts about an engine, by subject."""
+_ENDPOINTS = {("", "endpoints"), ("discovery.k8s.io", "endpointslices")}
+_WRITE = frozenset(("*", "create", "patch", "update"))
+
+
+def opened_services(datapath: Datapath, service_cidr: str | None, api_server: str | None) -> Ranges:
+    """Returns the ClusterIPs that an egress rule with an ipBlock opens, with pods of any tenant behind them.
+
+    The ranges are empty if the engine replaces the address of a Service before it judges a packet, and if the spec
+    declares no range. The address of Service kubernetes is excluded, because only the API server is behind it.
+    """
+    if service_cidr is None or not _judges_services(datapath):
+        return ()
+    try:
+        return block(service_cidr, [f"{api_server}/32"] if api_server else [])
+    except Invalid:
+        return ()
+
+
+def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapath: Datapath) -> Iterator[Assumption]:
+    """Yields an assumption about the endpoints of Services, if the engine judges packets with the address of a Service.
+
+    A tenant that can write endpoints puts any address behind a Service of its own, which its egress rules include.
+    """
+    if not _judges_services(datapath):
+        return
+    claim = "no tenant can write Endpoints or EndpointSlices"
+    access = Access(objects, reachability.tenancy)
+    writers = {
+        f"{bound_role.subject} through {bound_role.binding}"
+        for bound_role in access.bound_roles
+        for rule in access.rules(bound_role)
+        if _writes_endpoints(rule.grant.groups, rule.grant.resources, rule.grant.verbs)
+    }
+    if writers:
+        yield Assumption(claim, Basis.BROKEN, f"these subjects have such a permission: {short_list(writers)}")
+    elif access.bound_roles:
+        yield Assumption(claim, Basis.CHECKED, "no role of a tenant has such a permission")
+    else:
+        yield Assumption(claim, Basis.ASSUMED, "no binding gives a role to a tenant")
+
+
+def statements(datapath: Datapath) -> list[tuple[str, str]]:
+    """Returns the facts about an engine as sentences, each with its sources."""
+    texts = read("datapaths")["sources"]
+    return [(fact.statement, "; ".join(texts[key] for key in fact.source)) for fact in datapath.values()]
+
+
+def _judges_services(datapath: Datapath) -> bool:
+    """Returns whether the engine judges packets before the address of a Service is replaced."""
+    return "service" in datapath and "ip-block" in datapath["service"].matched_by
+
+
+def _writes_endpoints(groups: tuple[str, ...], resources: tuple[str, ...], verbs: frozenset[str]) -> bool:
+    return bool(verbs & _WRITE) and any(
+        (group in groups or "*" in groups) and (resource in resources or "*" in resources)
+        for group, resource in _ENDPOINTS
+    )

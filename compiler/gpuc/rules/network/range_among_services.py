@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Findings, rule
+from gpuc.rules.network._ranges import aws_ranges, egress_ranges, parse_range
+
+
+@rule(
+    "NET105",
+    source="aws/amazon-network-policy-controller-k8s v1.1.7 pkg/resolvers/endpoints.go; "
+    "cilium/cilium v1.20.2 bpf/bpf_lxc.c (ENABLE_PER_PACKET_LB)",
+)
+def range_among_services(cluster: Cluster) -> Findings:
+    """An address range overlaps the addresses of Services.
+
+    The VPC CNI judges a packet before the address of a Service is replaced. With such a range, pods of a tenant can
+    connect to the Services of all namespaces, unless an ingress policy denies the connection. Cilium judges the packet
+    after the address is replaced, so that the range has no effect.
+    """
+    services = parse_range(cluster.aws.service_cidr or "")
+    keys = ("podCidrs", "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
+    for path, text in (*aws_ranges(cluster, *keys), *egress_ranges(cluster)):
+        address_range = parse_range(text)
+        if services is not None and address_range is not None and address_range.overlaps(services):
+            name = f"egress of tenant {path[2]} to {text}" if path[1] == "tenants" else f"{path[3]} {text}"
+            yield path, f"{name} overlaps serviceCidr {services}; expected a range without addresses of Services"
