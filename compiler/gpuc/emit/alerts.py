@@ -103,7 +103,7 @@ def _advertised(pool: Pool) -> Iterator[Alert]:
 def _keeps_taint(pool: Pool) -> Alert:
     """Returns an alert for nodes that take no work, because they cannot become what their pool promises.
 
-    Source: kubernetes/kube-state-metrics v2.19.1 docs/metrics/cluster/node-metrics.md
+    Source: kubernetes/kube-state-metrics v2.20 docs/metrics/cluster/node-metrics.md
     """
     tainted = f'max by (node) (kube_node_spec_taint{{key="{GPUS_TAINT}"}})'
     expression = f'{tainted} and on (node) kube_node_labels{{label_gpuc_dev_pool="{pool.name}"}}'

@@ -164,7 +164,7 @@ def test_unused_objects_are_reported() -> None:
         assert [(finding.rule.id, finding.manifest.name) for finding in findings] == [(wanted, "further")], kind
 
 
-def test_the_layout_gate_removes_its_taint() -> None:
+def test_the_gpu_gate_removes_its_taint() -> None:
     objects = example_objects("infer-euw1")
     assert kind_of("apps/DaemonSet") == ("apps", "DaemonSet")
     without = [manifest for manifest in objects if manifest.kind != "DaemonSet"]
