@@ -43,7 +43,7 @@ tools-argocd: $(VENV)/.installed  ## Build Argo CD and Helm for `gpuc rehearse -
 tools-lws: $(VENV)/.installed  ## Build the controller of LeaderWorkerSets for `make conformance-all` (needs Go; takes some minutes once).
 	$(BIN)/python tools/build.py --lws
 
-tools-nodeadm: $(VENV)/.installed  ## Build nodeadm for `make conformance-all` (needs Go; takes some minutes once).
+tools-nodeadm: $(VENV)/.installed  ## Build nodeadm and kubectl for `make conformance-all` (needs Go; takes some minutes once).
 	$(BIN)/python tools/build.py --nodeadm
 
 $(VENV)/.conformance: $(VENV)/.installed
@@ -58,7 +58,7 @@ torch: $(VENV)/.installed  ## Install PyTorch into .venv/torch, unless GPUC_TORC
 	  || { $(PYTHON) -m venv $(TORCH) && { $(TORCH_PIP) --index-url $(TORCH_CPU) torch numpy || $(TORCH_PIP) torch numpy; }; } \
 	  || echo "PyTorch cannot be installed; the test of the gang command will not run"
 
-conformance-all: tools torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, NodeConfigs, undetected mutations and Argo CD; writes benchmarks/conformance.md and argocd.md (GPUC_CHARTS: folder of charts).
+conformance-all: tools torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, NodeConfigs, the GPU gate, undetected mutations and Argo CD; writes benchmarks/conformance.md and argocd.md (GPUC_CHARTS: folder of charts).
 	$(BIN)/python -m tests.conformance.long
 
 generate: $(VENV)/.installed  ## Write the generated files: the schema of the spec language, the tables of policies.

@@ -270,7 +270,7 @@ def main() -> int:
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--argocd", action="store_true", help="build Argo CD and Helm instead of the control plane")
     other.add_argument("--lws", action="store_true", help="build the controller of LeaderWorkerSets instead")
-    other.add_argument("--nodeadm", action="store_true", help="build nodeadm, which checks NodeConfigs, instead")
+    other.add_argument("--nodeadm", action="store_true", help="build nodeadm and kubectl instead")
     arguments = parser.parse_args()
     others = {arguments.argocd: ARGO_CD, arguments.lws: LEADER_WORKER_SET, arguments.nodeadm: NODEADM}
     selection = others.get(True, REHEARSAL)

@@ -21,6 +21,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "gang": ("tests.conformance.gang_command",),
     "lws": ("tests.conformance.leader_worker_set",),
     "nodeadm": ("tests.conformance.node_configs",),
+    "gates": ("tests.conformance.gpu_gates",),
     "argocd": ("tests.conformance.argocd",),
 }
 """The modules, with their arguments, by the name of the test."""
@@ -29,6 +30,7 @@ SUBJECTS = {
     "gang": "the command of a gang template with torchrun on the CPU; one pod starts three minutes late",
     "lws": "LeaderWorkerSets of infer-euw1 with the real Kueue and the real controller of LeaderWorkerSets",
     "nodeadm": "every NodeConfig of the example clusters with the real nodeadm",
+    "gates": "the commands of the GPU gate with the real kubectl and a real API server",
     "argocd": "the example clusters with the real Argo CD; [argocd.md](argocd.md) has the times",
 }
 NOT_RUN = "not run: "

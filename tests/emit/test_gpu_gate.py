@@ -37,7 +37,7 @@ def test_the_account_of_the_gate_may_read_and_patch_nodes_and_nothing_else() -> 
     objects = {manifest.kind: manifest for manifest in gpu_gate(example("infer-euw1"))}
     assert objects["ClusterRole"].body["rules"] == [
         {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "patch", "watch"]},
-        {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
+        {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["get", "patch"]},
     ]
     account = objects["ServiceAccount"]
     (subject,) = objects["ClusterRoleBinding"].body["subjects"]

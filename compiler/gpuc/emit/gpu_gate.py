@@ -34,7 +34,7 @@ def gpu_gate(cluster: Cluster) -> Iterator[Manifest]:
     role: Body = {
         "rules": [
             {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "patch", "watch"]},
-            {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
+            {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["get", "patch"]},
         ]
     }
     binding: Body = {
