@@ -158,7 +158,9 @@ def checks(program: Path) -> Iterator[CheckResult]:
         for manifest in gpu_gate(example("prod-use1")):
             client.apply(manifest.document())
         base = [str(program), f"--server={site.url}", f"--certificate-authority={site.authority.file}"]
-        base += [f"--{flag}={file}" for flag, file in zip(("client-certificate", "client-key"), site.admin, strict=True)]
+        base += [
+            f"--{flag}={file}" for flag, file in zip(("client-certificate", "client-key"), site.admin, strict=True)
+        ]
         base += [f"--as={USER}", "--as-group=system:serviceaccounts"]
 
         def kubectl(arguments: Sequence[str]) -> str:

@@ -76,7 +76,7 @@ END
     echo "All done." ;;
   --gpu-reset)
     [[ ${GPU:-hopper} != ampere-vm ]] || { echo "Resetting GPU 00000000:00:00.0 is not supported."; exit 4; }
-    in_use && { echo "The following GPUs could not be reset:"; echo "  GPU 00000000:00:00.0: In use by another client"; exit 255; }
+    in_use && { echo "The following GPUs could not be reset: ..."; exit 255; }
     for file in pending-*; do mv "$file" "mode-${file#pending-}"; done ;;
   -lgi)
     has || { echo "No GPU instances found: Not Found"; exit 6; }

@@ -109,8 +109,8 @@ def _keeps_taint(pool: Pool) -> Alert:
     expression = f'{tainted} and on (node) kube_node_labels{{label_gpuc_dev_pool="{pool.name}"}}'
     summary = f"Node {{{{ $labels.node }}}} of pool {pool.name} takes no work: it keeps the taint {GPUS_TAINT}"
     action = (
-        f"Run kubectl describe node {{{{ $labels.node }}}}. The condition {GPUS_CONDITION} shows the reason. To replace "
-        "the node, delete its NodeClaim."
+        f"Run kubectl describe node {{{{ $labels.node }}}}. The condition {GPUS_CONDITION} shows the reason. To "
+        "replace the node, delete its NodeClaim."
     )
     return Alert("GpucNodeTakesNoWork", expression, summary, action, pool.boot_minutes, "critical")
 
