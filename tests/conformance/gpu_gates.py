@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuc.emit.gpu_gate import NAME, NAMESPACE, REPORT, gpu_gate
+from gpuc.emit.gpu_gate import NAME, NAMESPACE, NODE_NAME_KEY, REPORT, USER, gpu_gate
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT, MIG_CONFIG_LABEL, OPERANDS_LABEL
@@ -31,7 +31,6 @@ from tests.conformance.check_result import CheckResult
 from tests.conftest import example
 from tests.emit.gpu_node import Node
 
-USER = f"system:serviceaccount:{NAMESPACE}:{NAME}"
 POOLS = (("prod-use1", "serve-a100"), ("prod-use1", "train-h100"), ("infer-euw1", "models-a100"))
 """MIG by user data; complete GPUs with EFA; MIG by the GPU Operator."""
 READY_SECONDS = 120
@@ -157,24 +156,37 @@ def checks(program: Path) -> Iterator[CheckResult]:
         client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         for manifest in gpu_gate(example("prod-use1")):
             client.apply(manifest.document())
-        base = [str(program), f"--server={site.url}", f"--certificate-authority={site.authority.file}"]
-        base += [
-            f"--{flag}={file}" for flag, file in zip(("client-certificate", "client-key"), site.admin, strict=True)
-        ]
-        base += [f"--as={USER}", "--as-group=system:serviceaccounts"]
-
-        def kubectl(arguments: Sequence[str]) -> str:
-            done = subprocess.run([*base, *arguments], capture_output=True, text=True, timeout=60, check=False)
-            return (done.stdout + done.stderr).strip() or "no output" if done.returncode else ""
-
+        gates = []
         for name, pool_name in POOLS:
             cluster = example(name)
             (pool,) = (pool for pool in cluster.gpu_pools if pool.name == pool_name)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            problems = list(life_of(Gate(cluster, pool, client, kubectl, folder)))
+            kubectl = kubectl_on(f"{name}-{pool_name}", program, site)
+            gates.append(Gate(cluster, pool, client, kubectl, folder))
+            problems = list(life_of(gates[-1]))
             yield CheckResult(f"the GPU gate of {name} {pool_name} frees its node in time", "; ".join(problems))
         refused = [verb for verb in ("delete", "create") if not kubectl(["auth", "can-i", verb, "nodes"])]
         yield CheckResult("the GPU gate may not create or delete nodes", ", ".join(refused))
+        yield CheckResult("the GPU gate may not change the Node of another gate", _changes(gates[0], gates[1]))
+
+
+def _changes(gate: Gate, other: Gate) -> str:
+    """Returns the commands of another gate that the permissions of a gate allow."""
+    commands = other.commands()
+    errors = {name: gate.kubectl(commands[name]) for name in ("hold", "report")}
+    return ", ".join(name for name, error in errors.items() if "changes only the Node on which it runs" not in error)
+
+
+def kubectl_on(node: str, program: Path, site: Site) -> Callable[[Sequence[str]], str]:
+    """Returns a function that runs kubectl as the gate on a node, and returns the error."""
+    base = [str(program), f"--kubeconfig={site.kubeconfig}", f"--as={USER}", "--as-group=system:serviceaccounts"]
+    base.append(f"--as-user-extra={NODE_NAME_KEY}={node}")
+
+    def kubectl(arguments: Sequence[str]) -> str:
+        done = subprocess.run([*base, *arguments], capture_output=True, text=True, timeout=60, check=False)
+        return (done.stdout + done.stderr).strip() or "no output" if done.returncode else ""
+
+    return kubectl
 
 
 def main(arguments: Sequence[str]) -> int:

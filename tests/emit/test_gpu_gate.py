@@ -46,6 +46,18 @@ def test_the_account_of_the_gate_may_read_and_patch_nodes_and_nothing_else() -> 
     assert objects["DaemonSet"].body["spec"]["template"]["spec"]["serviceAccountName"] == account.name
 
 
+def test_the_account_of_the_gate_changes_only_its_own_node() -> None:
+    objects = {manifest.kind: manifest for manifest in gpu_gate(example("prod-use1"))}
+    policy = objects["ValidatingAdmissionPolicy"].body["spec"]
+    (condition,) = policy["matchConditions"]
+    assert condition["expression"] == "request.userInfo.username == 'system:serviceaccount:gpu-operator:gpuc-gpu-gate'"
+    (rule,) = policy["matchConstraints"]["resourceRules"]
+    assert (rule["operations"], rule["resources"]) == (["UPDATE"], ["nodes", "nodes/status"])
+    assert "authentication.kubernetes.io/node-name" in policy["validations"][0]["expression"]
+    binding = objects["ValidatingAdmissionPolicyBinding"].body["spec"]
+    assert binding == {"policyName": objects["ValidatingAdmissionPolicy"].name, "validationActions": ["Deny"]}
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_s3_every_gpu_pool_has_a_gate_that_waits_for_all_devices(name: str) -> None:
     cluster = example(name)

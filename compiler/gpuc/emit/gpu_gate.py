@@ -2,8 +2,10 @@
 
 The GPU gate has a ServiceAccount, because a kubelet may not remove taints from its Node. The containers are init
 containers: each runs one command of kubectl, and starts when the command of the previous container has succeeded.
+A ValidatingAdmissionPolicy restricts the ServiceAccount to the Node of the pod, because RBAC cannot.
 
-Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission/noderestriction/admission.go (admitNode)
+Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission/noderestriction/admission.go (admitNode),
+pkg/serviceaccount/claims.go and staging/src/k8s.io/apiserver/pkg/authentication/serviceaccount/util.go (NodeNameKey)
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ NAMESPACE = "gpu-operator"
 NAME = "gpuc-gpu-gate"
 REPORT = "/run/gpuc/node-status.json"
 """File that user data writes: a patch of the status of the Node, with the condition `GPUS_CONDITION`."""
+USER = f"system:serviceaccount:{NAMESPACE}:{NAME}"
+NODE_NAME_KEY = "authentication.kubernetes.io/node-name"
+"""Extra information about a user: the node of the pod that got the token. Kubernetes 1.32 or later."""
 _NODE = "node/$(NODE_NAME)"
 _PAUSE_VERSION = "3.10"
 
@@ -29,8 +34,16 @@ def gpu_gate(cluster: Cluster) -> Iterator[Manifest]:
     """Yields a service account, and a DaemonSet for each GPU pool and for each set of resources in a pool."""
     if not cluster.gpu_pools:
         return
+    yield from _permissions(cluster)
+    for pool in cluster.gpu_pools:
+        groups = _groups(pool)
+        for instances in groups:
+            suffix = pool.name if len(groups) == 1 else f"{pool.name}-{instances[0].type.replace('.', '-')}"
+            yield _daemonset(cluster, pool, instances, suffix)
+
+
+def _permissions(cluster: Cluster) -> Iterator[Manifest]:
     file = cluster.out("gpu-operator/config/gpu-gate.yaml")
-    origin = ("spec", "pools")
     role: Body = {
         "rules": [
             {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "patch", "watch"]},
@@ -41,15 +54,35 @@ def gpu_gate(cluster: Cluster) -> Iterator[Manifest]:
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": NAME},
         "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}],
     }
-    rbac = "rbac.authorization.k8s.io/v1"
-    yield Manifest(file, origin, "v1", "ServiceAccount", NAME, {}, NAMESPACE, annotations=wave(0))
-    yield Manifest(file, origin, rbac, "ClusterRole", NAME, role, annotations=wave(0))
-    yield Manifest(file, origin, rbac, "ClusterRoleBinding", NAME, binding, annotations=wave(0))
-    for pool in cluster.gpu_pools:
-        groups = _groups(pool)
-        for instances in groups:
-            suffix = pool.name if len(groups) == 1 else f"{pool.name}-{instances[0].type.replace('.', '-')}"
-            yield _daemonset(cluster, pool, instances, suffix)
+
+    def manifest(api: str, kind: str, body: Body, namespace: str = "") -> Manifest:
+        return Manifest(file, ("spec", "pools"), api, kind, NAME, body, namespace, annotations=wave(0))
+
+    yield manifest("v1", "ServiceAccount", {}, NAMESPACE)
+    yield manifest("rbac.authorization.k8s.io/v1", "ClusterRole", role)
+    yield manifest("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", binding)
+    admission = "admissionregistration.k8s.io/v1"
+    yield manifest(admission, "ValidatingAdmissionPolicy", {"spec": _own_node_only()})
+    policy_binding: Body = {"spec": {"policyName": NAME, "validationActions": ["Deny"]}}
+    yield manifest(admission, "ValidatingAdmissionPolicyBinding", policy_binding)
+
+
+def _own_node_only() -> Body:
+    """Returns the spec of a policy that refuses changes of other Nodes than the Node of the gate's pod."""
+    extra = f"request.userInfo.extra['{NODE_NAME_KEY}']"
+    has_extra = f"has(request.userInfo.extra) && '{NODE_NAME_KEY}' in request.userInfo.extra"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["nodes", "nodes/status"]}
+    return {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule]},
+        "matchConditions": [{"name": "gpu-gate", "expression": f"request.userInfo.username == '{USER}'"}],
+        "validations": [
+            {
+                "expression": f"{has_extra} && object.metadata.name in {extra}",
+                "message": "The GPU gate changes only the Node on which it runs.",
+            }
+        ],
+    }
 
 
 def _groups(pool: Pool) -> list[list[InstanceType]]:
