@@ -71,6 +71,8 @@ def test_the_first_boot_cuts(node: Node, wanted: list[list[str]]) -> None:
     assert node.boot() == 0
     assert (node.cut(), node.modes()) == (wanted, ["Enabled", "Disabled"])
     assert is_ready(node) and node.console() == []
+    # The containers of the GPU gate do not run as root.
+    assert (node.runtime / "node-status.json").stat().st_mode & 0o444 == 0o444
 
 
 def test_a_second_run_changes_nothing(node: Node) -> None:
