@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -178,6 +182,19 @@ def test_s3_a_node_that_lacks_a_gpu_is_reported(node: Node) -> None:
     (node.folder / "mode-1").unlink()
     assert node.boot() == 1
     assert failure(node) == "nvidia-smi finds 1 of 2 GPUs"
+
+
+def test_s3_a_script_that_systemd_stops_is_reported(node: Node) -> None:
+    (node.folder / "bin" / "sleep").write_text('#!/bin/bash\ntouch "$NODE/sleeps"\nexec /bin/sleep 60\n')
+    environment = node.environment | {"FAIL": "--query-gpu=index"}
+    command = [str(node.folder / "bin" / "prepare-gpus")]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, process_group=0) as process:
+        while not (node.folder / "sleeps").exists():
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGTERM)  # systemd sends the signal to all processes of the unit
+        node.error = process.communicate()[1]
+    assert process.returncode == 1
+    assert failure(node) == "systemd has stopped prepare-gpus, for example after its time limit"
 
 
 def test_s3_the_report_of_an_earlier_run_does_not_stay(node: Node) -> None:
