@@ -8,7 +8,7 @@ TORCH_PIP = $(TORCH)/bin/python -m pip install --quiet --disable-pip-version-che
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test test-all check tools tools-argocd tools-lws torch conformance conformance-all generate format bench clean
+.PHONY: help compile test test-all check tools tools-argocd tools-lws tools-nodeadm torch conformance conformance-all generate format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ tools-argocd: $(VENV)/.installed  ## Build Argo CD and Helm for `gpuc rehearse -
 tools-lws: $(VENV)/.installed  ## Build the controller of LeaderWorkerSets for `make conformance-all` (needs Go; takes some minutes once).
 	$(BIN)/python tools/build.py --lws
 
+tools-nodeadm: $(VENV)/.installed  ## Build nodeadm and kubectl for `make conformance-all` (needs Go; takes some minutes once).
+	$(BIN)/python tools/build.py --nodeadm
+
 $(VENV)/.conformance: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[conformance]'
 	@touch $@
@@ -55,7 +58,7 @@ torch: $(VENV)/.installed  ## Install PyTorch into .venv/torch, unless GPUC_TORC
 	  || { $(PYTHON) -m venv $(TORCH) && { $(TORCH_PIP) --index-url $(TORCH_CPU) torch numpy || $(TORCH_PIP) torch numpy; }; } \
 	  || echo "PyTorch cannot be installed; the test of the gang command will not run"
 
-conformance-all: tools torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, undetected mutations and Argo CD; writes benchmarks/conformance.md and argocd.md (GPUC_CHARTS: folder of charts).
+conformance-all: tools torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, NodeConfigs, the GPU gate, undetected mutations and Argo CD; writes benchmarks/conformance.md and argocd.md (GPUC_CHARTS: folder of charts).
 	$(BIN)/python -m tests.conformance.long
 
 generate: $(VENV)/.installed  ## Write the generated files: the schema of the spec language, the tables of policies.

@@ -94,6 +94,7 @@ class Selection:
 REHEARSAL = Selection(TOOLS / "programs.toml")
 ARGO_CD = Selection(TOOLS / "argocd" / "programs.toml", "argocd")
 LEADER_WORKER_SET = Selection(TOOLS / "lws" / "programs.toml", "lws")
+NODEADM = Selection(TOOLS / "nodeadm" / "programs.toml", "nodeadm")
 
 
 def go(folder: str, *arguments: str) -> str:
@@ -168,7 +169,7 @@ def show(label: str, text: str, end: str = "") -> None:
 def describe(selection: Selection, target: Path) -> None:
     """Writes the versions and the manifests that the rehearsal reads, so that the rehearsal needs no Go."""
     sources = {}
-    for name, part in selection.tables["data"].items():
+    for name, part in selection.tables.get("data", {}).items():
         source = Path(module(part)["Dir"]) / part["path"]
         sources[name] = str(source)
         for file in source.glob("*.yaml") if source.is_dir() else (source,):
@@ -269,8 +270,10 @@ def main() -> int:
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--argocd", action="store_true", help="build Argo CD and Helm instead of the control plane")
     other.add_argument("--lws", action="store_true", help="build the controller of LeaderWorkerSets instead")
+    other.add_argument("--nodeadm", action="store_true", help="build nodeadm and kubectl instead")
     arguments = parser.parse_args()
-    selection = ARGO_CD if arguments.argocd else LEADER_WORKER_SET if arguments.lws else REHEARSAL
+    others = {arguments.argocd: ARGO_CD, arguments.lws: LEADER_WORKER_SET, arguments.nodeadm: NODEADM}
+    selection = others.get(True, REHEARSAL)
     target = selection.home()
     if arguments.where:
         print(target)

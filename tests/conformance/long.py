@@ -20,6 +20,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "conformance": ("tests.conformance.run", "--long"),
     "gang": ("tests.conformance.gang_command",),
     "lws": ("tests.conformance.leader_worker_set",),
+    "nodeadm": ("tests.conformance.node_configs",),
+    "gates": ("tests.conformance.gpu_gates",),
     "argocd": ("tests.conformance.argocd",),
 }
 """The modules, with their arguments, by the name of the test."""
@@ -27,6 +29,8 @@ SUBJECTS = {
     "conformance": "`make conformance` with more random Jobs and with the undetected mutations",
     "gang": "the command of a gang template with torchrun on the CPU; a pod starts three minutes late, a node is lost",
     "lws": "LeaderWorkerSets of infer-euw1 with the real Kueue and the real controller of LeaderWorkerSets",
+    "nodeadm": "every NodeConfig of the example clusters with the real nodeadm",
+    "gates": "the commands of the GPU gate with the real kubectl and a real API server",
     "argocd": "the example clusters with the real Argo CD; [argocd.md](argocd.md) has the times",
 }
 NOT_RUN = "not run: "

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance import gang_command, leader_worker_set, long
+from tests.conformance import gang_command, gpu_gates, leader_worker_set, long, node_configs
 from tests.conformance.long import Result, markdown
 
 
@@ -48,3 +48,13 @@ def test_without_the_controller_leader_worker_sets_are_not_run(
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
     assert leader_worker_set.main([]) == 0
     assert capsys.readouterr().out.startswith(long.NOT_RUN)
+
+
+def test_without_nodeadm_and_kubectl_their_tests_are_not_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
+    for test in (node_configs, gpu_gates):
+        assert test.main([]) == 0
+        assert capsys.readouterr().out.startswith(long.NOT_RUN)
+    assert {name for name, _ in node_configs.node_configs()} >= {"prod-use1 train-h100", "prod-use1 batch-a100"}

@@ -1,108 +1,21 @@
-"""The partitioning script, run with a fake nvidia-smi that stores its state in files."""
+"""The script of user data that prepares GPUs, run with stubs of nvidia-smi and systemctl (see gpu_node.py)."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpuc.emit.nodes.al2023 import al2023
-from gpuc.model import Cluster, Pool
+from gpuc.model import Cluster
+from tests.emit.gpu_node import CLIENTS, Node
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
-
-SMI = r"""#!/bin/bash
-# Files mode-N are GPUs; instances-N has lines id:start. Instances need MIG mode and do not survive a reboot.
-cd "$NODE" || exit 9
-echo "$*" >>calls
-[[ -z ${FAIL:-} || " $* " != *" $FAIL "* ]] || { echo "refused: $*" >&2; exit 15; }
-gpu=; action=; argument=
-while (($#)); do
-  case $1 in
-    -i) gpu=$2; shift ;;
-    -mig|-cgi) action=$1; argument=$2; shift ;;
-    -lgi|-dci|-dgi|-L|--gpu-reset|--query-gpu=*) action=$1 ;;
-  esac
-  shift
-done
-has() { [[ -s instances-$gpu ]]; }
-case $action in
-  --query-gpu=index) ls | sed -n 's/^mode-//p' ;;
-  --query-gpu=mig.mode.current) cat "mode-$gpu" ;;
-  -L)
-    echo "GPU $gpu: NVIDIA (UUID: GPU-$gpu)"
-    if [[ -e instances-$gpu ]]; then sed 's/.*/  MIG 1g.10gb     Device  0: (UUID: MIG-&)/' "instances-$gpu"; fi ;;
-  -mig)
-    has && { echo "in use" >&2; exit 3; }
-    mode=Disabled; [[ $argument == 0 ]] || mode=Enabled
-    if [[ -n ${PENDING:-} ]]; then echo "$mode" >"pending-$gpu"; else echo "$mode" >"mode-$gpu"; fi ;;
-  --gpu-reset)
-    [[ ${PENDING:-} == until-reset ]] || exit 4
-    for file in pending-*; do mv "$file" "mode-${file#pending-}"; done ;;
-  -lgi)
-    has || { echo "No GPU instances found: Not Found"; exit 6; }
-    echo "| GPU   Name             Profile  Instance   Placement  |"
-    awk -F: -v gpu="$gpu" '{ print "|   " gpu "  MIG 1g.10gb       " $1 "        7          " $2 ":1     |" }' \
-      "instances-$gpu" ;;
-  -dci|-dgi) has || exit 6; [[ $action == -dci ]] || rm "instances-$gpu" ;;
-  -cgi) [[ $(cat "mode-$gpu") == Enabled ]] || exit 7; tr , '\n' <<<"$argument" >>"instances-$gpu" ;;
-  *) exit 8 ;;
-esac
-"""
-
-SYSTEMCTL = '#!/bin/bash\necho "$*" >>"$NODE/systemctl"\n'
-
-
-class Node:
-    """A node with GPUs and with the script of a pool."""
-
-    def __init__(self, folder: Path, pool: Pool, cluster: Cluster) -> None:
-        self.folder = folder
-        tools, self.state = folder / "bin", folder / "state"
-        tools.mkdir()
-        self.state.mkdir()
-        script = al2023(cluster, pool).split("partition-gpus <<'END'\n")[1].split("\nEND\n")[0]
-        for name, text in (("nvidia-smi", SMI), ("systemctl", SYSTEMCTL), ("partition-gpus", script)):
-            (tools / name).write_text(text)
-            (tools / name).chmod(0o755)
-        self.environment = {"PATH": f"{tools}:{os.environ['PATH']}", "NODE": str(folder)}
-        self.environment["STATE_DIRECTORY"] = str(self.state)
-        for gpu in range(pool.instances[0].gpu_count):
-            (folder / f"mode-{gpu}").write_text("Disabled\n")
-
-    def boot(self, **environment: str) -> int:
-        """Runs the script as its systemd unit does, and return the exit code."""
-        (self.folder / "calls").unlink(missing_ok=True)
-        command = [str(self.folder / "bin" / "partition-gpus")]
-        done = subprocess.run(command, env=self.environment | environment, capture_output=True, check=False)
-        return done.returncode
-
-    def reboot(self) -> None:
-        """Removes all instances and apply the pending MIG mode."""
-        for file in self.folder.glob("instances-*"):
-            file.unlink()
-        for file in self.folder.glob("pending-*"):
-            file.rename(self.folder / file.name.replace("pending", "mode"))
-
-    def cut(self) -> list[list[str]]:
-        """Returns the instances of all GPUs, sorted."""
-        found = []
-        for gpu in range(len(list(self.folder.glob("mode-*")))):
-            file = self.folder / f"instances-{gpu}"
-            found.append(sorted(file.read_text().split()) if file.exists() else [])
-        return found
-
-    def calls(self, option: str) -> int:
-        lines = (self.folder / "calls").read_text().splitlines()
-        return sum(option in line.split() for line in lines)
-
-    def reboots(self) -> int:
-        log = self.folder / "systemctl"
-        return log.read_text().splitlines().count("reboot") if log.exists() else 0
 
 
 def small(spec: dict[str, Any]) -> None:
@@ -114,11 +27,24 @@ def small(spec: dict[str, Any]) -> None:
     spec["queues"]["research"]["quota"]["lab-h100"] = {"nodes": 2}
 
 
+def node_of(folder: Path, cluster: Cluster, name: str) -> Node:
+    (pool,) = (pool for pool in cluster.pools if pool.name == name)
+    return Node(folder, pool, cluster)
+
+
 @pytest.fixture
 def node(tmp_path: Path, variant: Variant) -> Node:
-    cluster = variant(small)
-    (pool,) = (pool for pool in cluster.pools if pool.name == "lab-h100")
-    return Node(tmp_path, pool, cluster)
+    return node_of(tmp_path, variant(small), "lab-h100")
+
+
+@pytest.fixture
+def a100(tmp_path: Path, reference: Cluster) -> Node:
+    return node_of(tmp_path, reference, "serve-a100")
+
+
+@pytest.fixture
+def h100(tmp_path: Path, reference: Cluster) -> Node:
+    return node_of(tmp_path, reference, "train-h100")
 
 
 @pytest.fixture
@@ -129,24 +55,45 @@ def wanted(variant: Variant) -> list[list[str]]:
     return [sorted([f"{two.smi_id}:0", f"{one.smi_id}:6", f"{one.smi_id}:9"]), []]
 
 
+def is_ready(node: Node) -> bool:
+    """Returns whether the report for the GPU gate says that the GPUs are prepared."""
+    condition = node.condition()
+    assert condition is None or condition["type"] == "GpucGpusReady"
+    return condition is not None and (condition["status"], condition["reason"]) == ("True", "Prepared")
+
+
+def failure(node: Node) -> str:
+    """Returns the message of the report, which must be the same as on the serial console."""
+    condition = node.condition()
+    assert condition is not None and (condition["status"], condition["reason"]) == ("False", "NotPrepared")
+    (line,) = node.console()
+    assert condition["message"] in line and "keeps the taint gpuc.dev/gpus" in line
+    return str(condition["message"])
+
+
 def test_the_first_boot_cuts(node: Node, wanted: list[list[str]]) -> None:
     assert node.boot() == 0
-    assert node.cut() == wanted
-    assert [(node.folder / f"mode-{gpu}").read_text() for gpu in (0, 1)] == ["Enabled\n", "Disabled\n"]
+    assert (node.cut(), node.modes()) == (wanted, ["Enabled", "Disabled"])
+    assert is_ready(node) and node.console() == []
+    # The containers of the GPU gate do not run as root.
+    assert (node.runtime / "node-status.json").stat().st_mode & 0o444 == 0o444
 
 
 def test_a_second_run_changes_nothing(node: Node) -> None:
     assert node.boot() == 0
+    before = node.units()
     assert node.boot() == 0
     assert [node.calls(option) for option in ("-mig", "-cgi", "-dgi", "--gpu-reset")] == [0, 0, 0, 0]
+    assert node.units() == before, "no unit stops if the MIG mode is right"
+    assert is_ready(node)
 
 
 def test_instances_come_back_after_a_reboot(node: Node, wanted: list[list[str]]) -> None:
     assert node.boot() == 0
     node.reboot()
-    assert node.cut() == [[], []]
+    assert node.cut() == [[], []] and node.condition() is None
     assert node.boot() == 0
-    assert node.cut() == wanted
+    assert node.cut() == wanted and is_ready(node)
 
 
 def test_another_layout_is_replaced(node: Node, wanted: list[list[str]]) -> None:
@@ -154,39 +101,147 @@ def test_another_layout_is_replaced(node: Node, wanted: list[list[str]]) -> None
         (node.folder / f"mode-{gpu}").write_text("Enabled\n")
         (node.folder / f"instances-{gpu}").write_text("\n".join(instances) + "\n")
     assert node.boot() == 0
-    assert node.cut() == wanted
-    assert (node.folder / "mode-1").read_text() == "Disabled\n"
+    assert (node.cut(), node.modes()[1]) == (wanted, "Disabled")
 
 
-def test_a_mode_that_waits_for_a_reset_gets_one(node: Node, wanted: list[list[str]]) -> None:
-    assert node.boot(PENDING="until-reset") == 0
-    assert node.calls("--gpu-reset") == 1
-    assert (node.cut(), node.reboots()) == (wanted, 0)
+def test_s1_on_hopper_the_mode_changes_without_reset_and_reboot(node: Node, wanted: list[list[str]]) -> None:
+    assert node.boot(GPU="hopper") == 0
+    assert (node.cut(), node.calls("--gpu-reset"), node.reboots()) == (wanted, 0, 0)
 
 
-def test_a_mode_that_waits_for_a_reboot_gets_one(node: Node, wanted: list[list[str]]) -> None:
-    assert node.boot(PENDING="until-reboot") != 0  # the kubelet does not start before the reboot
-    assert node.reboots() == 1
+def test_s1_clients_of_the_image_stop_while_the_mode_changes_and_start_again(node: Node) -> None:
+    assert node.boot() == 0
+    assert node.units() == [
+        "stop set-nvidia-clocks.service nvidia-persistenced.service",
+        "start nvidia-persistenced.service set-nvidia-clocks.service",
+    ]
+    assert sorted(file.name for file in (node.folder / "active").iterdir()) == sorted(CLIENTS)
+
+
+def test_s1_on_ampere_a_reset_changes_the_mode(a100: Node) -> None:
+    assert a100.boot(GPU="ampere") == 0
+    assert (a100.calls("--gpu-reset"), a100.reboots()) == (1, 0)
+    assert is_ready(a100)
+
+
+def test_s1_a_virtual_machine_reboots_for_the_mode_after_it_has_joined(a100: Node) -> None:
+    (a100.pods / "aws-node").mkdir()
+    assert a100.boot(GPU="ampere-vm") == 0
+    assert (a100.reboots(), a100.condition(), a100.console()) == (1, None, [])
+    a100.reboot()
+    assert a100.modes() == ["Enabled"] * 8
+    assert a100.boot(GPU="ampere-vm") == 0
+    assert (a100.reboots(), [len(instances) for instances in a100.cut()]) == (1, [4] * 8)
+    assert is_ready(a100) and list(a100.state.iterdir()) == []
+
+
+def test_s1_a_node_that_has_not_joined_waits_with_the_reboot(a100: Node) -> None:
+    (a100.pods / "aws-node").mkdir()
+    assert a100.boot(GPU="ampere-vm") == 0
+    joined = a100.slept()
+    (a100.pods / "aws-node").rmdir()
+    a100.reboot()
+    for gpu in range(8):
+        (a100.folder / f"mode-{gpu}").write_text("Disabled\n")
+    (a100.state / "rebooted-for-mig").unlink()
+    assert a100.boot(GPU="ampere-vm") == 0
+    assert 240 <= a100.slept() - 2 * joined <= 300
+
+
+def test_s1_a_client_that_does_not_stop_costs_one_reboot(node: Node, wanted: list[list[str]]) -> None:
+    (node.folder / "client").touch()
+    assert node.boot(GPU="hopper") == 0
+    assert (node.reboots(), node.condition()) == (1, None)
     node.reboot()
-    assert node.boot(PENDING="until-reboot") == 0
+    for file in node.folder.glob("mode-*"):
+        file.write_text("Disabled\n")  # on Hopper, the mode does not survive a reboot
+    (node.folder / "client").unlink()
+    assert node.boot(GPU="hopper") == 0
     assert (node.cut(), node.reboots()) == (wanted, 1)
-    assert list(node.state.iterdir()) == []
+    assert is_ready(node)
 
 
-def test_a_mode_that_never_changes_reboots_once_only(node: Node) -> None:
-    for _ in range(3):
-        assert node.boot(FAIL="-mig") != 0
+def test_s3_a_mode_that_never_changes_reboots_once_only(node: Node) -> None:
+    (node.folder / "client").touch()
+    assert node.boot() == 0
+    for _ in range(2):
+        assert node.boot() == 1
+        assert failure(node) == "the MIG mode does not change, also after a reboot"
     assert node.reboots() == 1
+    assert "In use by another client" in node.error, "the console has the message of nvidia-smi"
 
 
-@pytest.mark.parametrize("command", ["-cgi", "-L", "--query-gpu=mig.mode.current"])
-def test_a_command_that_fails_keeps_the_kubelet_down(node: Node, command: str) -> None:
-    assert node.boot(FAIL=command) != 0
+@pytest.mark.parametrize("command", ["-cgi", "-L", "--query-gpu=index"])
+def test_s3_a_command_that_fails_is_reported(node: Node, command: str) -> None:
+    assert node.boot(FAIL=command) == 1
+    assert failure(node)
+    assert not is_ready(node)
 
 
-def test_a_node_that_lacks_a_gpu_does_not_join(node: Node) -> None:
+def test_s3_a_node_that_lacks_a_gpu_is_reported(node: Node) -> None:
     (node.folder / "mode-1").unlink()
-    assert node.boot() != 0
+    assert node.boot() == 1
+    assert failure(node) == "nvidia-smi finds 1 of 2 GPUs"
+
+
+def test_s3_a_script_that_systemd_stops_is_reported(node: Node) -> None:
+    (node.folder / "bin" / "sleep").write_text('#!/bin/bash\ntouch "$NODE/sleeps"\nexec /bin/sleep 60\n')
+    environment = node.environment | {"FAIL": "--query-gpu=index"}
+    command = [str(node.folder / "bin" / "prepare-gpus")]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, process_group=0) as process:
+        while not (node.folder / "sleeps").exists():
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGTERM)  # systemd sends the signal to all processes of the unit
+        node.error = process.communicate()[1]
+    assert process.returncode == 1
+    assert failure(node) == "systemd has stopped prepare-gpus, for example after its time limit"
+
+
+def test_s3_the_report_of_an_earlier_run_does_not_stay(node: Node) -> None:
+    assert node.boot() == 0
+    assert node.boot(FAIL="--query-gpu=index") == 1
+    assert not is_ready(node)
+
+
+def test_s2_a_node_without_its_fabric_manager_is_not_ready(h100: Node) -> None:
+    (h100.folder / "failed-nvidia-fabricmanager.service").touch()
+    assert h100.boot() == 1
+    assert failure(h100) == "nvidia-fabricmanager.service is not active"
+    assert 240 <= h100.slept() <= 300
+
+
+@pytest.mark.parametrize("state", [("In Progress", "N/A"), ("Completed", "Unknown Error"), ("N/A", "N/A")])
+def test_s2_a_gpu_outside_the_fabric_is_not_ready(h100: Node, state: tuple[str, str]) -> None:
+    (h100.folder / "fabric").write_text("\n".join(state) + "\n")
+    assert h100.boot() == 1
+    assert failure(h100).endswith(f"GPU 0 is not registered with the NVLink fabric: {', '.join(state)}")
+
+
+def test_s2_gpus_in_the_fabric_are_ready(h100: Node) -> None:
+    assert h100.boot() == 0
+    assert is_ready(h100)
+    assert (h100.calls("-mig"), h100.calls("-q")) == (0, 8)
+
+
+def test_s2_ampere_has_a_fabric_manager_but_no_fabric_state(tmp_path: Path, reference: Cluster) -> None:
+    node = node_of(tmp_path, reference, "batch-a100")
+    (node.folder / "fabric").write_text("N/A\nN/A\n")
+    assert node.boot() == 0
+    (node.folder / "failed-nvidia-fabricmanager.service").touch()
+    assert node.boot() == 1
+
+
+def test_s2_gpus_without_nvswitch_need_no_fabric_manager(tmp_path: Path, reference: Cluster) -> None:
+    node = node_of(tmp_path, reference, "dev-l4")
+    (node.folder / "failed-nvidia-fabricmanager.service").touch()
+    assert node.boot() == 0
+    assert is_ready(node)
+
+
+def test_s2_only_gpus_without_mig_need_the_fabric(tmp_path: Path, reference: Cluster) -> None:
+    node = node_of(tmp_path, reference, "lab-h100")
+    assert node.boot() == 0
+    assert node.calls("-q") == node.modes().count("Disabled") == 2
 
 
 @pytest.mark.parametrize(("name", "per_gpu"), [("serve-a100", [4] * 8), ("lab-h100", [7, 7, 7, 7, 2, 2, 0, 0])])

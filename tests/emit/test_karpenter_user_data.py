@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tomllib
 from collections.abc import Callable
-from email import message_from_string
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from gpuc.emit.karpenter import karpenter
 from gpuc.emit.nodes.template import shell_quoted
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
+from tests.emit.gpu_node import CLIENTS, SCRIPT, files_written, parts
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
@@ -28,32 +29,6 @@ def user_data(cluster: Cluster) -> dict[str, str]:
         for manifest in karpenter(cluster)
         if isinstance(manifest, Manifest) and manifest.kind == "EC2NodeClass" and "userData" in manifest.body["spec"]
     }
-
-
-def parts(text: str) -> dict[str, str]:
-    """Returns the parts of a MIME archive, by content type."""
-    archive = message_from_string(text)
-    assert archive.is_multipart() and not archive.defects
-    found = {}
-    for part in archive.get_payload():
-        assert not part.defects
-        found[part.get_content_type()] = part.get_payload()
-    return found
-
-
-def files_written(shell: str) -> dict[str, str]:
-    """Returns the files that a script writes from here-documents, by path."""
-    found = {}
-    path = ""
-    for line in shell.splitlines():
-        if line.startswith("cat >"):
-            path = line.removeprefix("cat >").split(" ")[0]
-            found[path] = ""
-        elif line == "END":
-            path = ""
-        elif path:
-            found[path] += f"{line}\n"
-    return found
 
 
 def bash_accepts(script: str) -> bool:
@@ -70,33 +45,50 @@ def test_every_gpu_pool_has_an_archive_that_parses(reference: Cluster) -> None:
         assert len(text) < 12 * 1024  # the limit of EC2 is 16 KiB, and Karpenter needs a part of it
 
 
-def test_the_kubelet_waits_for_the_gpus_whatever_else_fails(reference: Cluster) -> None:
+def test_containers_get_gpus_from_mounts_only_or_the_kubelet_does_not_start(reference: Cluster) -> None:
     for text in user_data(reference).values():
-        shell = parts(text)[SHELL]
-        files = files_written(shell)
-        drop_in = "/etc/systemd/system/kubelet.service.d/50-gpuc-gpus.conf"
-        assert next(iter(files)) == drop_in
-        assert "Requires=gpuc-gpus.service" in files[drop_in]
-        assert "After=gpuc-gpus.service" in files[drop_in]
-        assert "Before=kubelet.service" in files["/etc/systemd/system/gpuc-gpus.service"]
-
-
-def test_each_gpu_node_takes_devices_from_mounts_only(reference: Cluster) -> None:
-    for text in user_data(reference).values():
-        unit = files_written(parts(text)[SHELL])["/etc/systemd/system/gpuc-gpus.service"]
+        files = files_written(parts(text)[SHELL])
+        drop_in = "/etc/systemd/system/kubelet.service.d/50-gpuc.conf"
+        assert next(iter(files)) == drop_in, "whatever else fails"
+        assert {"Requires=gpuc-toolkit.service", "After=gpuc-toolkit.service"} <= set(files[drop_in].splitlines())
+        unit = files["/etc/systemd/system/gpuc-toolkit.service"]
+        assert "Before=containerd.service kubelet.service" in unit
         (command,) = (line for line in unit.splitlines() if "nvidia-ctk" in line)
         words = command.split()
         assert "accept-nvidia-visible-devices-envvar-when-unprivileged=false" in words
         assert "accept-nvidia-visible-devices-as-volume-mounts=true" in words
 
 
-def test_only_sliced_pools_are_cut(reference: Cluster) -> None:
-    cut = {
-        name
-        for name, text in user_data(reference).items()
-        if "/usr/local/lib/gpuc/partition-gpus" in files_written(parts(text)[SHELL])
-    }
-    assert cut == {"serve-a100", "lab-h100"}
+def test_s1_the_node_joins_before_its_gpus_are_prepared(reference: Cluster) -> None:
+    for text in user_data(reference).values():
+        shell = parts(text)[SHELL]
+        files = files_written(shell)
+        drop_in = files["/etc/systemd/system/kubelet.service.d/50-gpuc.conf"]
+        assert "gpuc-gpus" not in drop_in.split("[Service]")[0], "the kubelet does not wait for the GPUs"
+        # With the minus sign, the kubelet also runs if the unit cannot start.
+        assert "ExecStartPost=-/usr/bin/systemctl start --no-block gpuc-gpus.service" in drop_in
+        outside = re.sub(r"<<'END'\n.*?\nEND\n", "", shell, flags=re.DOTALL)
+        assert "systemctl enable gpuc-gpus.service\n" in outside and "systemctl start" not in outside
+
+
+def test_s1_after_a_reboot_the_kubelet_waits_for_the_gpus(reference: Cluster) -> None:
+    for text in user_data(reference).values():
+        unit = files_written(parts(text)[SHELL])["/etc/systemd/system/gpuc-gpus.service"].splitlines()
+        assert {"Before=kubelet.service", "WantedBy=multi-user.target"} <= set(unit)
+        (after,) = (line.removeprefix("After=").split() for line in unit if line.startswith("After="))
+        assert {"nvidia-kmod-load.service", "nvidia-fabricmanager.service", *CLIENTS} <= set(after)
+
+
+def test_s3_errors_of_the_units_are_on_the_serial_console(reference: Cluster) -> None:
+    for text in user_data(reference).values():
+        files = files_written(parts(text)[SHELL])
+        for name in ("gpuc-gpus", "gpuc-toolkit"):
+            assert "StandardError=journal+console" in files[f"/etc/systemd/system/{name}.service"]
+
+
+def test_only_pools_with_mig_are_cut(reference: Cluster) -> None:
+    scripts = {name: files_written(parts(text)[SHELL])[SCRIPT] for name, text in user_data(reference).items()}
+    assert {name for name, script in scripts.items() if "-cgi" in script} == {"serve-a100", "lab-h100"}
 
 
 def test_training_nodes_pin_cores(reference: Cluster) -> None:

@@ -150,6 +150,27 @@ def test_the_layout_alert_exists_only_where_the_operator_cuts_gpus() -> None:
         assert bool(expressions(name, "GpucMigLayoutNotReached")) == by_operator
 
 
+@each_example
+def test_s3_a_node_that_keeps_its_startup_taint_is_reported(name: str) -> None:
+    rules = [
+        rule
+        for manifest in fleet.manifests(name, "monitoring")
+        if manifest.kind == "PrometheusRule"
+        for group in manifest.body["spec"]["groups"]
+        for rule in group["rules"]
+        if rule.get("alert") == "GpucNodeTakesNoWork"
+    ]
+    assert {(rule["expr"], rule["for"], rule["labels"]["severity"]) for rule in rules} == {
+        (
+            'max by (node) (kube_node_spec_taint{key="gpuc.dev/gpus"}) '
+            f'and on (node) kube_node_labels{{label_gpuc_dev_pool="{pool.name}"}}',
+            f"{pool.boot_minutes}m",
+            "critical",
+        )
+        for pool in example(name).gpu_pools
+    }
+
+
 def test_a_capacity_block_is_announced_a_day_before_it_ends() -> None:
     (text,) = expressions("train-usw2", "GpucCapacityBlockEnds")
     assert text == "vector(1801395000) - vector(time()) < 86400"  # 2027-01-31T11:30:00Z

@@ -4,6 +4,7 @@ import pytest
 
 from gpuc.kubernetes.amounts import GIB, MIB
 from gpuc.model import Cluster
+from gpuc.model.pool import JOIN_MINUTES
 from tests.conftest import EXAMPLES, example
 
 
@@ -52,9 +53,20 @@ def test_a_pool_with_several_types_counts_the_smallest(prod: Cluster) -> None:
     assert general.node["cpu"] == smaller["cpu"] // 1000 * 1000
 
 
-def test_layout_taints_are_only_on_pools_with_mig_by_the_operator() -> None:
-    with_gate = {(name, pool.name) for name in EXAMPLES for pool in example(name).pools if pool.layout_taints}
-    assert with_gate == {("infer-euw1", "models-a100")}
+def test_s3_every_gpu_node_starts_with_the_taint_that_the_gate_removes() -> None:
+    for pool in (pool for name in EXAMPLES for pool in example(name).pools):
+        assert [taint.key for taint in pool.gpu_taints] == (["gpuc.dev/gpus"] if pool.is_gpu else []), pool.name
+        assert set(pool.gpu_taints) <= set(pool.startup_taints) & set(pool.agent_taints)
+
+
+def test_s1_operands_wait_where_user_data_cuts_gpus() -> None:
+    held = {pool.name for name in EXAMPLES for pool in example(name).pools if pool.startup_labels}
+    assert held == {"serve-a100", "lab-h100"}
+    assert pool(example("prod-use1"), "serve-a100").startup_labels == {"nvidia.com/gpu.deploy.operands": "false"}
+
+
+def test_s1_a_node_joins_within_the_time_of_karpenter() -> None:
+    assert JOIN_MINUTES < 15
 
 
 def test_the_mig_manager_label_is_only_on_pools_with_mig_by_the_operator(prod: Cluster) -> None:
@@ -70,11 +82,11 @@ def test_dedicated_pools_have_the_taint_of_their_tenant(prod: Cluster) -> None:
 
 def test_nodes_with_cilium_wait_for_its_agent() -> None:
     keys = {taint.key for pool in example("train-usw2").pools for taint in pool.startup_taints}
-    assert keys == {"node.cilium.io/agent-not-ready"}
-    assert all(not pool.startup_taints for pool in example("prod-use1").pools)
+    assert keys == {"node.cilium.io/agent-not-ready", "gpuc.dev/gpus"}
+    assert all(pool.startup_taints == pool.gpu_taints for pool in example("prod-use1").pools)
 
 
-def test_the_requests_of_the_layout_gate_are_subtracted() -> None:
+def test_the_requests_of_the_gpu_gate_are_subtracted() -> None:
     models = pool(example("infer-euw1"), "models-a100")
     instance = models.instances[0]
     agents = sum(row.cpu_milli for row in models.daemonsets)

@@ -33,6 +33,8 @@ class InstanceType:
     network_cards: int = 1
     efa: int = 0
     """Number of EFA devices (vpc.amazonaws.com/efa) of a node; 0 without EFA."""
+    nvswitch: bool = False
+    """Whether NVSwitches connect the GPUs. CUDA then starts only after the Fabric Manager has configured them."""
     hourly_usd: float | None = None
     """On-demand price for Linux in us-east-1; None if unpublished."""
     confidence: Confidence = "high"

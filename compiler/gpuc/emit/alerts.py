@@ -9,6 +9,7 @@ from datetime import datetime
 from gpuc.emit.start_limits import pods_ready_minutes
 from gpuc.kubernetes.amounts import quantity_text
 from gpuc.model import Cluster, Pool
+from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT
 
 IDLE_FRACTION = 0.05
 """A GPU is idle if its engines are active for less than this fraction of the time."""
@@ -51,6 +52,7 @@ def gpu_alerts(cluster: Cluster) -> Iterator[Alert]:
     yield Alert("GpucRowRemapFailure", rows, summary, action, severity="critical")
     for pool in cluster.gpu_pools:
         yield from _advertised(pool)
+        yield _keeps_taint(pool)
     if any(pool.mig_by_operator for pool in cluster.gpu_pools):
         state = 'kube_node_labels{label_nvidia_com_mig_config_state=~"failed|pending"} == 1'
         summary = "The MIG manager cannot apply the MIG layout to node {{ $labels.node }}"
@@ -96,6 +98,21 @@ def _advertised(pool: Pool) -> Iterator[Alert]:
             yield Alert(
                 "GpucNotAsAdvertised", expression, summary, action, pool.boot_minutes, "critical", labels=labels
             )
+
+
+def _keeps_taint(pool: Pool) -> Alert:
+    """Returns an alert for nodes that take no work, because they cannot become what their pool promises.
+
+    Source: kubernetes/kube-state-metrics v2.20 docs/metrics/cluster/node-metrics.md
+    """
+    tainted = f'max by (node) (kube_node_spec_taint{{key="{GPUS_TAINT}"}})'
+    expression = f'{tainted} and on (node) kube_node_labels{{label_gpuc_dev_pool="{pool.name}"}}'
+    summary = f"Node {{{{ $labels.node }}}} of pool {pool.name} takes no work: it keeps the taint {GPUS_TAINT}"
+    action = (
+        f"Run kubectl describe node {{{{ $labels.node }}}}. The condition {GPUS_CONDITION} shows the reason. To "
+        "replace the node, delete its NodeClaim."
+    )
+    return Alert("GpucNodeTakesNoWork", expression, summary, action, pool.boot_minutes, "critical")
 
 
 def metric_resource(resource: str) -> str:

@@ -63,7 +63,7 @@ def cluster_policy(cluster: Cluster) -> Manifest:
 
 
 def agent_tolerations(cluster: Cluster) -> list[Body]:
-    """Returns tolerations for node agents: for all taints of GPU pools, and for the startup taint of MIG layouts."""
+    """Returns tolerations for node agents: for all taints of GPU pools, and for the startup taint."""
     taints = {(taint.key, taint.effect) for pool in cluster.gpu_pools for taint in pool.agent_taints}
     return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
 

@@ -14,7 +14,7 @@ from gpuc.emit.cluster_policy import (
     cluster_policy,
 )
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, PLATFORM, PRIVILEGED, SYSTEM_NODES, Component, Folder
-from gpuc.emit.layout_gate import layout_gate
+from gpuc.emit.gpu_gate import gpu_gate
 from gpuc.emit.metrics import metric_list
 from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.model import Cluster, GpuPool
@@ -23,7 +23,7 @@ from gpuc.model.sharing import Sharing
 
 
 def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the Helm values, the ClusterPolicy, and the layout gate of pools whose MIG layout the operator applies."""
+    """Yields the Helm values, the ClusterPolicy, and the GPU gate."""
     embedded: dict[str, Body] = {}
     body: Body = {
         "nfd": {"enabled": True},
@@ -42,7 +42,7 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
     }
     yield Values(cluster.out("gpu-operator/values.yaml"), ("spec", "pools"), "gpu-operator", body, embedded)
     yield cluster_policy(cluster)
-    yield from layout_gate(cluster)
+    yield from gpu_gate(cluster)
 
 
 def _config_maps(cluster: Cluster, embedded: dict[str, Body]) -> Body:

@@ -120,7 +120,7 @@ def _template(pool: Pool) -> Body:
         spec["taints"] = [taint.document() for taint in pool.taints]
     if pool.startup_taints:
         spec["startupTaints"] = [taint.document() for taint in pool.startup_taints]
-    return {"metadata": {"labels": dict(pool.labels)}, "spec": spec}
+    return {"metadata": {"labels": {**pool.labels, **pool.startup_labels}}, "spec": spec}
 
 
 def _requirements(pool: Pool) -> list[Body]:

@@ -7,7 +7,15 @@ from functools import cached_property
 
 from gpuc.catalog.records import Gpu, InstanceType, MigProfileSet
 from gpuc.kubernetes.amounts import Amounts, round_down, scale
-from gpuc.model.names import GPU, GPU_TAINT_VALUE, LAYOUT_TAINT, MIG_CONFIG_LABEL, MODE_KEY, PLUGIN_CONFIG_LABEL
+from gpuc.model.names import (
+    GPU,
+    GPU_TAINT_VALUE,
+    GPUS_TAINT,
+    MIG_CONFIG_LABEL,
+    MODE_KEY,
+    OPERANDS_LABEL,
+    PLUGIN_CONFIG_LABEL,
+)
 from gpuc.model.pool import Pool, Taint
 from gpuc.model.sharing import Sharing
 
@@ -37,6 +45,10 @@ class GpuPool(Pool):
     @property
     def mig_by_user_data(self) -> bool:
         return self.sharing.kind == "mig" and self.image.mig == "user-data"
+
+    @property
+    def reports_gpus(self) -> bool:
+        return self.image.id == "al2023"
 
     def advertised(self, instance: InstanceType) -> dict[str, int]:
         return {**self.sharing.gpu_resources(instance.gpu_count), **super().advertised(instance)}
@@ -79,15 +91,29 @@ class GpuPool(Pool):
         return (Taint(GPU, GPU_TAINT_VALUE), Taint(MODE_KEY, self.sharing.mode), *super().taints)
 
     @property
-    def layout_taints(self) -> tuple[Taint, ...]:
-        return (Taint(LAYOUT_TAINT, "pending"),) if self.mig_by_operator else ()
+    def startup_labels(self) -> dict[str, str]:
+        """Labels of new nodes that the GPU gate removes.
+
+        Pods of the GPU Operator tolerate the startup taint. They would use the GPUs while user data changes the MIG
+        mode, and the change would fail.
+        """
+        return {OPERANDS_LABEL: "false"} if self.mig_by_user_data else {}
+
+    @property
+    def gpu_taints(self) -> tuple[Taint, ...]:
+        return (Taint(GPUS_TAINT, "pending"),)
 
     @property
     def boot_minutes(self) -> int:
-        """The boot time of a node without GPUs, plus the time for driver and MIG layout.
+        """The boot time of a node without GPUs, plus the time for driver, MIG layout, operands and GPU gate.
 
-        On Ampere, a change of the MIG mode may need a reboot.
+        On Ampere, a change of the MIG mode may need a reboot. The kubelet looks for the report of user data at least
+        every two minutes.
+
+        Source: k8s.io/kubernetes v1.35.4 pkg/util/goroutinemap/exponentialbackoff (maxDurationBeforeRetry)
         """
         driver = 8 if self.image.driver == "operator" else 0
         mig = (13 if self.gpu.architecture == "ampere" else 3) if self.sharing.kind == "mig" else 0
-        return super().boot_minutes + driver + mig + (1 if self.mig_by_operator else 0)
+        operands = 2 if self.startup_labels else 0
+        gate = 3 if self.reports_gpus else 1
+        return super().boot_minutes + driver + mig + operands + gate

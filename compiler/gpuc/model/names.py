@@ -12,8 +12,8 @@ TENANT_KEY = "gpuc.dev/tenant"
 """Label of tenant namespaces, and taint of nodes that are dedicated to a tenant."""
 ENVIRONMENT_LABEL = "gpuc.dev/environment"
 COST_LABEL = "gpuc.dev/cost-centre"
-LAYOUT_TAINT = "gpuc.dev/layout"
-"""Startup taint of nodes until their MIG layout is applied."""
+GPUS_TAINT = "gpuc.dev/gpus"
+"""Startup taint of GPU nodes until they advertise the resources of their pool."""
 WHY = "gpuc.dev/why"
 """Annotation with the reason from the spec."""
 
@@ -25,6 +25,13 @@ HUGEPAGES = "hugepages-2Mi"
 
 PLUGIN_CONFIG_LABEL = "nvidia.com/device-plugin.config"
 MIG_CONFIG_LABEL = "nvidia.com/mig.config"
+OPERANDS_LABEL = "nvidia.com/gpu.deploy.operands"
+"""With the value "false", the GPU Operator starts no pods on a node.
+
+Source: NVIDIA/gpu-operator v26.7.0 controllers/state_manager.go (hasOperandsDisabled), nodelabeling_controller.go
+"""
+GPUS_CONDITION = "GpucGpusReady"
+"""Node condition: whether user data has checked and partitioned the GPUs of the node."""
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 

@@ -16,8 +16,16 @@ from gpuc.model.node import predicted_allocatable
 from gpuc.model.sharing import Sharing
 from gpuc.spec.pools import Pool as PoolSpec
 
-LAYOUT_GATE_CPU_MILLI, LAYOUT_GATE_MEMORY_MIB = 10, 32
-"""Requests of the layout gate, a DaemonSet on nodes where the MIG manager applies the layout."""
+GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB = 10, 32
+"""Requests of the GPU gate, a DaemonSet on all GPU nodes."""
+JOIN_MINUTES = 4
+"""The maximum time from the launch of a node until the node joins the cluster.
+
+Nothing that user data does with GPUs is part of this time. Karpenter deletes a NodeClaim whose node has not joined
+after 15 minutes.
+
+Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle/liveness.go (registrationTimeout)
+"""
 SYSTEM_CPU_MILLI = 1000
 """CPU that training nodes reserve for the system, because pinned cores of pods need complete cores."""
 
@@ -119,7 +127,12 @@ class Pool:
 
     @property
     def mig_by_user_data(self) -> bool:
-        """Whether user data partitions the GPUs before the kubelet starts."""
+        """Whether user data partitions the GPUs, while the node joins the cluster."""
+        return False
+
+    @property
+    def reports_gpus(self) -> bool:
+        """Whether user data checks the GPUs, and writes a report for the GPU gate."""
         return False
 
     def advertised(self, instance: InstanceType) -> dict[str, int]:
@@ -160,9 +173,9 @@ class Pool:
         for daemonset in self.daemonsets:
             amounts[CPU] -= daemonset.cpu_milli
             amounts[MEMORY] -= daemonset.memory_mib * MIB
-        if self.mig_by_operator:
-            amounts[CPU] -= LAYOUT_GATE_CPU_MILLI
-            amounts[MEMORY] -= LAYOUT_GATE_MEMORY_MIB * MIB
+        if self.is_gpu:
+            amounts[CPU] -= GPU_GATE_CPU_MILLI
+            amounts[MEMORY] -= GPU_GATE_MEMORY_MIB * MIB
         return amounts
 
     @cached_property
@@ -210,8 +223,13 @@ class Pool:
         return dedicated if self.is_gpu else (Taint(POOL_LABEL, self.name), *dedicated)
 
     @property
-    def layout_taints(self) -> tuple[Taint, ...]:
-        """Taints that keep pods off a node until it has its MIG layout. Node agents tolerate these taints."""
+    def startup_labels(self) -> dict[str, str]:
+        """Labels of new nodes that the GPU gate removes."""
+        return {}
+
+    @property
+    def gpu_taints(self) -> tuple[Taint, ...]:
+        """Taints that keep pods off a GPU node until it advertises its resources. Node agents tolerate these taints."""
         return ()
 
     @property
@@ -221,12 +239,12 @@ class Pool:
         Source: Cilium documentation, taints and unmanaged pods: the Cilium agent removes its taint
         """
         cilium = (CILIUM_TAINT,) if self.network_policy_engine == "cilium" else ()
-        return (*self.layout_taints, *cilium)
+        return (*self.gpu_taints, *cilium)
 
     @property
     def agent_taints(self) -> tuple[Taint, ...]:
         """Taints that node agents must tolerate, because node agents make the node ready."""
-        return (*self.taints, *self.layout_taints)
+        return (*self.taints, *self.gpu_taints)
 
     @property
     def boot_minutes(self) -> int:
@@ -234,4 +252,4 @@ class Pool:
 
         Source: kubernetes-sigs/kueue issues 2215 and 2732, the longest reported times
         """
-        return 4 + 10 + (1 if self.has_efa else 0)  # launch and join, image pull of up to 30 GB, EFA
+        return JOIN_MINUTES + 10 + (1 if self.has_efa else 0)  # image pull of up to 30 GB, EFA

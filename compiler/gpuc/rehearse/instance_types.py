@@ -9,7 +9,7 @@ from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL
-from gpuc.model.pool import LAYOUT_GATE_CPU_MILLI, LAYOUT_GATE_MEMORY_MIB
+from gpuc.model.pool import GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB
 
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 ZONE_LABEL = "topology.kubernetes.io/zone"
@@ -24,8 +24,8 @@ Source: sigs.k8s.io/karpenter v1.14.1 kwok/cloudprovider/helpers.go
 """
 USD_PER_VCPU_HOUR = 0.05
 """Assumed price of an instance type without a published price. Karpenter only compares prices."""
-_GATE: Amounts = {CPU: LAYOUT_GATE_CPU_MILLI, MEMORY: LAYOUT_GATE_MEMORY_MIB * MIB}
-"""Requests of the layout gate: the DaemonSet of gpuc's output that runs on nodes with a MIG layout."""
+_GATE: Amounts = {CPU: GPU_GATE_CPU_MILLI, MEMORY: GPU_GATE_MEMORY_MIB * MIB}
+"""Requests of the GPU gate: the DaemonSet of gpuc's output that runs on GPU nodes."""
 _PRICE_FACTORS = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
 """Assumed price by capacity type, relative to on-demand."""
 
@@ -67,11 +67,11 @@ def _reserved_amounts(cluster: Cluster, pool: Pool, instance: InstanceType) -> A
 
 
 def _before_karpenter(pool: Pool, instance: InstanceType) -> Amounts:
-    """Returns the resources for tenant pods, plus huge pages and the layout gate, which Karpenter subtracts itself."""
+    """Returns the resources for tenant pods, plus huge pages and the GPU gate, which Karpenter subtracts itself."""
     allocatable = pool.tenant_allocatable(instance)
     memory_bytes = allocatable[MEMORY] + allocatable.get(HUGEPAGES, 0)
     base = {CPU: allocatable[CPU], MEMORY: memory_bytes, EPHEMERAL_STORAGE: allocatable[EPHEMERAL_STORAGE]}
-    return total([base, _GATE]) if pool.mig_by_operator else base
+    return total([base, _GATE]) if pool.is_gpu else base
 
 
 def _largest_allocatable(cluster: Cluster, instance: InstanceType) -> Amounts:

@@ -83,7 +83,7 @@ def find_lws_programs() -> Programs:
 def tools_folder(part: str = "") -> Path:
     """Returns the folder of the programs that tools/build.py builds.
 
-    part: argocd or lws for the programs of this option of tools/build.py, which have a subfolder.
+    part: argocd, lws or nodeadm for the programs of this option of tools/build.py, which have a subfolder.
     """
     if chosen := os.environ.get("GPUC_TOOLS"):
         return Path(chosen).expanduser().absolute() / part

@@ -68,8 +68,10 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "controllers": list(dict.fromkeys(CONTROLLERS[kind] for kind in frameworks if kind in CONTROLLERS)),
         "reserved": [pool for pool in cluster.pools if pool.spec.reservations],
         "placed": [pool for pool in cluster.pools if pool.spec.placement],
-        "gated": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
         "platform_namespaces": sorted({*cluster.platform_namespaces, *callers} - {*_WITHOUT_PODS}),
+        "by_operator": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
+        "reporting": [pool for pool in cluster.gpu_pools if pool.reports_gpus],
+        "unchecked": [pool for pool in cluster.gpu_pools if _has_nvswitch(pool) and not pool.reports_gpus],
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
         "callers": callers,
         "template_kinds": [kind for kind in ("Job", "Deployment") if kind in _template_kinds(cluster)],
@@ -81,6 +83,10 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "block_label": LEVEL_LABELS["block"],
         "by_block": [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())],
     }
+
+
+def _has_nvswitch(pool: Pool) -> bool:
+    return any(instance.nvswitch for instance in pool.instances)
 
 
 def _users(cluster: Cluster, pool: Pool) -> list[str]:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from gpuc.emit.nodes.kubelet import TOPOLOGY_OPTION, TOPOLOGY_POLICY
 from gpuc.emit.nodes.partition import gpus_by_layout, uniform_gpu_count
 from gpuc.emit.nodes.template import render
-from gpuc.model import Cluster, Pool
+from gpuc.model import Cluster, GpuPool, Pool
+from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT
+
+_FABRIC_STATES = ("hopper", "blackwell")
+"""GPU architectures whose GPUs have a fabric state in nvidia-smi -q: NVSwitches of the third generation and later."""
 
 
 def al2023(cluster: Cluster, pool: Pool) -> str:
     """Returns a MIME archive, to which Karpenter adds its own NodeConfig. Empty for pools without GPUs and EFA.
 
-    Source: awslabs/amazon-eks-ami v20260724: nodeadm-run.service starts the kubelet after cloud-init is done, and
-    nvidia-setup.service loads the driver and writes the toolkit's files at every boot
+    The node joins the cluster before its GPUs are prepared: Karpenter waits only 15 minutes for a node to join. The
+    GPU gate removes the startup taint of the node after the GPUs are prepared.
+
+    Source: awslabs/amazon-eks-ami v20260724: nodeadm-run.service starts the kubelet after cloud-init is done;
+    templates/al2023/runtime/gpu has the units that load the driver and use the GPUs
     """
     if not pool.is_gpu and not pool.has_efa:
         return ""
@@ -26,4 +33,21 @@ def al2023(cluster: Cluster, pool: Pool) -> str:
         topology_option=TOPOLOGY_OPTION,
         layouts=gpus_by_layout(pool) if pool.mig_by_user_data else (),
         gpu_count=uniform_gpu_count(pool),
+        condition=GPUS_CONDITION,
+        taint=GPUS_TAINT,
+        **_hardware(pool),
     )
+
+
+def _hardware(pool: Pool) -> dict[str, bool]:
+    """Returns the properties of the GPUs that the script checks.
+
+    Source: NVIDIA Fabric Manager User Guide 2.3, "Checking the fabric state"; NVIDIA MIG User Guide, "GPU reset"
+    """
+    architecture = pool.gpu.architecture if isinstance(pool, GpuPool) else ""
+    has_nvswitch = pool.is_gpu and all(instance.nvswitch for instance in pool.instances)
+    return {
+        "has_nvswitch": has_nvswitch,
+        "has_fabric_state": has_nvswitch and architecture in _FABRIC_STATES,
+        "is_ampere": architecture == "ampere",
+    }
