@@ -21,5 +21,7 @@ def expiring_nodes(cluster: Cluster) -> Findings:
     for pool in cluster.pools:
         expire_after = pool.spec.expire_after
         if expire_after is not None and (pool.spec.purpose == "inference" or pool.spec.runs):
-            message = f"expireAfter of node pool {pool.name} is {format_duration(expire_after)}; expected no expireAfter"
+            message = (
+                f"expireAfter of node pool {pool.name} is {format_duration(expire_after)}; expected no expireAfter"
+            )
             yield (*pool.path, "expireAfter"), message, f"remove expireAfter from node pool {pool.name}"
