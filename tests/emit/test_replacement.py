@@ -44,7 +44,7 @@ def starts(schedule: str, duration_seconds: int, time: datetime) -> Iterator[dat
     ["America/New_York", "America/Los_Angeles", "Europe/Dublin", "Asia/Tokyo", "Asia/Kolkata", "Pacific/Auckland"],
 )
 def test_c11_no_node_is_replaced_in_the_working_hours_of_the_whole_year(zone: str, variant: Variant) -> None:
-    hours = {"timeZone": zone, "start": "08:00", "end": "18:00", "days": ["mon", "tue", "wed", "thu", "fri"]}
+    hours = {"timeZone": zone, "hours": "08:00-18:00", "days": ["mon", "tue", "wed", "thu", "fri"]}
     cluster = variant(lambda spec: spec.update(workingHours=hours))
     pools = node_pools(cluster)
     (window,) = (budget for budget in pools["lab-h100"]["disruption"]["budgets"] if "schedule" in budget)

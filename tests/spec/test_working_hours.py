@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from gpuc.spec.working_hours import WorkingHours
 
-VALID = {"timeZone": "America/New_York", "start": "08:00", "end": "18:00"}
+VALID = {"timeZone": "America/New_York", "hours": "08:00-18:00"}
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,9 @@ VALID = {"timeZone": "America/New_York", "start": "08:00", "end": "18:00"}
             r"\(did you mean America/New_York\?\)",
         ),
         ({"timeZone": "EST"}, '"EST" is not a time zone'),
-        ({"end": "08:00"}, "end is 08:00; expected a time after start, 08:00"),
-        ({"start": "8:00"}, "should match pattern"),
-        ({"start": "24:00"}, "should match pattern"),
+        ({"hours": "18:00-08:00"}, "hours are 18:00-08:00; expected a start before the end on the same day"),
+        ({"hours": "8:00-18:00"}, "should match pattern"),
+        ({"hours": "08:00-24:00"}, "should match pattern"),
         ({"days": ["monday"]}, "Input should be 'mon'"),
     ],
 )

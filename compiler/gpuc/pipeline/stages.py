@@ -84,7 +84,8 @@ def compiled_spec(root: Path, file: str, *, ignore_leaving: bool = False) -> Com
     """Compiles a spec file in memory, without writing a file.
 
     Args:
-        ignore_leaving: whether to ignore `leaving: true` and `hold: true`, so that the elements get new nodes and workloads.
+        ignore_leaving: whether to ignore `leaving: true` and `hold: true`, so that the elements get new nodes and
+            workloads.
 
     Raises:
         StageError: when the spec has errors.

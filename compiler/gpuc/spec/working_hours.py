@@ -24,8 +24,9 @@ def _known_zone(name: str) -> str:
 TimeZone = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+/-]{1,40}$"), AfterValidator(_known_zone)]
 """A time zone of the IANA database, for example America/New_York."""
 
-TimeOfDay = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
-"""A time of day in 24 hours, in quotes, for example "08:00"."""
+_TIME = r"([01]\d|2[0-3]):[0-5]\d"
+Hours = Annotated[str, Field(pattern=rf"^{_TIME}-{_TIME}$")]
+"""The first and the last time of each day, for example 08:00-18:00."""
 
 
 class WorkingHours(SpecModel):
@@ -38,30 +39,27 @@ class WorkingHours(SpecModel):
     working hours in summer and in winter.
     """
 
-    start: TimeOfDay
-    """The start of the working hours in the time zone, for example "08:00"."""
-
-    end: TimeOfDay
-    """The end of the working hours in the time zone, for example "18:00"."""
+    hours: Hours
+    """The start and the end of the hours in the time zone, for example 08:00-18:00."""
 
     days: Annotated[list[Day], Field(min_length=1)] = ["mon", "tue", "wed", "thu", "fri"]
     """The days of the week. Default: Monday to Friday."""
 
     @model_validator(mode="after")
     def _starts_before_end(self) -> Self:
-        if self.start >= self.end:
-            raise ValueError(f"end is {self.end}; expected a time after start, {self.start}")
+        if self.start_minute >= self.end_minute:
+            raise ValueError(f"hours are {self.hours}; expected a start before the end on the same day")
         return self
 
     @property
     def start_minute(self) -> int:
         """The start in minutes after midnight."""
-        return _minutes(self.start)
+        return _minutes(self.hours.split("-")[0])
 
     @property
     def end_minute(self) -> int:
         """The end in minutes after midnight."""
-        return _minutes(self.end)
+        return _minutes(self.hours.split("-")[1])
 
 
 def _minutes(time: str) -> int:

@@ -13,5 +13,5 @@ def no_working_hours(cluster: Cluster) -> Findings:
     while people use them.
     """
     if cluster.gpu_pools and cluster.spec.working_hours is None:
-        message = "workingHours is missing; expected timeZone, start and end"
-        yield ("spec",), message, 'add workingHours: {timeZone: ..., start: "08:00", end: "18:00"}'
+        message = "workingHours is missing; expected timeZone and hours"
+        yield ("spec",), message, "add workingHours: {timeZone, hours: 08:00-18:00}"
