@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.emit.controllers import controllers as users_of
-from gpuc.emit.start_limits import pods_ready_minutes
+from gpuc.emit.start_limits import manages_pods, pods_ready_minutes
 from gpuc.emit.template import environment
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.duration import format_duration
@@ -93,6 +93,7 @@ def _replacement_values(cluster: Cluster) -> dict[str, object]:
         "blocks": [pool for pool in cluster.pools if pool.hold_at],
         "ready_minutes": pods_ready_minutes(cluster),
         "attempts": cluster.spec.kueue.start_attempts,
+        "counts_pods": manages_pods(cluster),
         "duration": format_duration,
         "utc": lambda time: f"{time:%Y-%m-%d %H:%M} UTC",
     }
