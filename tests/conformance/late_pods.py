@@ -1,7 +1,8 @@
-"""Runs Deployments in a queue whose pods become ready late, with the emitted waitForPodsReady scaled down.
+"""Runs workloads in a queue whose pods become ready late or never, with the emitted waitForPodsReady scaled down.
 
-Pods that are late but within the emitted time keep their node. Pods that are later lose their node, which proves that
-the test measures the emitted time. `python -m tests.conformance.late_pods`.
+Pods of a Deployment that are late but within the emitted time keep their node. Pods that are later lose their node,
+which proves that the test measures the emitted time. Kueue deactivates a Job whose pods never become ready after the
+emitted number of attempts. `python -m tests.conformance.late_pods`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.model.names import QUEUE_LABEL
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.rehearse.client import Object
@@ -31,6 +33,9 @@ SECONDS_PER_MINUTE = 0.25
 LATE, TOO_LATE = 0.7, 3.0
 """Delays of pods, as a part of the emitted time."""
 NODE_SECONDS = 40
+ATTEMPT_SECONDS = 4
+"""The time limit of an attempt to start a Job whose pods never become ready."""
+MAX_STOP_SECONDS = 240
 
 
 def checks(progress: Callable[[str], None]) -> Iterator[CheckResult]:
@@ -48,16 +53,25 @@ def checks(progress: Callable[[str], None]) -> Iterator[CheckResult]:
             problem = "" if actual is not is_evicted else f"evicted: {not actual}"
             yield CheckResult(name, problem, f"{seconds:.0f} s stand for {minutes} minutes")
             context.clear()
+        plane.restart(_scaled(plane.settings, ATTEMPT_SECONDS, backoff_seconds=1))
+        actual_attempts, problem = _attempts(context)
+        expected = spec.cluster.spec.kueue.start_attempts
+        if not problem and actual_attempts != expected:
+            problem = f"{actual_attempts} attempts; expected {expected}"
+        yield CheckResult(f"a Job whose pods never become ready is stopped after {expected} attempts", problem)
 
 
 def _emitted_minutes(settings: Settings) -> int:
     return int(str(settings.kueue_configuration["waitForPodsReady"]["timeout"]).removesuffix("m"))
 
 
-def _scaled(settings: Settings, seconds: float) -> Settings:
+def _scaled(settings: Settings, seconds: float, backoff_seconds: int | None = None) -> Settings:
     configuration: dict[str, Any] = dict(settings.kueue_configuration)
     timeout = f"{round(seconds * 1000)}ms"
     wait = {**configuration["waitForPodsReady"], "timeout": timeout, "recoveryTimeout": timeout}
+    if backoff_seconds is not None:
+        backoff = {"backoffBaseSeconds": backoff_seconds, "backoffMaxSeconds": backoff_seconds}
+        wait["requeuingStrategy"] = {**wait["requeuingStrategy"], **backoff}
     return replace(settings, kueue_configuration={**configuration, "waitForPodsReady": wait})
 
 
@@ -82,6 +96,37 @@ def _runs(context: RehearsalContext, name: str, delay: float, timeout: float) ->
             return True
         time.sleep(0.2)
     raise AssertionError(f"the pod of Deployment {metadata['name']} is neither ready nor evicted")
+
+
+def _attempts(context: RehearsalContext) -> tuple[int, str]:
+    """Returns how often Kueue starts a Job whose pods never become ready, and a problem if Kueue does not stop."""
+    document = _job(context)
+    metadata = context.client.create(document)["metadata"]
+    namespace, started = metadata["namespace"], set()
+    deadline = time.monotonic() + MAX_STOP_SECONDS
+    while time.monotonic() < deadline:
+        pods = context.client.list_all("v1", "Pod", namespace, f"job-name={metadata['name']}")
+        started |= {pod["metadata"]["uid"] for pod in pods}
+        workloads = context.client.list_all(KUEUE_API, "Workload", namespace)
+        if any(workload["spec"].get("active") is False and _owned(workload, metadata) for workload in workloads):
+            return len(started), ""
+        time.sleep(0.2)
+    return len(started), f"the Workload is still active after {MAX_STOP_SECONDS} s"
+
+
+def _owned(workload: Object, owner: Object) -> bool:
+    return any(reference["uid"] == owner["uid"] for reference in workload["metadata"].get("ownerReferences", ()))
+
+
+def _job(context: RehearsalContext) -> Object:
+    """Returns a Job in the first queue with GPUs. Its pod never becomes ready."""
+    for factory in distinct_factories(context.cluster):
+        for queue, has_gpus in factory.queues.items():
+            if has_gpus:
+                document = factory.queued_job("never-ready", queue)
+                document["spec"]["template"]["metadata"] = {"annotations": {READY_AFTER: "3600000ms"}}
+                return document
+    raise AssertionError(f"{EXAMPLE} has no queue with a GPU pool")
 
 
 def _deployment(context: RehearsalContext, name: str, delay: float) -> Object:

@@ -15,6 +15,7 @@ from gpuc.emit.argocd import argocd
 from gpuc.emit.component import Component, Kind, components
 from gpuc.emit.network import CILIUM_POLICY
 from gpuc.emit.project import OWN_CLUSTER_KINDS, OWN_KINDS
+from gpuc.emit.start_limits import pods_ready_minutes
 from gpuc.kubernetes.argocd import OPTIONS, WAVE
 from gpuc.manifest.manifest import Manifest, Text, Values
 from tests.conftest import EXAMPLES, example
@@ -353,3 +354,30 @@ def test_the_readme_names_what_this_cluster_needs_and_nothing_else(name: str) ->
         assert (f"--group-name {cluster.name}-{pool.name} " in text) == (pool.spec.placement == "cluster")
     assert cluster.aws.node_role in text and (cluster.aws.interruption_queue or "") in text
     assert f"-f out/{cluster.name}/apps/project.yaml" in text and f"-f clusters/{cluster.name}/root.yaml" in text
+
+
+def test_c9_the_readme_replaces_the_nodes_of_a_static_pool_without_a_spare_instance() -> None:
+    text = readme("train-usw2")
+    assert "Pool core-b200: 16 static nodes" in text and "Pool core-h200: 32 static nodes" not in text
+    assert "delete nodeclaim NODECLAIM" in text
+    assert "delete nodeclaim NODECLAIM" not in readme("prod-use1")
+
+
+@each_example
+def test_c15_the_readme_has_the_cost_of_a_workload_that_cannot_start(name: str) -> None:
+    minutes, attempts = pods_ready_minutes(example(name)), example(name).spec.kueue.start_attempts
+    assert f"{attempts} x {minutes} = {attempts * minutes} minutes" in readme(name)
+
+
+def test_c19_the_readme_has_the_time_from_which_queues_admit_no_more_runs() -> None:
+    """The block ends at 11:30. 40 minutes, a run of 48 hours and a boot of 15 minutes before the end."""
+    text = readme("train-usw2")
+    assert "starts after **2027-01-29 10:35 UTC**" in text
+    assert "pools: {sprint-h200: {hold: true}}" in text
+    assert "hold: true" not in readme("prod-use1")
+
+
+def test_c20_the_readme_shows_how_a_wrong_reservation_looks() -> None:
+    assert "get ec2nodeclasses train-h100 " in readme("prod-use1")
+    assert "If more than 4 nodes of this pool are" in readme("prod-use1")
+    assert "capacityReservations" not in readme("infer-euw1")

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
+from gpuc.emit.karpenter import karpenter
 from gpuc.emit.kueue import kueue
 from gpuc.emit.start_limits import MODEL_LOAD_SECONDS, queued_pools
 from gpuc.emit.tenants import tenants
@@ -82,7 +83,32 @@ def test_admitted_work_may_wait_for_the_slowest_node(reference: Cluster) -> None
             assert minutes["timeout"] * 2 >= pool.boot_minutes * 3
             assert minutes["recoveryTimeout"] >= pool.boot_minutes
     assert wait["blockAdmission"] is False
-    assert "backoffLimitCount" not in wait["requeuingStrategy"]
+
+
+def test_c15_work_that_cannot_start_stops_after_a_number_of_attempts(reference: Cluster, variant: Variant) -> None:
+    def attempts(cluster: Cluster) -> int:
+        """Kueue deactivates the workload at the timeout after `backoffLimitCount` retries."""
+        return int(configuration(cluster)[0]["waitForPodsReady"]["requeuingStrategy"]["backoffLimitCount"]) + 1
+
+    assert attempts(reference) == reference.spec.kueue.start_attempts == 8
+    assert attempts(variant(lambda spec: spec["kueue"].pop("startAttempts"))) == 6
+
+
+def test_c19_a_pool_on_hold_has_no_quota_but_its_nodes_can_be_replaced(variant: Variant) -> None:
+    cluster = variant(lambda spec: spec["pools"]["train-h100"].update(hold=True))
+    for group in (groups(cluster)["research"], groups(cluster)["search"]):
+        flavors = {
+            flavor["name"]: {resource["nominalQuota"] for resource in flavor["resources"]}
+            for flavor in group["flavors"]
+        }
+        assert flavors["train-h100"] == {"0"}
+        assert flavors["batch-a100"] != {"0"}
+    (limits,) = (
+        artifact.body["spec"]["limits"]
+        for artifact in karpenter(cluster)
+        if isinstance(artifact, Manifest) and (artifact.kind, artifact.name) == ("NodePool", "train-h100")
+    )
+    assert limits["nodes"] == "16"
 
 
 def with_frameworks(*names: str) -> Callable[[dict[str, Any]], None]:

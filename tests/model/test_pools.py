@@ -91,3 +91,9 @@ def test_the_requests_of_the_gpu_gate_are_subtracted() -> None:
     instance = models.instances[0]
     agents = sum(row.cpu_milli for row in models.daemonsets)
     assert models.allocatable(instance)["cpu"] - models.tenant_allocatable(instance)["cpu"] == agents + 10
+
+
+def test_c19_the_last_start_of_a_run_on_a_capacity_block() -> None:
+    found = pool(example("train-usw2"), "sprint-h200")
+    assert found.hold_at is not None and found.hold_at.isoformat() == "2027-01-29T10:35:00+00:00"
+    assert pool(example("train-usw2"), "core-h200").hold_at is None

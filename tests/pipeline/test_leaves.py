@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Artifact, Manifest
 from tests.pipeline.memory import changed, compile_tree, leaves, read_by_controllers, reasons, source
 
 SPEC = "prod-use1"
@@ -35,6 +36,8 @@ OTHER: dict[str, Any] = {
     "main": "release", "out": "rendered", "https://kubernetes.default.svc": "https://10.0.250.5:443",
     "argocd": "argo", "confirm": "never", "batch/job": "kubeflow.org/mpijob",
     "jobset.x-k8s.io/jobset": "kubeflow.org/mpijob", "trainer.kubeflow.org/trainjob": "kubeflow.org/mpijob",
+    "America/New_York": "Europe/Dublin", "08:00-18:00": "07:00-17:30", "mon": "sun", "tue": "sun", "wed": "sun",
+    "thu": "sun", "fri": "sun",
 }  # fmt: skip
 
 ABSENT = ("fabric", "nccl", "whole")
@@ -48,6 +51,8 @@ def other(path: Path, value: Any) -> Any:
         return "prod-use2"
     if isinstance(value, bool):
         return not value
+    if keys[-1] == "instances" and "reservations" in keys:
+        return 16  # as many as the pool has nodes, which a rule reports
     if isinstance(value, int):
         return value - 1 if value > 1 else value + 1
     if keys[-1] == "NCCL_CROSS_NIC":
@@ -85,8 +90,16 @@ def test_a_changed_leaf_shows(path: Path, value: Any) -> None:
         return
     if path[-1] == "why":
         assert reasons(artifacts) != before_reasons
+    elif path[-1] == "longest":  # the deadline of the example Jobs, which users apply
+        assert deadlines(artifacts) != deadlines(compile_tree(SPEC, source(SPEC).tree)[1])
     else:
         assert read_by_controllers(artifacts) != before, "no controller and no rule reads this"
+
+
+def deadlines(artifacts: list[Artifact]) -> list[Any]:
+    """Returns the deadlines of the example Jobs."""
+    manifests = [artifact for artifact in artifacts if isinstance(artifact, Manifest) and artifact.kind == "Job"]
+    return [manifest.body["spec"].get("activeDeadlineSeconds") for manifest in manifests]
 
 
 def parent(tree: dict[str, Any], path: Path) -> dict[str, Any]:

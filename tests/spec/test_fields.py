@@ -18,7 +18,10 @@ from tests.conftest import EXAMPLES, ROOT
 
 UNSET = {
     # By attribute, or by class and attribute: why no example sets the field.
-    "accept": "the examples have no finding to accept",
+    "Spec.accept": "the examples have no finding to accept in the complete spec",
+    "Queue.accept": "the examples have no finding of a queue to accept",
+    "Tenant.accept": "the examples have no finding of a tenant to accept",
+    "hold": "only before the end of a capacity block",
     "leaving": "only while an element leaves; the examples have all of theirs",
     "removed": "only after an element left",
     "Removed": "only after an element left",

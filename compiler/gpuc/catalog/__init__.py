@@ -20,7 +20,7 @@ from gpuc.catalog.records import (
 from gpuc.catalog.rows import typed
 
 if TYPE_CHECKING:
-    from gpuc.catalog.operations import DatapathFact, DcgmMetric, Kubelet, KubernetesVersion, Nccl, Xid
+    from gpuc.catalog.operations import DatapathFact, DcgmMetric, Kubelet, KubernetesVersion, Nccl, TimeZone, Xid
 
 
 class Catalog:
@@ -125,6 +125,13 @@ class Catalog:
         from gpuc.catalog.operations import DcgmMetric
 
         return {row.name: row for row in typed(DcgmMetric, "dcgm", "metrics")}
+
+    @cached_property
+    def time_zones(self) -> dict[str, TimeZone]:
+        """Time zones with their offsets from UTC, by name."""
+        from gpuc.catalog.operations import TimeZone
+
+        return {row.name: row for row in typed(TimeZone, "time_zones", "zones")}
 
     @cached_property
     def kubelet(self) -> Kubelet:

@@ -53,6 +53,16 @@ class DatapathFact:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeZone:
+    """A time zone with its offsets from UTC."""
+
+    name: str
+    offsets: tuple[int, ...]
+    """The different offsets from UTC in minutes, sorted: one offset, or two offsets with daylight saving time."""
+    source: Sources
+
+
+@dataclass(frozen=True, slots=True)
 class NcclVerdict:
     """Whether an NCCL environment variable helps or harms on nodes with EFA and the pinned aws-ofi-nccl."""
 

@@ -41,6 +41,7 @@ def tables() -> dict[tuple[str, str], tuple[type, tuple[str, ...]]]:
         ("releases", "components"): (records.Release, ("set", "component")),
         ("releases", "daemonsets"): (records.Daemonset, ("name",)),
         ("releases", "operands"): (records.Operand, ("operator", "operand")),
+        ("time_zones", "zones"): (operations.TimeZone, ("name",)),
         ("versions", "kubernetes"): (operations.KubernetesVersion, ("version",)),
         ("xids", "xids"): (operations.Xid, ("xid",)),
     }

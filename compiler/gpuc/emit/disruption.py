@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from gpuc.kubernetes.duration import format_duration
+from gpuc.kubernetes.schedule import utc_hours
 from gpuc.manifest.manifest import Body
-from gpuc.model import Pool
+from gpuc.model import Cluster, Pool
 
 HOUR_SECONDS = 3600
-WORKING_HOURS = {"schedule": "0 6 * * mon-fri", "duration": "12h"}
-"""Working hours in UTC. During these hours, Karpenter does not replace nodes with running pods for a new image."""
 
 _IDLE_SECONDS = {"training": 30 * 60}
 """How long an empty node is kept, by purpose of the pool. New training nodes are scarce, and a run may start soon."""
@@ -16,31 +15,32 @@ _DEFAULT_IDLE_SECONDS = 10 * 60
 
 
 def expire_after(pool: Pool) -> str:
-    """Returns `expireAfter`, the maximum lifetime of a node.
+    """Returns `expireAfter`, the maximum lifetime of a node: Never, unless the spec has a value.
 
-    Expiry ignores disruption budgets and the annotation karpenter.sh/do-not-disrupt. Nodes of pools with runs or with
-    prepaid capacity therefore never expire.
+    Expiry ignores disruption budgets and the annotation karpenter.sh/do-not-disrupt, and does not wait for a new node.
+    Nodes that start together expire together. New images need no expiry: Karpenter replaces drifted nodes, and respects
+    the budgets.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/expiration/controller.go;
+    aws/karpenter-provider-aws v1.14.1 website/content/en/docs/concepts/disruption.md, expiration
     """
-    reservations = pool.spec.reservations
-    is_prepaid = pool.is_static or (reservations is not None and reservations.block is not None)
-    return "Never" if pool.spec.runs or is_prepaid else "720h"
+    return "Never" if pool.spec.expire_after is None else format_duration(pool.spec.expire_after)
 
 
-def termination_grace(pool: Pool) -> str:
-    """Returns the time limit to drain a node.
+def termination_grace_seconds(pool: Pool) -> int | None:
+    """Returns `terminationGracePeriod`, the time limit to drain a node; None for pools with runs.
 
-    Without the limit, a pod with the annotation karpenter.sh/do-not-disrupt could keep a draining node forever.
+    Without the limit, a draining node waits until all pods with the annotation karpenter.sh/do-not-disrupt have ended.
+    With the limit, Karpenter also replaces drifted nodes with such pods: it starts a new node at once, and the new node
+    is empty until the run on the old node has ended. Pools with runs therefore have no limit, and Karpenter replaces
+    their drifted nodes between two runs.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/types.go (NewCandidate), queue.go
     """
-    return format_duration(termination_grace_seconds(pool))
+    return None if pool.spec.runs else HOUR_SECONDS
 
 
-def termination_grace_seconds(pool: Pool) -> int:
-    """Returns the longest run plus one checkpoint, or one hour for pools without runs."""
-    runs = pool.spec.runs
-    return runs.longest + (runs.checkpoint_every or 0) if runs else HOUR_SECONDS
-
-
-def disruption(pool: Pool) -> Body:
+def disruption(cluster: Cluster, pool: Pool) -> Body:
     """Returns the `disruption` block of a NodePool object."""
     idle_seconds = pool.spec.idle_after
     if idle_seconds is None:
@@ -48,21 +48,23 @@ def disruption(pool: Pool) -> Body:
     return {
         "consolidationPolicy": "WhenEmpty" if pool.is_gpu else "WhenEmptyOrUnderutilized",
         "consolidateAfter": format_duration(idle_seconds),
-        "budgets": _gpu_budgets() if pool.is_gpu else _general_budgets(),
+        "budgets": _gpu_budgets(cluster) if pool.is_gpu else _general_budgets(),
     }
 
 
-def _gpu_budgets() -> list[Body]:
+def _gpu_budgets(cluster: Cluster) -> list[Body]:
     """Returns the disruption budgets for GPU nodes.
 
     Karpenter removes all empty nodes at once. Outside of working hours, it replaces other nodes one at a time. If
     several budgets match, Karpenter applies the strictest budget.
     """
-    return [
-        {"nodes": "100%", "reasons": ["Empty"]},
-        {"nodes": "0", "reasons": ["Drifted", "Underutilized"], **WORKING_HOURS},
-        {"nodes": "1", "reasons": ["Drifted", "Underutilized"]},
-    ]
+    budgets: list[Body] = [{"nodes": "100%", "reasons": ["Empty"]}]
+    if hours := cluster.spec.working_hours:
+        offsets = cluster.catalog.time_zones[hours.time_zone].offsets
+        schedule, duration_seconds = utc_hours(hours.days, hours.start_minute, hours.end_minute, offsets)
+        window = {"schedule": schedule, "duration": format_duration(duration_seconds)}
+        budgets.append({"nodes": "0", "reasons": ["Drifted", "Underutilized"], **window})
+    return [*budgets, {"nodes": "1", "reasons": ["Drifted", "Underutilized"]}]
 
 
 def _general_budgets() -> list[Body]:

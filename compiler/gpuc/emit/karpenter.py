@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from gpuc.catalog.records import InstanceType
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, Component, Folder
-from gpuc.emit.disruption import disruption, expire_after, termination_grace
+from gpuc.emit.disruption import disruption, expire_after, termination_grace_seconds
 from gpuc.emit.nodes import node_class
 from gpuc.emit.sync import protected, protected_until_leaving
 from gpuc.kubernetes.amounts import CPU, quantity_text, texts
+from gpuc.kubernetes.duration import format_duration
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU
@@ -72,7 +73,7 @@ def _pool(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
                 "karpenter.sh/v1alpha1", "NodeOverlay", name, _overlay(pool, instance, capacity), annotations
             )
     annotations = protected_until_leaving(cluster, 2, leaving=pool.spec.leaving)
-    yield manifest("karpenter.sh/v1", "NodePool", pool.name, _node_pool(pool), annotations)
+    yield manifest("karpenter.sh/v1", "NodePool", pool.name, _node_pool(cluster, pool), annotations)
 
 
 def overlay_capacity(pool: Pool, instance: InstanceType) -> dict[str, str]:
@@ -102,8 +103,8 @@ def _overlay(pool: Pool, instance: InstanceType, capacity: dict[str, str]) -> Bo
     return {"spec": {"weight": OVERLAY_WEIGHT, "requirements": requirements, "capacity": capacity}}
 
 
-def _node_pool(pool: Pool) -> Body:
-    body: Body = {"template": _template(pool), "disruption": disruption(pool), "limits": _limits(pool)}
+def _node_pool(cluster: Cluster, pool: Pool) -> Body:
+    body: Body = {"template": _template(pool), "disruption": disruption(cluster, pool), "limits": _limits(pool)}
     if pool.is_static:
         body["replicas"] = pool.nodes_max
     return {"spec": body}
@@ -114,8 +115,9 @@ def _template(pool: Pool) -> Body:
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
         "requirements": _requirements(pool),
         "expireAfter": expire_after(pool),
-        "terminationGracePeriod": termination_grace(pool),
     }
+    if (grace_seconds := termination_grace_seconds(pool)) is not None:
+        spec["terminationGracePeriod"] = format_duration(grace_seconds)
     if pool.taints:
         spec["taints"] = [taint.document() for taint in pool.taints]
     if pool.startup_taints:
@@ -141,16 +143,19 @@ def _limits(pool: Pool) -> dict[str, str]:
     - Exclusive GPUs: also the number of GPUs. With MIG or shared GPUs a GPU limit would have no effect, because the
       NodeOverlay lowers the number of GPUs.
     - Static pool: `replicas` plus one node, because Karpenter starts the replacement of a drifted node first. Karpenter
-      supports no other limit there.
+      supports no other limit there. If no capacity is reserved for this node, the limit is `replicas`. Karpenter then
+      replaces no drifted nodes, because each attempt would fail. If someone deletes a NodeClaim, Karpenter starts the
+      next node after the instance has ended, because the limit also counts nodes that are being deleted.
     - Pool that is marked as leaving: zero, so that no node starts. A static pool keeps its `replicas`, because a lower
       number would drain nodes with running work at once.
 
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static, pkg/controllers/disruption/staticdrift.go
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static, pkg/controllers/disruption/staticdrift.go,
+    pkg/controllers/state/statenodepool.go (ReserveNodeCount)
     """
     if pool.spec.leaving:
         return dict.fromkeys((NODES,) if pool.is_static else (CPU, NODES), "0")
     if pool.is_static:
-        return {NODES: quantity_text(NODES, pool.nodes_max + 1)}
+        return {NODES: quantity_text(NODES, pool.nodes_max + pool.can_start_spare_node)}
     vcpu = max(instance.vcpu for instance in pool.instances)
     limits = {CPU: quantity_text(CPU, vcpu * 1000 * pool.nodes_max), NODES: quantity_text(NODES, pool.nodes_max)}
     if pool.sharing is not None and pool.sharing.kind == "exclusive":

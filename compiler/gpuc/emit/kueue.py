@@ -94,14 +94,23 @@ def _configuration(cluster: Cluster) -> Body:
 
 
 def _wait_for_pods_ready(cluster: Cluster) -> Body:
-    """Returns the waitForPodsReady block. Without backoffLimitCount, Kueue never stops requeueing a slow workload."""
+    """Returns the waitForPodsReady block. After the last attempt, Kueue sets `spec.active` of the Workload to false.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/core/workload_controller.go (triggerDeactivation)
+    """
     minutes = f"{pods_ready_minutes(cluster)}m"
     return {
         "timeout": minutes,
         # A pod that lost its node waits for a new node, which needs the same boot time.
         "recoveryTimeout": minutes,
         "blockAdmission": False,
-        "requeuingStrategy": {"timestamp": "Eviction", "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800},
+        "requeuingStrategy": {
+            "timestamp": "Eviction",
+            # The first attempt is no retry.
+            "backoffLimitCount": cluster.spec.kueue.start_attempts - 1,
+            "backoffBaseSeconds": 60,
+            "backoffMaxSeconds": 1800,
+        },
     }
 
 

@@ -68,8 +68,8 @@ def _spec(cluster: Cluster, queue: Queue, cluster_queue: ClusterQueue) -> Body:
 def _flavor(pool_quota: PoolQuota, covered: tuple[str, ...], has_cohort: bool) -> Body:
     """Returns the quotas of a flavor for all covered resources. The quota is "0" for resources of other pools.
 
-    A leaving pool has no quota. Kueue then admits no new workloads to the pool, and does not preempt its running
-    workloads, because Kueue preempts only for workloads that fit into the quota of the cohort.
+    A pool that is leaving or on hold has no quota. Kueue then admits no new workloads to the pool, and does not preempt
+    its running workloads, because Kueue preempts only for workloads that fit into the quota of the cohort.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go
     """
@@ -77,7 +77,7 @@ def _flavor(pool_quota: PoolQuota, covered: tuple[str, ...], has_cohort: bool) -
 
 
 def _quota(pool_quota: PoolQuota, resource: str, has_cohort: bool) -> Body:
-    if pool_quota.pool.spec.leaving:
+    if not pool_quota.pool.admits_workloads:
         return {"name": resource, "nominalQuota": "0"}
     quota = {"name": resource, "nominalQuota": quantity_text(resource, pool_quota.nominal.get(resource, 0))}
     if has_cohort and resource in pool_quota.nominal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Literal
 
@@ -25,6 +26,11 @@ Nothing that user data does with GPUs is part of this time. Karpenter deletes a 
 after 15 minutes.
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle/liveness.go (registrationTimeout)
+"""
+BLOCK_DRAIN_MINUTES = 40
+"""The time before the end of a capacity block at which Karpenter drains its nodes, 10 minutes before EC2 ends them.
+
+Source: aws/karpenter-provider-aws v1.14.1 website/content/en/docs/tasks/odcrs.md, capacity blocks
 """
 SYSTEM_CPU_MILLI = 1000
 """CPU that training nodes reserve for the system, because pinned cores of pods need complete cores."""
@@ -84,6 +90,32 @@ class Pool:
     @property
     def is_static(self) -> bool:
         return self.spec.nodes.static is not None
+
+    @property
+    def can_start_spare_node(self) -> bool:
+        """Whether a static pool can start a node in addition to its static number of nodes.
+
+        Karpenter starts the replacement of a drifted node before it removes the node. If the pool only has reserved
+        capacity, the reservation needs a place for the replacement.
+        """
+        reservations = self.spec.reservations
+        is_reserved_only = set(self.spec.purchase) == {"reserved"}
+        return not is_reserved_only or (reservations is not None and (reservations.instances or 0) > self.nodes_max)
+
+    @property
+    def admits_workloads(self) -> bool:
+        """Whether queues admit new workloads to the pool."""
+        return not (self.spec.leaving or self.spec.hold)
+
+    @property
+    def hold_at(self) -> datetime | None:
+        """The time from which new runs would not end before their capacity block; None without a capacity block."""
+        reservations = self.spec.reservations
+        if reservations is None or reservations.block is None:
+            return None
+        longest_seconds = self.spec.runs.longest if self.spec.runs else 0
+        needed = timedelta(seconds=longest_seconds, minutes=BLOCK_DRAIN_MINUTES + self.boot_minutes)
+        return datetime.fromisoformat(reservations.block.ends) - needed
 
     @property
     def counted(self) -> Literal["kueue", "quota"]:

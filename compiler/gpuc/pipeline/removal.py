@@ -44,8 +44,12 @@ def removals(cluster: Cluster) -> Removals:
     return Removals(frozenset(leaving), frozenset(_accepted_removals(cluster)))
 
 
+_MARKS = ("leaving", "hold")
+"""The fields with which an element gets no new workloads."""
+
+
 def without_leaving(merged_spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns the merged spec without `leaving: true`, and the elements that had `leaving: true`.
+    """Returns the merged spec without `leaving: true` and `hold: true`, and the elements that had one of the fields.
 
     The elements are paths such as "pools/dev-l4" or "tenants/red/namespaces/lab".
     """
@@ -54,9 +58,9 @@ def without_leaving(merged_spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[
     def unmarked(node: Any, path: tuple[str, ...]) -> Any:
         if not isinstance(node, dict) or path[:1] not in ((), ("pools",), ("tenants",), ("queues",)):
             return node
-        if node.get("leaving") is True and len(path) in (2, 4):
+        if len(path) in (2, 4) and any(node.get(key) is True for key in _MARKS):
             leaving.append("/".join(path))
-            node = {key: value for key, value in node.items() if key != "leaving"}
+            node = {key: value for key, value in node.items() if key not in _MARKS}
         return {key: unmarked(value, (*path, key)) for key, value in node.items()}
 
     return merged_spec | {"spec": unmarked(merged_spec["spec"], ())}, tuple(leaving)

@@ -43,7 +43,7 @@ class CompiledSpec:
     findings: tuple[Finding, ...]
     """Warnings and infos; errors stop the compile."""
     staying: tuple[str, ...] = ()
-    """Elements whose `leaving: true` was ignored, for example "pools/dev-l4"."""
+    """Elements whose `leaving: true` or `hold: true` was ignored, for example "pools/dev-l4"."""
 
     @cached_property
     def synced(self) -> tuple[Manifest, ...]:
@@ -84,7 +84,8 @@ def compiled_spec(root: Path, file: str, *, ignore_leaving: bool = False) -> Com
     """Compiles a spec file in memory, without writing a file.
 
     Args:
-        ignore_leaving: whether to ignore `leaving: true`, so that the elements get new nodes and workloads.
+        ignore_leaving: whether to ignore `leaving: true` and `hold: true`, so that the elements get new nodes and
+            workloads.
 
     Raises:
         StageError: when the spec has errors.

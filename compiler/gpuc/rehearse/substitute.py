@@ -85,7 +85,8 @@ def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
             "reservations, so the capacity of type reserved is unlimited."
         )
     if spec.staying:
-        sentences.append(f"Elements with `leaving: true` are tested without this field: {', '.join(spec.staying)}.")
+        names = ", ".join(spec.staying)
+        sentences.append(f"Elements with `leaving: true` or `hold: true` are tested without this field: {names}.")
     if any(pool.startup_taints for pool in spec.cluster.pools):
         sentences.append(
             "Startup taints are removed as soon as a node is ready, because the agents that remove them do not run."

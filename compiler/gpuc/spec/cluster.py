@@ -12,6 +12,7 @@ from gpuc.spec.platform import Delivery, Kueue, Nccl, Observability, Policy, Rel
 from gpuc.spec.pools import Pool
 from gpuc.spec.queues import Cohort, Queue, Queueing
 from gpuc.spec.tenants import Tenant
+from gpuc.spec.working_hours import WorkingHours
 
 
 class Metadata(SpecModel):
@@ -81,6 +82,9 @@ class Spec(SpecModel):
 
     policies: dict[Name, Policy] = {}
     """Admission policies by name. `default` is the stage of all policies without a stage."""
+
+    working_hours: WorkingHours | None = None
+    """The hours in which Karpenter does not replace GPU nodes with running pods. Default: no such hours."""
 
     observability: Observability
     """Metrics and alerts."""

@@ -101,6 +101,14 @@ class Kueue(SpecModel):
     controllers: dict[Framework, ServiceAccount] = {}
     """The ServiceAccount of the controller of a framework. Default: the ServiceAccount of upstream's manifests."""
 
+    start_attempts: Annotated[int, Field(ge=1, le=100)] = 6
+    """How often Kueue starts a workload whose pods do not become ready in time.
+
+    After the last attempt Kueue deactivates the workload, which then uses no nodes. Each attempt can hold the nodes of
+    the workload for the time limit `waitForPodsReady.timeout`. The attempts also include restarts after the loss of a
+    node, if the new node is late.
+    """
+
 
 class Policy(Shorthand):
     """The stage and the settings of an admission policy."""

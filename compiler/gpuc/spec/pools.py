@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -80,6 +80,12 @@ class Reservations(SpecModel):
     ids: Annotated[list[Annotated[str, Field(pattern=r"^cr-[0-9a-f]{8,17}$")]], Field(min_length=1)]
     """Ids of capacity reservations or capacity blocks."""
 
+    instances: Count | None = None
+    """The number of instances of all reservations together. gpuc cannot check this.
+
+    A static pool with reserved capacity only replaces nodes by itself if the number is greater than `nodes.static`.
+    """
+
     block: CapacityBlock | None = None
     """The end of the capacity blocks. Absent if the reservations are no capacity blocks."""
 
@@ -94,6 +100,11 @@ class Runs(SpecModel):
     """The time between checkpoints. Absent if runs save no checkpoints."""
 
 
+def _default_purchase(fields: dict[str, Any]) -> list[Purchase]:
+    """Returns the purchase options of a pool whose spec contains none. `fields` are the fields before `purchase`."""
+    return ["reserved"] if fields.get("reservations") else ["on-demand"]
+
+
 class Pool(SpecModel):
     """A node pool."""
 
@@ -103,11 +114,15 @@ class Pool(SpecModel):
     instances: Annotated[list[Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]], Field(min_length=1)]
     """EC2 instance types. Nodes of all types must advertise the same resource names."""
 
-    purchase: Annotated[list[Purchase], Field(min_length=1)]
-    """Allowed purchase options. Karpenter prefers reserved, then spot, then on-demand."""
-
     reservations: Reservations | None = None
     """The EC2 reservations for the purchase option reserved."""
+
+    purchase: Annotated[list[Purchase], Field(min_length=1)] = Field(default_factory=_default_purchase)
+    """Allowed purchase options. Karpenter prefers reserved, then spot, then on-demand.
+
+    Default: reserved if the pool has reservations, on-demand if the pool has none. A pool with reservations buys other
+    capacity only if this list contains it.
+    """
 
     zones: Annotated[list[Zone], Field(min_length=1)] | None = None
     """The zones of the pool. Default: the zones of the cluster. A pool with EFA must have one zone."""
@@ -134,6 +149,14 @@ class Pool(SpecModel):
     idle_after: Seconds | None = None
     """The time after which Karpenter removes an empty node."""
 
+    expire_after: Seconds | None = None
+    """The maximum lifetime of a node. Default: nodes do not expire.
+
+    When a node expires, Karpenter drains the node at once, without a disruption budget and before a new node has
+    started. Nodes that started together expire together. New AMIs do not need this field: Karpenter replaces the nodes
+    one after another.
+    """
+
     placement: Literal["cluster"] | None = None
     """The strategy of the EC2 placement group for all nodes of the pool. Default: no placement group."""
 
@@ -145,6 +168,12 @@ class Pool(SpecModel):
 
     root_volume: Bytes | None = None
     """Size of the root volume. Default: 200Gi with GPUs, 100Gi without."""
+
+    hold: bool = False
+    """Whether the queues admit no new workloads to the pool, for example before the end of a capacity block.
+
+    Running workloads continue, and Karpenter replaces lost nodes. Only for pools that Kueue counts.
+    """
 
     leaving: bool = False
     """Whether the pool will be removed. The pool gets no new nodes and no new workloads; running workloads continue.

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.emit.controllers import controllers as users_of
+from gpuc.emit.start_limits import manages_pods, pods_ready_minutes
 from gpuc.emit.template import environment
 from gpuc.emit.workloads import workloads
+from gpuc.kubernetes.duration import format_duration
 from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
@@ -66,7 +68,7 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "components": components,
         "karpenter": cluster.components["karpenter"],
         "controllers": list(dict.fromkeys(CONTROLLERS[kind] for kind in frameworks if kind in CONTROLLERS)),
-        "reserved": [pool for pool in cluster.pools if pool.spec.reservations],
+        **_replacement_values(cluster),
         "placed": [pool for pool in cluster.pools if pool.spec.placement],
         "platform_namespaces": sorted({*cluster.platform_namespaces, *callers} - {*_WITHOUT_PODS}),
         "by_operator": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
@@ -87,6 +89,26 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
 
 def _has_nvswitch(pool: Pool) -> bool:
     return any(instance.nvswitch for instance in pool.instances)
+
+
+def _replacement_values(cluster: Cluster) -> dict[str, object]:
+    """Returns the values of the sections about reservations, replaced nodes and workloads that do not start."""
+    reserved = [pool for pool in cluster.pools if pool.spec.reservations]
+    return {
+        "reserved": reserved,
+        "reserved_only": [pool for pool in reserved if pool.spec.purchase == ["reserved"]],
+        "reserved_and_other": [pool for pool in reserved if pool.spec.purchase != ["reserved"]],
+        "hours": cluster.spec.working_hours,
+        "expiring": [pool for pool in cluster.pools if pool.spec.expire_after],
+        "with_runs": [pool for pool in cluster.pools if pool.spec.runs],
+        "without_spare": [pool for pool in cluster.pools if pool.is_static and not pool.can_start_spare_node],
+        "blocks": [pool for pool in cluster.pools if pool.hold_at],
+        "ready_minutes": pods_ready_minutes(cluster),
+        "attempts": cluster.spec.kueue.start_attempts,
+        "counts_pods": manages_pods(cluster),
+        "duration": format_duration,
+        "utc": lambda time: f"{time:%Y-%m-%d %H:%M} UTC",
+    }
 
 
 def _users(cluster: Cluster, pool: Pool) -> list[str]:

@@ -9,8 +9,8 @@ from gpuc.rules import Findings, rule
 def training_without_runs(cluster: Cluster) -> Findings:
     """The spec of a training node pool does not declare the length of runs.
 
-    Without this length Karpenter replaces nodes after 30 days, and gives the pods of these nodes an hour to stop. EC2
-    takes spot nodes back with two minutes of notice.
+    Without this length Karpenter replaces nodes for a new AMI also during a run, and gives the pods of these nodes an
+    hour to stop. EC2 takes spot nodes back with two minutes of notice.
     """
     for pool in cluster.pools:
         if pool.spec.purpose == "training" and pool.spec.runs is None:
