@@ -23,6 +23,7 @@ UNSET = {
     "removed": "only after an element left",
     "Removed": "only after an element left",
     "Releases.components": "replaces a version; the examples take the release set unchanged",
+    "Aws.add_on_registry": "replaces the registry of AWS in the region",
     "Destination.name": "excludes server, which the examples set",
     "Pool.image": "replaces the image of the cluster, which the examples set",
     "Pool.root_volume": "replaces the size that follows from the image",

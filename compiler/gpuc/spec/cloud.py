@@ -65,6 +65,9 @@ class Aws(SpecModel):
     interruption_queue: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,80}$")] | None = None
     """The name of the SQS queue with EC2 interruption events for Karpenter."""
 
+    add_on_registry: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9._-]+)*$")] | None = None
+    """The registry with the images of EKS add-ons. Default: the registry of AWS in the region."""
+
     network_policy_engine: Literal["vpc-cni", "cilium", "calico", "none"]
     """The program that enforces NetworkPolicies, or none. gpuc does not install the program."""
 
