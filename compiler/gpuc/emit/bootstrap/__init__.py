@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.emit.controllers import controllers as users_of
+from gpuc.emit.disruption import termination_grace
 from gpuc.emit.template import environment
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.kueue import LEVEL_LABELS
@@ -31,6 +33,10 @@ CONTROLLERS = {
     "leaderworkerset.x-k8s.io/leaderworkerset": "LeaderWorkerSet",
 }
 """Controllers of job kinds that are not part of Kubernetes, by the name of the Kueue integration."""
+
+
+_PREFIX = re.compile(r"[A-Za-z0-9._-]+:")
+"""The prefix of a group, for a shell command in the README. Names of groups are free text."""
 
 
 def bootstrap(cluster: Cluster, components: tuple[Release, ...]) -> Iterator[Artifact]:
@@ -62,6 +68,11 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "karpenter": cluster.components["karpenter"],
         "controllers": list(dict.fromkeys(CONTROLLERS[kind] for kind in frameworks if kind in CONTROLLERS)),
         "reserved": [pool for pool in cluster.pools if pool.spec.reservations],
+        "reserved_in_group": [pool for pool in cluster.pools if pool.spec.placement and _has_plain_reservation(pool)],
+        "group_prefix": _group_prefix(cluster),
+        "gpu_runs": [pool for pool in cluster.gpu_pools if pool.spec.runs],
+        "mps_pools": [pool for pool in cluster.gpu_pools if pool.mps_user is not None],
+        "termination_grace": termination_grace,
         "placed": [pool for pool in cluster.pools if pool.spec.placement],
         "gated": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
@@ -75,6 +86,21 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "block_label": LEVEL_LABELS["block"],
         "by_block": [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())],
     }
+
+
+def _has_plain_reservation(pool: Pool) -> bool:
+    """Returns whether the pool has capacity reservations that are no capacity blocks.
+
+    EC2 places the instances of a capacity block close together without a placement group.
+    """
+    return pool.spec.reservations is not None and pool.spec.reservations.block is None
+
+
+def _group_prefix(cluster: Cluster) -> str:
+    """Returns the prefix that all groups of members have, up to the colon; empty if they have no common prefix."""
+    groups = [group for tenant in cluster.tenants for group in tenant.spec.members.groups]
+    prefixes = {match[0] if (match := _PREFIX.match(group)) else "" for group in groups}
+    return prefixes.pop() if len(prefixes) == 1 else ""
 
 
 def _users(cluster: Cluster, pool: Pool) -> list[str]:
