@@ -153,6 +153,21 @@ def test_c12_no_variable_gives_a_container_devices_that_it_did_not_request(prod:
     assert refused(prod, "visible-devices", "visible-devices", settings)
 
 
+def test_c26_a_tenant_serves_only_the_declared_hosts(prod: Cluster) -> None:
+    def ingress(namespace: str, *hosts: str) -> Object:
+        spec = {"rules": [{"host": host} for host in hosts]}
+        metadata = {"name": "x", "namespace": namespace}
+        return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}
+
+    own = ("search.example.com", "v2.search.example.com")
+    assert not refused(prod, "exposure", "exposure-search", ingress("search-serving", *own))
+    assert refused(prod, "exposure", "exposure-search", ingress("search-train", "search.example.com"))
+    assert refused(prod, "exposure", "exposure-search", ingress("search-serving", "evilsearch.example.com"))
+    assert refused(prod, "exposure", "exposure-research", ingress("research-lab", "search.example.com"))
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x", "namespace": "research-lab"}}
+    assert refused(prod, "exposure", "exposure-research", service | {"spec": {"externalIPs": ["10.0.0.1"]}})
+
+
 def test_c21_the_audit_lists_only_the_kinds_of_constraints(prod: Cluster) -> None:
     (values,) = (artifact.body for artifact in gatekeeper(prod) if isinstance(artifact, Values))
     assert (values["auditMatchKindOnly"], values["auditInterval"], values["auditChunkSize"]) == (True, 300, 500)
