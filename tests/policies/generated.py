@@ -92,7 +92,8 @@ class _Maker:
         self._shapes: dict[str, Callable[[], Object]] = {
             "Pod": self._pod_spec, "Job": lambda: {"template": {"spec": self._pod_spec()}},
             "JobSet": self._job_set, "NetworkPolicy": self._network_policy,
-            "Ingress": self._ingress, "Deployment": self._service, "StatefulSet": self._service, "LeaderWorkerSet": self._groups,
+            "Ingress": self._ingress,
+            "Deployment": self._service, "StatefulSet": self._service, "LeaderWorkerSet": self._groups,
         }  # fmt: skip
         if len(self._kinds) > MANY_KINDS:  # objects of the other kinds differ only in their metadata
             self._kinds += 2 * [(group, kind) for group, kind in self._kinds if kind in self._shapes]

@@ -26,6 +26,8 @@ UNSET = {
     "Aws.add_on_registry": "replaces the registry of AWS in the region",
     "Destination.name": "excludes server, which the examples set",
     "Pool.image": "replaces the image of the cluster, which the examples set",
+    "Pool.root_volume_throughput": "replaces the default that follows from the local disks",
+    "Pool.root_volume_iops": "replaces the value that follows from the throughput",
     "Pool.root_volume": "replaces the size that follows from the image",
     "Mig.strategy": "single excludes the mixed layouts of the examples",
     "Network.metrics": "the examples take the default port",

@@ -21,6 +21,18 @@ Tags = Annotated[
 """EC2 tags by key. The value "*" matches any value."""
 
 
+ResourceTags = Annotated[
+    dict[
+        Annotated[
+            str, Field(pattern=r"^[A-Za-z0-9_.:/=+@-]([A-Za-z0-9 _.:/=+@-]*[A-Za-z0-9_.:/=+@-])?$", max_length=128)
+        ],
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9 _.:/=+@-]*$", max_length=256)],
+    ],
+    Field(max_length=40),
+]
+"""EC2 tags by key, with the characters that all AWS services allow."""
+
+
 class Subnets(SpecModel):
     """Selects the subnets of nodes."""
 
@@ -67,6 +79,10 @@ class Aws(SpecModel):
 
     add_on_registry: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9._-]+)*$")] | None = None
     """The registry with the images of EKS add-ons. Default: the registry of AWS in the region."""
+
+    tags: ResourceTags = {}
+    """Additional tags of instances and volumes, for example the owner. gpuc adds cluster, pool, environment and, for a
+    pool with only one tenant, tenant and cost centre."""
 
     network_policy_engine: Literal["vpc-cni", "cilium", "calico", "none"]
     """The program that enforces NetworkPolicies, or none. gpuc does not install the program."""

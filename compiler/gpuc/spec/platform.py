@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gpuc.spec.base import LabelValue, Name, Shorthand, SpecModel
+from gpuc.spec.base import Bytes, LabelValue, Name, Shorthand, SpecModel
 
 Stage = Literal["dryrun", "warn", "deny"]
 
@@ -100,6 +100,19 @@ class Kueue(SpecModel):
 
     controllers: dict[Framework, ServiceAccount] = {}
     """The ServiceAccount of the controller of a framework. Default: the ServiceAccount of upstream's manifests."""
+
+
+class NodeAgent(SpecModel):
+    """A DaemonSet that gpuc does not install, and what a pod of the DaemonSet requests."""
+
+    nodes: Literal["all", "gpu", "efa"] = "all"
+    """The nodes on which the DaemonSet runs."""
+
+    cpu: Annotated[str, Field(pattern=r"^\d{1,6}m$")]
+    """The CPU request of all containers of a pod, in millicores, for example 100m."""
+
+    memory: Bytes
+    """The memory request of all containers of a pod."""
 
 
 class Policy(Shorthand):

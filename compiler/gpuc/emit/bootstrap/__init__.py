@@ -14,9 +14,11 @@ from gpuc.emit.controllers import controllers as users_of
 from gpuc.emit.disruption import termination_grace
 from gpuc.emit.template import environment
 from gpuc.emit.workloads import workloads
+from gpuc.kubernetes.amounts import MEMORY, quantity_text
 from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
+from gpuc.spec.platform import NodeAgent
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -69,6 +71,7 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "controllers": list(dict.fromkeys(CONTROLLERS[kind] for kind in frameworks if kind in CONTROLLERS)),
         "reserved": [pool for pool in cluster.pools if pool.spec.reservations],
         "reserved_in_group": [pool for pool in cluster.pools if pool.spec.placement and _has_plain_reservation(pool)],
+        "agents": [_agent(name, agent) for name, agent in cluster.spec.node_agents.items()],
         "group_prefix": _group_prefix(cluster),
         "gpu_runs": [pool for pool in cluster.gpu_pools if pool.spec.runs],
         "mps_pools": [pool for pool in cluster.gpu_pools if pool.mps_user is not None],
@@ -86,6 +89,12 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "block_label": LEVEL_LABELS["block"],
         "by_block": [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())],
     }
+
+
+def _agent(name: str, agent: NodeAgent) -> str:
+    """Returns the name and the requests of a node agent: "log-agent (cpu 500m, memory 1Gi, all nodes)"."""
+    memory = quantity_text(MEMORY, agent.memory)
+    return f"{name} (cpu {agent.cpu}, memory {memory}, {agent.nodes} nodes)"
 
 
 def _has_plain_reservation(pool: Pool) -> bool:
