@@ -81,6 +81,18 @@ class Pool:
         return self.spec.fabric == "efa"
 
     @property
+    def needs_ipc_lock(self) -> bool:
+        """Whether pods need the capability IPC_LOCK to register memory for EFA.
+
+        The kernel compares the registered memory with RLIMIT_MEMLOCK, unless the process has IPC_LOCK. On AL2023, user
+        data removes the limit of containerd, and containers inherit the limits of containerd, except RLIMIT_NOFILE.
+
+        Source: torvalds/linux v6.12 drivers/infiniband/core/umem.c (ib_umem_get); awslabs/amazon-eks-ami v20260724
+        nodeadm/internal/containerd/base-runtime-spec.json
+        """
+        return self.has_efa and self.image.id != "al2023"
+
+    @property
     def is_static(self) -> bool:
         return self.spec.nodes.static is not None
 

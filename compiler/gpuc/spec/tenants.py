@@ -101,7 +101,7 @@ class Namespace(SpecModel):
     """A namespace of a tenant."""
 
     pod_security: Literal["privileged", "baseline", "restricted"]
-    """The enforced Pod Security level. EFA pods need privileged because of the capability IPC_LOCK."""
+    """The enforced Pod Security level. EFA pods need privileged on AMIs other than AL2023 (capability IPC_LOCK)."""
 
     nccl: Name | None = None
     """The NCCL profile of the namespace. gpuc writes the ConfigMap of the profile into the namespace."""
