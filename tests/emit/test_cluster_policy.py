@@ -89,3 +89,26 @@ def test_the_image_of_the_driver_is_the_default_driver() -> None:
     for release in catalog.releases.values():
         operator = release["gpu-operator"]
         assert catalog.operands[operator.version]["driver"].tag == operator.default_driver
+
+
+@each_example
+def test_s4_the_policy_has_no_empty_value_that_the_api_server_could_default(name: str) -> None:
+    def empty(value: Any) -> bool:
+        if isinstance(value, dict):
+            return not value or any(empty(part) for part in value.values())
+        return value in ("", None, []) or (isinstance(value, list) and any(empty(part) for part in value))
+
+    assert not empty(policy(name))
+
+
+@each_example
+def test_s6_the_cuda_workload_does_not_run_in_clusters_with_mps(name: str) -> None:
+    shares = any(pool.mps_user is not None for pool in example(name).gpu_pools)
+    env = policy(name)["validator"].get("cuda", {}).get("env", [])
+    assert ({"name": "WITH_WORKLOAD", "value": "false"} in env) == shares
+
+
+@each_example
+def test_c26_no_difference_of_the_policy_is_ignored(name: str) -> None:
+    (application,) = (found for found in fleet.manifests(name) if found.name == f"{name}-gpu-operator-config")
+    assert "ignoreDifferences" not in application.body["spec"]

@@ -44,16 +44,57 @@ def requirement(spec: dict[str, Any], key: str) -> list[str]:
 def test_the_api_server_and_the_chart_would_take_it(reference: Cluster) -> None:
     artifacts = list(karpenter(reference))
     manifests = [manifest for manifest in artifacts if isinstance(manifest, Manifest)]
-    assert len(manifests) == 7 + 6 + 7  # an EC2NodeClass and a NodePool per pool, an overlay per GPU pool
+    assert len(manifests) == 2 + 7 + 6 + 7  # FlowSchemas; EC2NodeClass, NodePool and overlay of each pool
     assert verify_schemas(manifests, reference.spec.kubernetes) == []
     found = [artifact for artifact in artifacts if isinstance(artifact, Values)]
     assert verify_values(found, reference.components) == []
 
 
+def test_c14_the_controller_is_guaranteed_and_grows_with_the_cluster(reference: Cluster, variant: Variant) -> None:
+    resources = values(reference)["controller"]["resources"]
+    assert resources["requests"] == resources["limits"] == {"cpu": "1", "memory": "1Gi"}
+    large = variant(lambda spec: spec["pools"]["general"]["nodes"].update(max=500))
+    resources = values(large)["controller"]["resources"]
+    assert resources["requests"] == resources["limits"] == {"cpu": "3", "memory": "3Gi"}
+
+
+def test_c14_the_controller_has_the_api_priority_of_the_system(reference: Cluster) -> None:
+    schemas = objects(reference, "FlowSchema")
+    levels = {name: spec["priorityLevelConfiguration"]["name"] for name, spec in schemas.items()}
+    assert levels == {"karpenter-leader-election": "leader-election", "karpenter-workload": "workload-high"}
+    for spec in schemas.values():
+        assert spec["matchingPrecedence"] < 9000, "the precedence of the FlowSchema service-accounts"
+        (rule,) = spec["rules"]
+        account = {"name": "karpenter", "namespace": reference.components["karpenter"].namespace}
+        assert rule["subjects"] == [{"kind": "ServiceAccount", "serviceAccount": account}]
+
+
+def test_c26_instances_have_the_tags_of_a_cost_report(reference: Cluster) -> None:
+    tags = {name: spec["tags"] for name, spec in objects(reference, "EC2NodeClass").items()}
+    always = {"gpuc.dev/cluster": "prod-use1", "gpuc.dev/environment": "prod", "owner": "gpu-platform"}
+    assert tags["train-h100"] == always | {"gpuc.dev/pool": "train-h100"}, "the pool has two tenants"
+    own = {"gpuc.dev/pool": "lab-h100", "gpuc.dev/tenant": "research", "gpuc.dev/cost-centre": "CC-12345"}
+    assert tags["lab-h100"] == always | own
+
+
+def test_c26_a_root_volume_with_images_is_fast(reference: Cluster, variant: Variant) -> None:
+    def disks(cluster: Cluster, pool: str) -> list[tuple[Any, Any]]:
+        mappings = objects(cluster, "EC2NodeClass")[pool]["blockDeviceMappings"]
+        return [(disk["ebs"].get("throughput"), disk["ebs"].get("iops")) for disk in mappings]
+
+    image = {"family": "Ubuntu", "id": "ami-0c3f1a2b4d5e6f708"}
+    ubuntu = variant(lambda spec: spec["cloud"]["aws"].update(image=image))
+    assert disks(reference, "train-h100") == [(None, None)], "images are on the local disks"
+    assert disks(ubuntu, "train-h100") == [(1000, 4000)]
+    assert disks(ubuntu, "general") == [(None, None)]
+    chosen = variant(lambda spec: spec["pools"]["general"].update(rootVolumeThroughput=500))
+    assert disks(chosen, "general") == [(500, 3000)]
+
+
 def test_a_file_holds_one_pool_in_the_order_of_its_waves(reference: Cluster) -> None:
     files: dict[str, list[tuple[str, str]]] = {}
     for manifest in karpenter(reference):
-        if isinstance(manifest, Manifest):
+        if isinstance(manifest, Manifest) and "/pools/" in manifest.file:
             wave = manifest.annotations["argocd.argoproj.io/sync-wave"]
             files.setdefault(manifest.file, []).append((manifest.kind, wave))
             assert manifest.annotations["argocd.argoproj.io/sync-options"] == "Delete=confirm,Prune=false"

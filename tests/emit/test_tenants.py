@@ -100,6 +100,13 @@ def test_c4_a_pool_without_kueue_is_counted_by_the_namespaces_that_use_it(refere
     assert not flavors & {"serve-a100", "embed-l40s"}
 
 
+def test_c26_a_namespace_has_only_the_declared_load_balancers_and_node_ports(reference: Cluster) -> None:
+    for quota in objects(reference, "ResourceQuota"):
+        hard = quota.body["spec"]["hard"]
+        expected = "1" if quota.namespace == "search-serving" else "0"
+        assert (hard["services.loadbalancers"], hard["services.nodeports"]) == (expected, expected)
+
+
 def test_quotas_are_full_cores_and_gib(reference: Cluster) -> None:
     for quota in objects(reference, "ResourceQuota"):
         hard = quota.body["spec"]["hard"]

@@ -158,6 +158,14 @@ def test_it_passes_pod_security_and_takes_its_image_from_an_allowed_registry(nam
 
 
 @each_template
+def test_c26_efa_needs_no_privileged_namespace_on_al2023(name: str, job: Manifest) -> None:
+    _, namespace = place_of(name, job)
+    assert namespace.spec.pod_security != "privileged"
+    (container,) = pod_of(job)["containers"]
+    assert "add" not in container["securityContext"].get("capabilities", {})
+
+
+@each_template
 def test_shared_memory_is_less_than_the_containers_memory(name: str, job: Manifest) -> None:
     pool, volumes = pool_of(name, job), pod_of(job).get("volumes", [])
     assert bool(volumes) == (pool.is_gpu and not uses_mps(pool))

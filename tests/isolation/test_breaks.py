@@ -220,8 +220,19 @@ def test_a_changed_tenant_label_is_reported_at_the_namespace(example: str, label
         assert "ISO004" in {finding.rule.id for finding in at}
 
 
+def with_privileged_namespaces() -> list[Manifest]:
+    """The objects of prod-use1, with the Pod Security level privileged in two namespaces."""
+    level = {"pod-security.kubernetes.io/enforce": "privileged"}
+    names = ("research-train", "search-train")
+    return [
+        replace(manifest, labels=manifest.labels | level)
+        if manifest.kind == "Namespace" and manifest.name in names else manifest
+        for manifest in synced("prod-use1")
+    ]  # fmt: skip
+
+
 def test_a_privileged_namespace_needs_a_constraint() -> None:
-    objects = synced("prod-use1")
+    objects = with_privileged_namespaces()
     fence = next(manifest for manifest in objects if manifest.kind == "GpucHostNetwork")
     for change in (
         None,
@@ -244,7 +255,7 @@ def test_a_constraint_that_refuses_nothing_breaks_the_proof(action: str) -> None
     objects = [
         replace(manifest, body={"spec": {**manifest.body["spec"], "enforcementAction": action}})
         if manifest.kind == "GpucHostNetwork" else manifest
-        for manifest in synced("prod-use1")
+        for manifest in with_privileged_namespaces()
     ]  # fmt: skip
     made = complete(objects)
     assert list(findings(made)) == []

@@ -41,9 +41,23 @@ def test_advertised(cluster: str, name: str, advertised: dict[str, int]) -> None
 def test_kubelet_daemonsets_and_huge_pages_reduce_a_training_node(prod: Cluster) -> None:
     node = pool(prod, "train-h100").node
     daemonsets = prod.catalog.daemonsets
-    cpu = 191450 - 1000 - sum(row.cpu_milli for row in daemonsets)
-    memory = (1938410 - 10256 - sum(row.memory_mib for row in daemonsets)) * MIB
+    agents = 1000, 2048  # nodeAgents of the spec: log-agent and node-monitoring-agent
+    cpu = 191450 - 1000 - agents[0] - sum(row.cpu_milli for row in daemonsets)
+    memory = (1938410 - 10256 - agents[1] - sum(row.memory_mib for row in daemonsets)) * MIB
     assert (node["cpu"], node["memory"]) == (cpu // 1000 * 1000, memory // GIB * GIB), "full cores and GiB"
+
+
+def test_s7_quotas_leave_room_for_the_daemonsets_of_others(prod: Cluster) -> None:
+    def agents(name: str) -> set[str]:
+        return {row.name for row in pool(prod, name).daemonsets if row.component == "spec"}
+
+    assert agents("train-h100") == {"log-agent", "node-monitoring-agent"}
+    assert agents("general") == {"log-agent"}
+    general = pool(prod, "general")
+    known = sum(row.cpu_milli for row in prod.catalog.daemonsets if row.nodes == "all")
+    instance = general.instances[0]
+    used = general.allocatable(instance)["cpu"] - general.tenant_allocatable(instance)["cpu"]
+    assert used == known + 500
 
 
 def test_a_pool_with_several_types_counts_the_smallest(prod: Cluster) -> None:

@@ -35,6 +35,7 @@ OTHER: dict[str, Any] = {
     "2026.08": "2026.07", "https://git.example.com/platform/gpu-fleet.git": "https://git.example.com/other/fleet.git",
     "main": "release", "out": "rendered", "https://kubernetes.default.svc": "https://10.0.250.5:443",
     "argocd": "argo", "confirm": "never", "batch/job": "kubeflow.org/mpijob",
+    "gpu": "all", "500m": "1500m",
     "jobset.x-k8s.io/jobset": "kubeflow.org/mpijob", "trainer.kubeflow.org/trainjob": "kubeflow.org/mpijob",
     "America/New_York": "Europe/Dublin", "08:00-18:00": "07:00-17:30", "mon": "sun", "tue": "sun", "wed": "sun",
     "thu": "sun", "fri": "sun",

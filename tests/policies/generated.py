@@ -92,6 +92,7 @@ class _Maker:
         self._shapes: dict[str, Callable[[], Object]] = {
             "Pod": self._pod_spec, "Job": lambda: {"template": {"spec": self._pod_spec()}},
             "JobSet": self._job_set, "NetworkPolicy": self._network_policy,
+            "Ingress": self._ingress,
             "Deployment": self._service, "StatefulSet": self._service, "LeaderWorkerSet": self._groups,
         }  # fmt: skip
         if len(self._kinds) > MANY_KINDS:  # objects of the other kinds differ only in their metadata
@@ -299,6 +300,18 @@ class _Maker:
 
     def _service(self) -> Object:
         return {"template": {"spec": self._pod_spec()}}
+
+    def _ingress(self) -> Object:
+        def host() -> str:
+            name = self._value()
+            return f"www{name}" if name.startswith(".") else name
+
+        makers: dict[str, Callable[[], Any]] = {
+            "defaultBackend": lambda: {"service": {"name": "x"}},
+            "rules": lambda: self._some(lambda: {"host": host()} if self._chance.random() < 0.9 else {}, 2),
+            "tls": lambda: self._some(lambda: {"hosts": self._some(host, 2)} if self._flag() else {}, 2),
+        }
+        return self._fields(makers)
 
     def _groups(self) -> Object:
         parts = {"workerTemplate": self._service()["template"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shutil
 from collections.abc import Iterator
@@ -121,6 +122,65 @@ def test_constraints_state_every_parameter_that_their_template_declares(prod: Cl
     for constraint in constraints(prod):
         schema = strict(schemas[constraint.kind]["openAPIV3Schema"])
         assert list(jsonschema_rs.iter_errors(schema, constraint.body["spec"].get("parameters", {}))) == []
+
+
+def test_templates_have_no_empty_maps_which_gatekeeper_drops(prod: Cluster) -> None:
+    """Otherwise, every sync after Gatekeeper's update changes the template, and its generation grows."""
+
+    def empty(value: Any) -> bool:
+        if isinstance(value, dict | list):
+            return not value or any(map(empty, value.values() if isinstance(value, dict) else value))
+        return value is None
+
+    templates = emitted(prod, "templates.gatekeeper.sh/")
+    schemas = [template.body["spec"]["crd"]["spec"]["validation"]["openAPIV3Schema"] for template in templates]
+    assert {"type": "object"} in schemas, "a policy without parameters"
+    assert [template.name for template in templates if empty(template.body)] == []
+
+
+DEVICE_VARIABLES = ("NVIDIA_GDS", "NVIDIA_MOFED", "NVIDIA_GDRCOPY", "NVIDIA_NVSWITCH")
+
+
+@pytest.mark.parametrize("variable", DEVICE_VARIABLES)
+def test_c12_no_variable_gives_a_container_devices_that_it_did_not_request(prod: Cluster, variable: str) -> None:
+    metadata = {"name": "x", "namespace": "research-train"}
+    for value in ({"value": "enabled"}, {"value": "$(OTHER)"}, {"valueFrom": {"fieldRef": {}}}):
+        container = {"name": "main", "image": "registry.example.com/x:1", "env": [{"name": variable, **value}]}
+        container["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
+        bad = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+        assert refused(prod, "visible-devices", "visible-devices", bad)
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {variable: "enabled"}}
+    assert refused(prod, "visible-devices", "visible-devices", settings)
+
+
+def test_c26_a_tenant_serves_only_the_declared_hosts(prod: Cluster) -> None:
+    def ingress(namespace: str, *hosts: str) -> Object:
+        spec = {"rules": [{"host": host} for host in hosts]}
+        metadata = {"name": "x", "namespace": namespace}
+        return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}
+
+    own = ("search.example.com", "v2.search.example.com")
+    assert not refused(prod, "exposure", "exposure-search", ingress("search-serving", *own))
+    assert refused(prod, "exposure", "exposure-search", ingress("search-train", "search.example.com"))
+    assert refused(prod, "exposure", "exposure-search", ingress("search-serving", "evilsearch.example.com"))
+    assert refused(prod, "exposure", "exposure-research", ingress("research-lab", "search.example.com"))
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x", "namespace": "research-lab"}}
+    assert refused(prod, "exposure", "exposure-research", service | {"spec": {"externalIPs": ["10.0.0.1"]}})
+
+
+def test_c21_the_audit_lists_only_the_kinds_of_constraints(prod: Cluster) -> None:
+    (values,) = (artifact.body for artifact in gatekeeper(prod) if isinstance(artifact, Values))
+    assert (values["auditMatchKindOnly"], values["auditInterval"], values["auditChunkSize"]) == (True, 300, 500)
+    memory = values["audit"]["resources"]
+    assert memory["limits"]["memory"] == memory["requests"]["memory"] == "512Mi"
+
+
+def test_c21_the_memory_of_the_audit_grows_with_the_cluster(prod: Cluster) -> None:
+    pool = prod.pools[0]
+    spec = pool.spec.model_copy(update={"nodes": pool.spec.nodes.model_copy(update={"max": 500})})
+    large = dataclasses.replace(prod, pools=(dataclasses.replace(pool, spec=spec),))
+    (values,) = (artifact.body for artifact in gatekeeper(large) if isinstance(artifact, Values))
+    assert values["audit"]["resources"]["limits"]["memory"] == "3Gi"
 
 
 def test_templates_are_named_after_their_kind(prod: Cluster) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuc.model import Cluster
+from gpuc.model import Cluster, Namespace
+from gpuc.pipeline.stages import compiled_spec
 from gpuc.policy.library import policies
 from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response, refusing_component
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.examples import examples, merge_patch
 from gpuc.rehearse.sample_workloads import WorkloadFactory, permitted_samples
+from gpuc.rehearse.substitute import policy_resources
 from gpuc.rehearse.suites import Case, boundaries, counted
 from gpuc.rehearse.suites import policies as policy_suite
 from gpuc.rehearse.violations import violations
+from tests.conftest import ROOT
 
 
 def case(cases: list[Case], *parts: str) -> Case:
@@ -30,8 +33,19 @@ def test_every_policy_has_violations(prod: Cluster) -> None:
     assert violated == policies().keys()
 
 
+def with_privileged(cluster: Cluster, name: str) -> Cluster:
+    """Returns the cluster with the Pod Security level privileged in a namespace."""
+
+    def changed(namespace: Namespace) -> Namespace:
+        spec = namespace.spec.model_copy(update={"pod_security": "privileged"})
+        return replace(namespace, spec=spec) if namespace.name == name else namespace
+
+    tenants = (replace(tenant, namespaces=tuple(map(changed, tenant.namespaces))) for tenant in cluster.tenants)
+    return replace(cluster, tenants=tuple(tenants))
+
+
 def test_expectations_follow_stage_pod_security_and_quota(prod: Cluster) -> None:
-    cases = list(policy_suite.cases(prod))
+    cases = list(policy_suite.cases(with_privileged(prod, "research-train")))
     denied = case(cases, "research-train host-access: The process namespace of the host").expected
     assert (denied.verdict, denied.by, denied.message) == ("refused", "policy", "host-access")
     baseline = case(cases, "research-lab host-access: The process namespace of the host").expected
@@ -127,6 +141,13 @@ def test_invalid_examples_are_refused_by_the_api_server_and_not_by_a_policy() ->
     assert "Exists" in refused["The operator Exists with a value, which is ignored"]
     assert refused["An ingress rule with an empty peer"] == "must specify a peer"
     assert refused["A privileged container"] == ""
+
+
+def test_the_webhook_of_the_rehearsal_receives_the_kinds_of_all_constraints() -> None:
+    resources = policy_resources(compiled_spec(ROOT, "specs/prod-use1.yaml").synced)
+    assert {("networking.k8s.io", "ingresses"), ("networking.k8s.io", "networkpolicies"), ("", "services")} <= {
+        *resources
+    }
 
 
 def test_a_patch_changes_one_object_to_the_other() -> None:

@@ -10,11 +10,13 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.topology_labels import BLOCK_NODES
 from gpuc.trace import ClusterIndex, PodSet, TraceResult, Workload
+from gpuc.trace.node_agents import node_agents
 
 
 def site(spec: CompiledSpec) -> ClusterIndex:
     """Returns the objects of a spec in the index that the trace reads."""
-    return ClusterIndex(ObjectSet(spec.synced, is_complete=True), {LEVEL_LABELS["block"]: BLOCK_NODES})
+    manifests = [*spec.synced, *node_agents(spec.cluster)]
+    return ClusterIndex(ObjectSet(manifests, is_complete=True), {LEVEL_LABELS["block"]: BLOCK_NODES})
 
 
 def work_for(known: ClusterIndex, queue: str, request: Request) -> Workload:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.catalog.records import (
     Daemonset,
+    EksRegistry,
     Gpu,
     Image,
     InstanceType,
@@ -83,6 +84,11 @@ class Catalog:
     def daemonsets(self) -> tuple[Daemonset, ...]:
         """DaemonSets that run on nodes, sorted by name."""
         return tuple(typed(Daemonset, "releases", "daemonsets"))
+
+    @cached_property
+    def eks_registries(self) -> dict[str, EksRegistry]:
+        """Image registries of EKS add-ons by region."""
+        return {row.region: row for row in typed(EksRegistry, "registries", "eks")}
 
     @cached_property
     def kubernetes(self) -> dict[str, KubernetesVersion]:

@@ -216,3 +216,13 @@ class Daemonset:
     memory_mib: int
     source: Sources
     confidence: Confidence = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class EksRegistry:
+    """The image registry of AWS for EKS add-ons in a region. The account differs in some regions."""
+
+    region: str
+    host: str
+    source: Sources
+    confidence: Confidence = "high"

@@ -38,6 +38,7 @@ def tables() -> dict[tuple[str, str], tuple[type, tuple[str, ...]]]:
         ("nccl", "variables"): (operations.NcclVariable, ("name",)),
         ("nccl", "verdicts"): (operations.NcclVerdict, ("name", "value")),
         ("nulls", "nulls"): (records.NullField, ("component", "version", "kind", "value")),
+        ("registries", "eks"): (records.EksRegistry, ("region",)),
         ("releases", "components"): (records.Release, ("set", "component")),
         ("releases", "daemonsets"): (records.Daemonset, ("name",)),
         ("releases", "operands"): (records.Operand, ("operator", "operand")),

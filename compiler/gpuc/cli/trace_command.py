@@ -20,6 +20,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.trace import ClusterIndex, PodSet, Workload, trace_workload, workload_of
 from gpuc.trace.limits import container_limits
+from gpuc.trace.node_agents import node_agents
 from gpuc.trace.report import Traced, render
 from gpuc.trace.workload import pod_requests
 
@@ -181,7 +182,7 @@ def _objects_of_spec(inputs: list[str]) -> Objects:
     if len(files) != 1:
         raise UsageError(f"gpuc trace requires one cluster of {', '.join(File(file).stem for file in files)}")
     spec = compiled_spec(root, files[0])
-    manifests = list(spec.synced)
+    manifests = [*spec.synced, *node_agents(spec.cluster)]
     return Objects(manifests, True, lambda manifest, path: spec.source.locate(manifest.origin), values=spec.charts)
 
 

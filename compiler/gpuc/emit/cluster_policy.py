@@ -34,11 +34,7 @@ def cluster_policy(cluster: Cluster) -> Manifest:
         "hostPaths": {"rootFS": "/", "driverInstallDir": "/run/nvidia/driver"},
         "operator": {"runtimeClass": "nvidia"},
         "daemonsets": _daemonsets(cluster),
-        # The validation workload needs a complete GPU, which nodes with MIG or shared GPUs do not have.
-        "validator": {
-            **_image(cluster, "validator"),
-            "plugin": {"env": [{"name": "WITH_WORKLOAD", "value": "false"}]},
-        },
+        "validator": _validator(cluster),
         "psa": {"enabled": True},
         "cdi": {"enabled": pools[0].image.toolkit == "operator"},
         "driver": _driver(cluster, pools[0]),
@@ -60,6 +56,24 @@ def cluster_policy(cluster: Cluster) -> Manifest:
         annotations=wave(1),
         body={"spec": spec},
     )
+
+
+def _validator(cluster: Cluster) -> Body:
+    """Returns the validator without the workloads that cannot run on all GPU nodes.
+
+    - plugin: the workload requests a complete GPU, which nodes with MIG or shared GPUs do not have.
+    - cuda, in clusters with MPS: the workload is no client of the MPS server. On a GPU in the compute mode
+      EXCLUSIVE_PROCESS, it fails while the MPS server runs, and the validator never becomes ready after a restart.
+
+    Source: NVIDIA/gpu-operator v26.7.0 cmd/nvidia-validator/main.go (CUDA.validate),
+    validator/manifests/cuda-workload-validation.yaml; NVIDIA/k8s-device-plugin v0.20.0
+    cmd/mps-control-daemon/mps/daemon.go (setComputeMode)
+    """
+    without_workload: Body = {"env": [{"name": "WITH_WORKLOAD", "value": "false"}]}
+    body: Body = {**_image(cluster, "validator"), "plugin": without_workload}
+    if any(pool.mps_user is not None for pool in cluster.gpu_pools):
+        body["cuda"] = without_workload
+    return body
 
 
 def agent_tolerations(cluster: Cluster) -> list[Body]:

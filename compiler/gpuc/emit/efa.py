@@ -22,6 +22,10 @@ def efa(cluster: Cluster) -> Iterator[Artifact]:
     # This list replaces the list of the chart, which also contains instance types of pools without EFA.
     types = sorted({instance.type for pool in pools for instance in pool.instances})
     body: Body = {"supportedInstanceLabels": {"values": types}, "tolerations": tolerations}
+    if registry := cluster.add_on_registry:
+        # The chart names the registry of us-west-2, to which a VPC with endpoints of its region has no route.
+        # Source: aws/eks-charts v0.0.242 stable/aws-efa-k8s-device-plugin/values.yaml
+        body["image"] = {"repository": f"{registry}/eks/aws-efa-k8s-device-plugin"}
     yield Values(cluster.out("efa/values.yaml"), ("spec", "pools"), "efa", body)
 
 

@@ -9,6 +9,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, SYSTEM_NODES, Component, Folder, webhook_certificate
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
+from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, quantity_text
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
@@ -18,6 +19,12 @@ from gpuc.policy.library import Policy
 
 TEMPLATE_WAVE = 0
 CONSTRAINT_WAVE = 5
+
+AUDIT_SECONDS = 300
+"""The time between two audits. The chart's 60 s are shorter than one audit of a large cluster."""
+
+AUDIT_CHUNK = 500
+"""The number of objects in one list request of the audit. It is the chart's default, on which the memory depends."""
 
 # Kinds with a pod template that Gatekeeper can expand. The path to the pod template must not contain a list: Gatekeeper
 # would deny every object of the kind. JobSets need such a path, so the policies check the Jobs of a JobSet instead.
@@ -50,9 +57,23 @@ def _values(cluster: Cluster) -> Values:
         "upgradeCRDs": {"enabled": False},
         "postInstall": {"labelNamespace": {"enabled": True}},
         "controllerManager": {"exemptNamespaces": list(cluster.platform_namespaces), "affinity": SYSTEM_NODES},
-        "audit": {"affinity": SYSTEM_NODES},
+        "audit": {"affinity": SYSTEM_NODES, "resources": _audit_resources(cluster)},
+        # All constraints name their kinds. Without this setting, the audit lists the objects of every kind.
+        "auditMatchKindOnly": True,
+        "auditInterval": AUDIT_SECONDS,
+        "auditChunkSize": AUDIT_CHUNK,
     }
     return Values(cluster.out("gatekeeper/values.yaml"), _origin(cluster), "gatekeeper", body)
+
+
+def _audit_resources(cluster: Cluster) -> Body:
+    """Returns the resources of the audit pod: the chart's 512Mi, and 512Mi for each 100 nodes that Karpenter may start.
+
+    The audit reads a chunk of objects at a time, but caches Namespaces and results. The memory is an estimate; the
+    request equals the limit, so that the node always has it.
+    """
+    memory = quantity_text(MEMORY, 512 * MIB * (1 + sum(pool.nodes_max for pool in cluster.pools) // 100))
+    return {"requests": {CPU: "100m", MEMORY: memory}, "limits": {MEMORY: memory}}
 
 
 def _config(cluster: Cluster) -> Manifest:
@@ -96,7 +117,6 @@ def _expansions(cluster: Cluster) -> Iterator[Manifest]:
 
 
 def _template(cluster: Cluster, policy: Policy) -> Manifest:
-    parameters = {parameter.name: parameter.schema for parameter in policy.parameters}
     variables = [{"name": name, "expression": text} for name, text in policy.variables.items()]
     source = {
         "failurePolicy": "Fail",
@@ -115,7 +135,7 @@ def _template(cluster: Cluster, policy: Policy) -> Manifest:
                 "crd": {
                     "spec": {
                         "names": {"kind": policy.kind},
-                        "validation": {"openAPIV3Schema": {"type": "object", "properties": parameters}},
+                        "validation": {"openAPIV3Schema": _parameter_schema(policy)},
                     }
                 },
                 # No `operations`: the default is that of the webhook, CREATE and UPDATE. Gatekeeper writes operations
@@ -130,6 +150,19 @@ def _template(cluster: Cluster, policy: Policy) -> Manifest:
             }
         },
     )
+
+
+def _parameter_schema(policy: Policy) -> Body:
+    """Returns the schema of the parameters, without `properties` if the policy has no parameters.
+
+    Gatekeeper writes annotations into the ConstraintTemplate and thereby drops empty maps, so the next sync would
+    change the object again.
+
+    Source: gatekeeper v3.23.0 pkg/controller/constrainttemplate/constrainttemplate_controller.go,
+    updateTemplateWithBlockVAPBGenerationAnnotations
+    """
+    properties = {parameter.name: parameter.schema for parameter in policy.parameters}
+    return {"type": "object", "properties": properties} if properties else {"type": "object"}
 
 
 def _constraints(cluster: Cluster, policy: Policy) -> Iterator[Manifest]:

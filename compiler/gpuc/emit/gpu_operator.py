@@ -128,11 +128,6 @@ COMPONENT = Component(
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"), ("nvidia.com", "ClusterPolicy"),
     ),
     kinds=(*CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
-    folders=(
-        Folder(
-            "gpu-operator/config", 5, "gpu-operator",
-            ignored=({"group": "nvidia.com", "kind": "ClusterPolicy", "jsonPointers": ["/spec/cdi/default"]},),
-        ),
-    ),
+    folders=(Folder("gpu-operator/config", 5, "gpu-operator"),),
     namespace_labels={**PLATFORM, **PRIVILEGED},
 )  # fmt: skip

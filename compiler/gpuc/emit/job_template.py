@@ -148,7 +148,7 @@ def _pod(cluster: Cluster, template: Template) -> Body:
         **({"subdomain": template.name} if template.is_gang else {}),
         **({"terminationGracePeriodSeconds": grace_seconds} if grace_seconds else {}),
         **scheduling(cluster, template),
-        **({} if template.is_gang else {"securityContext": pod_security(template)}),
+        **({} if template.runs_as_root else {"securityContext": pod_security(template)}),
         "containers": [body],
         **volumes(template),
     }
@@ -194,7 +194,7 @@ def _torchrun(cluster: Cluster, template: Template) -> list[str]:
 
 
 def _container_security(template: Template) -> Body:
-    """Returns the settings of level restricted. A gang runs as root, because IPC_LOCK has no effect for other users."""
-    if template.is_gang:
+    """Returns the settings of level restricted, unless the container runs as root."""
+    if template.runs_as_root:
         return {"capabilities": {"add": ["IPC_LOCK"]}} if template.locks_memory else {}
     return {"capabilities": {"drop": ["ALL"]}}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpuc.catalog.records import InstanceType
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, Component, Folder
+from gpuc.emit.controller_capacity import controller_resources, flow_schemas
 from gpuc.emit.disruption import disruption, expire_after, termination_grace_seconds
 from gpuc.emit.nodes import node_class
 from gpuc.emit.sync import protected, protected_until_leaving
@@ -21,8 +22,9 @@ NODES = "nodes"
 
 
 def karpenter(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the Helm values of the controller, and the objects of each pool."""
+    """Yields the Helm values and the FlowSchemas of the controller, and the objects of each pool."""
     yield Values(cluster.out("karpenter/values.yaml"), ("spec", "cloud", "aws"), "karpenter", _values(cluster))
+    yield from flow_schemas(cluster)
     for pool in cluster.pools:
         yield from _pool(cluster, pool)
 
@@ -42,6 +44,7 @@ def _values(cluster: Cluster) -> Body:
         # The chart keeps the two replicas on different hosts, and off the nodes that Karpenter starts.
         "replicas": 2,
         "serviceMonitor": {"enabled": True, "additionalLabels": {"release": release}},
+        "controller": {"resources": controller_resources(cluster)},
         "settings": settings,
     }
 
@@ -180,12 +183,13 @@ COMPONENT = Component(
     artifacts=karpenter,
     cluster_kinds=(
         *CLUSTER_ROLES, ("karpenter.k8s.aws", "EC2NodeClass"), ("karpenter.sh", "NodeOverlay"),
-        ("karpenter.sh", "NodePool"),
+        ("karpenter.sh", "NodePool"), ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
     ),
     kinds=(
         *CONTROLLER, ("", "Service"), ("policy", "PodDisruptionBudget"), ("monitoring.coreos.com", "ServiceMonitor"),
     ),
     folders=(
+        Folder("karpenter/config", 0, "karpenter"),
         Folder(
             "karpenter/pools", 20, "karpenter", is_protected=True,
             ignored=(

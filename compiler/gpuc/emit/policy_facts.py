@@ -81,6 +81,19 @@ def _profiles(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:
     ]
 
 
+def _exposed_hosts(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
+    """Returns the hosts of Ingresses by namespace. A wildcard is the suffix of the hosts that it allows."""
+    return [
+        {
+            "namespace": namespace.name,
+            "names": [host for host in namespace.spec.exposed.hosts if not host.startswith("*")],
+            "suffixes": [host[1:] for host in namespace.spec.exposed.hosts if host.startswith("*")],
+        }
+        for namespace in tenant.namespaces
+        if namespace.spec.exposed.hosts
+    ]
+
+
 def _ingress_namespaces(cluster: Cluster, tenant: Tenant) -> list[str]:
     declared = [ingress.namespace for ingress in tenant.spec.network.ingress]
     return list(dict.fromkeys([*declared, cluster.spec.observability.namespace]))
@@ -130,6 +143,7 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.pools": lambda _, tenant: [pool.name for pool in tenant.pools],
     "tenant.taints": _taints,
     "tenant.nccl_profiles": _profiles,
+    "tenant.exposed_hosts": _exposed_hosts,
     "tenant.ingress_namespaces": _ingress_namespaces,
     "tenant.egress_namespaces": lambda _, __: ["kube-system"],
     "tenant.egress_cidrs": egress_cidrs,

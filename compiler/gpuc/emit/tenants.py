@@ -80,6 +80,9 @@ def _quota(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
     hard |= {
         "count/jobs.batch": quantity_text("count/jobs.batch", JOBS_MAX),
         "persistentvolumeclaims": quantity_text("persistentvolumeclaims", VOLUME_CLAIMS_MAX),
+        # Without these limits, a member could open the namespace to the internet with a Service.
+        "services.loadbalancers": str(namespace.spec.exposed.load_balancers),
+        "services.nodeports": str(namespace.spec.exposed.node_ports),
     }
     file, body = _file(cluster, tenant), {"spec": {"hard": hard}}
     annotations = protected(cluster, 0)

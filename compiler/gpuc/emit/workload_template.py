@@ -40,7 +40,14 @@ class Template:
     @property
     def locks_memory(self) -> bool:
         """Whether the container gets IPC_LOCK for EFA. Only privileged namespaces allow the capability."""
-        return self.is_gang and self.namespace.spec.pod_security == "privileged"
+        is_allowed = self.namespace.spec.pod_security == "privileged"
+        return self.is_gang and self.pool.needs_ipc_lock and is_allowed
+
+    @property
+    def runs_as_root(self) -> bool:
+        """Whether the container runs as root: a gang, because IPC_LOCK has no effect for other users, and because
+        images for training expect root."""
+        return self.is_gang and self.namespace.spec.pod_security != "restricted"
 
     @property
     def has_shm_volume(self) -> bool:

@@ -103,12 +103,12 @@ def _admitting_namespaces(cluster: Cluster, queue: Queue) -> list[tuple[Tenant, 
 
 
 def _best_namespace(namespaces: list[tuple[Tenant, Namespace]], pool: Pool) -> tuple[Tenant, Namespace]:
-    """Returns the best namespace for a pool: for EFA, a namespace that allows IPC_LOCK and has an NCCL profile."""
+    """Returns the best namespace for a pool: for EFA, one with an NCCL profile, and with IPC_LOCK if pods need it."""
 
     def mismatches(candidate: tuple[Tenant, Namespace]) -> tuple[bool, bool]:
         _, namespace = candidate
         privileged = namespace.spec.pod_security == "privileged"
-        return privileged != pool.has_efa, (namespace.nccl is not None) != pool.has_efa
+        return privileged != pool.needs_ipc_lock, (namespace.nccl is not None) != pool.has_efa
 
     return min(namespaces, key=mismatches)
 

@@ -78,6 +78,12 @@ class Cluster:
     def efa_pools(self) -> tuple[Pool, ...]:
         return tuple(pool for pool in self.pools if pool.has_efa)
 
+    @property
+    def add_on_registry(self) -> str:
+        """The registry with the images of EKS add-ons; empty if the catalog has none for the region."""
+        row = self.catalog.eks_registries.get(self.aws.region)
+        return self.aws.add_on_registry or (row.host if row else "")
+
     @cached_property
     def platform_namespaces(self) -> tuple[str, ...]:
         """Namespaces to which no policy, quota or queue for tenants applies, sorted."""

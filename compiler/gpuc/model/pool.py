@@ -36,6 +36,13 @@ SYSTEM_CPU_MILLI = 1000
 """CPU that training nodes reserve for the system, because pinned cores of pods need complete cores."""
 
 
+GP3_THROUGHPUT, GP3_IOPS, IOPS_PER_MIB = 125, 3000, 4
+"""Defaults of EC2 for a gp3 volume, and the least I/O operations per second for each MiB/s of throughput.
+
+Source: Amazon EBS User Guide, general purpose SSD volumes, gp3 volume performance
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Taint:
     """A node taint."""
@@ -86,6 +93,18 @@ class Pool:
     @property
     def has_efa(self) -> bool:
         return self.spec.fabric == "efa"
+
+    @property
+    def needs_ipc_lock(self) -> bool:
+        """Whether pods need the capability IPC_LOCK to register memory for EFA.
+
+        The kernel compares the registered memory with RLIMIT_MEMLOCK, unless the process has IPC_LOCK. On AL2023, user
+        data removes the limit of containerd, and containers inherit the limits of containerd, except RLIMIT_NOFILE.
+
+        Source: torvalds/linux v6.12 drivers/infiniband/core/umem.c (ib_umem_get); awslabs/amazon-eks-ami v20260724
+        nodeadm/internal/containerd/base-runtime-spec.json
+        """
+        return self.has_efa and self.image.id != "al2023"
 
     @property
     def is_static(self) -> bool:
@@ -151,6 +170,17 @@ class Pool:
     @property
     def root_volume_bytes(self) -> int:
         return self.spec.root_volume or (200 if self.is_gpu else 100) * GIB
+
+    @property
+    def root_volume_throughput(self) -> int:
+        """Throughput of the root volume in MiB/s. At EC2's default of 125, an image of 30 GB needs four minutes."""
+        holds_images = self.is_gpu and not self.uses_instance_store
+        return self.spec.root_volume_throughput or (1000 if holds_images else GP3_THROUGHPUT)
+
+    @property
+    def root_volume_iops(self) -> int:
+        """I/O operations per second of the root volume. EC2 refuses more than 0.25 MiB/s for each of them."""
+        return self.spec.root_volume_iops or max(GP3_IOPS, IOPS_PER_MIB * self.root_volume_throughput)
 
     @property
     def mig_by_operator(self) -> bool:

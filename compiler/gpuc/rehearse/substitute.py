@@ -102,7 +102,9 @@ def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
 def _plural(kind: str) -> str:
     """Returns the plural name of a kind: webhooks match plural names, constraints match kinds."""
     name = kind.lower()
-    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    if name.endswith("y"):
+        return f"{name[:-1]}ies"
+    return f"{name}es" if name.endswith("s") else f"{name}s"
 
 
 def _gates(values: Mapping[str, Any]) -> dict[str, bool]:

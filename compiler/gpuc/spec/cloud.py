@@ -21,6 +21,18 @@ Tags = Annotated[
 """EC2 tags by key. The value "*" matches any value."""
 
 
+ResourceTags = Annotated[
+    dict[
+        Annotated[
+            str, Field(pattern=r"^[A-Za-z0-9_.:/=+@-]([A-Za-z0-9 _.:/=+@-]*[A-Za-z0-9_.:/=+@-])?$", max_length=128)
+        ],
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9 _.:/=+@-]*$", max_length=256)],
+    ],
+    Field(max_length=40),
+]
+"""EC2 tags by key, with the characters that all AWS services allow."""
+
+
 class Subnets(SpecModel):
     """Selects the subnets of nodes."""
 
@@ -64,6 +76,13 @@ class Aws(SpecModel):
 
     interruption_queue: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,80}$")] | None = None
     """The name of the SQS queue with EC2 interruption events for Karpenter."""
+
+    add_on_registry: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9._-]+)*$")] | None = None
+    """The registry with the images of EKS add-ons. Default: the registry of AWS in the region."""
+
+    tags: ResourceTags = {}
+    """Additional tags of instances and volumes, for example the owner. gpuc adds cluster, pool, environment and, for a
+    pool with only one tenant, tenant and cost centre."""
 
     network_policy_engine: Literal["vpc-cni", "cilium", "cilium-on-vpc-cni", "calico", "none"]
     """The program that enforces NetworkPolicies, or none. gpuc does not install the program.

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from gpuc.spec.base import Accept, Name, SpecModel, TextLine
 from gpuc.spec.cloud import Cloud
-from gpuc.spec.platform import Delivery, Kueue, Nccl, Observability, Policy, Releases
+from gpuc.spec.platform import Delivery, Kueue, Nccl, NodeAgent, Observability, Policy, Releases
 from gpuc.spec.pools import Pool
 from gpuc.spec.queues import Cohort, Queue, Queueing
 from gpuc.spec.tenants import Tenant
@@ -61,6 +61,10 @@ class Spec(SpecModel):
 
     pools: Annotated[dict[Name, Pool], Field(min_length=1)]
     """Node pools by name."""
+
+    node_agents: dict[Name, NodeAgent] = {}
+    """DaemonSets that gpuc does not install, such as CSI drivers and log agents, by name. Quotas leave room for
+    the requests of their pods."""
 
     nccl: Nccl = Field(default_factory=Nccl)
     """Environment variables for NCCL, by profile."""

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gpuc.spec.base import LabelValue, Name, Shorthand, SpecModel
+from gpuc.spec.base import Bytes, LabelValue, Name, Shorthand, SpecModel
 
 Stage = Literal["dryrun", "warn", "deny"]
 
@@ -108,6 +108,19 @@ class Kueue(SpecModel):
     the workload for the time limit `waitForPodsReady.timeout`. The attempts also include restarts after the loss of a
     node, if the new node is late.
     """
+
+
+class NodeAgent(SpecModel):
+    """A DaemonSet that gpuc does not install, and what a pod of the DaemonSet requests."""
+
+    nodes: Literal["all", "gpu", "efa"] = "all"
+    """The nodes on which the DaemonSet runs."""
+
+    cpu: Annotated[str, Field(pattern=r"^\d{1,6}m$")]
+    """The CPU request of all containers of a pod, in millicores, for example 100m."""
+
+    memory: Bytes
+    """The memory request of all containers of a pod."""
 
 
 class Policy(Shorthand):

@@ -169,6 +169,13 @@ class Pool(SpecModel):
     root_volume: Bytes | None = None
     """Size of the root volume. Default: 200Gi with GPUs, 100Gi without."""
 
+    root_volume_throughput: Annotated[int, Field(ge=125, le=1000)] | None = None
+    """Throughput of the root volume in MiB/s. Default: 1000 for GPU nodes that have no local disks for images, and 125
+    for other nodes."""
+
+    root_volume_iops: Annotated[int, Field(ge=3000, le=16_000)] | None = None
+    """I/O operations per second of the root volume. Default: four for each MiB/s of throughput, at least 3000."""
+
     hold: bool = False
     """Whether the queues admit no new workloads to the pool, for example before the end of a capacity block.
 

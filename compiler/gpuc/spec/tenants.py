@@ -86,11 +86,31 @@ class Members(SpecModel):
     With none of the roles can members raise the quota of the tenant or change its NetworkPolicies."""
 
 
+Host = Annotated[
+    str, Field(pattern=r"^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=253)
+]
+"""A host name such as search.example.com, or *.example.com for all host names that end with .example.com."""
+
+
+class Exposed(SpecModel):
+    """The ways in which Services of a namespace are reachable from outside of the cluster. Default: none."""
+
+    load_balancers: Annotated[int, Field(ge=0, le=1000)] = 0
+    """The maximum number of Services of type LoadBalancer."""
+
+    node_ports: Annotated[int, Field(ge=0, le=1000)] = 0
+    """The maximum number of node ports. A port of a load balancer needs one, unless its Service has
+    `allocateLoadBalancerNodePorts: false`."""
+
+    hosts: list[Host] = []
+    """The host names of Ingresses. The policy `exposure` denies all other Ingresses."""
+
+
 class Namespace(SpecModel):
     """A namespace of a tenant."""
 
     pod_security: Literal["privileged", "baseline", "restricted"]
-    """The enforced Pod Security level. EFA pods need privileged because of the capability IPC_LOCK."""
+    """The enforced Pod Security level. EFA pods need privileged on AMIs other than AL2023 (capability IPC_LOCK)."""
 
     nccl: Name | None = None
     """The NCCL profile of the namespace. gpuc writes the ConfigMap of the profile into the namespace."""
@@ -100,6 +120,9 @@ class Namespace(SpecModel):
 
     queues: list[Name] | None = None
     """The queues in which the namespace may submit workloads. Default: all queues of the tenant."""
+
+    exposed: Exposed = Field(default_factory=Exposed)
+    """The ways in which Services of the namespace are reachable from outside of the cluster. Default: none."""
 
     leaving: bool = False
     """Whether the namespace will be removed. It gets no new workloads; running workloads continue.

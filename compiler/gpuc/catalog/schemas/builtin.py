@@ -17,6 +17,7 @@ EMITTED = {
     },
     "apps/v1": {"DaemonSet": "daemonsets", "Deployment": "deployments"},
     "batch/v1": {"Job": "jobs"},
+    "flowcontrol.apiserver.k8s.io/v1": {"FlowSchema": "flowschemas"},
     "networking.k8s.io/v1": {"NetworkPolicy": "networkpolicies"},
     "policy/v1": {"PodDisruptionBudget": "poddisruptionbudgets"},
     "rbac.authorization.k8s.io/v1": {
@@ -47,7 +48,7 @@ OFTEN = {
 _CLUSTER_SCOPED = {
     "Namespace", "ClusterRole", "ClusterRoleBinding", "PriorityClass", "PersistentVolume", "IngressClass",
     "RuntimeClass", "StorageClass", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
+    "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "FlowSchema",
 }  # fmt: skip
 
 _PROTOCOL = ["TCP", "UDP", "SCTP"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,10 +14,12 @@ from gpuc.emit.controllers import controllers as users_of
 from gpuc.emit.start_limits import manages_pods, pods_ready_minutes
 from gpuc.emit.template import environment
 from gpuc.emit.workloads import workloads
+from gpuc.kubernetes.amounts import MEMORY, quantity_text
 from gpuc.kubernetes.duration import format_duration
 from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
+from gpuc.spec.platform import NodeAgent
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -37,6 +40,9 @@ CONTROLLERS = {
 
 _WITHOUT_PODS = ("default", "kube-node-lease", "kube-public")
 """Namespaces of Kubernetes in which the platform runs no pods."""
+
+_PREFIX = re.compile(r"[A-Za-z0-9._-]+:")
+"""The prefix of a group, for a shell command in the README. Names of groups are free text."""
 
 
 def bootstrap(cluster: Cluster, components: tuple[Release, ...]) -> Iterator[Artifact]:
@@ -69,6 +75,10 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "karpenter": cluster.components["karpenter"],
         "controllers": list(dict.fromkeys(CONTROLLERS[kind] for kind in frameworks if kind in CONTROLLERS)),
         **_replacement_values(cluster),
+        "reserved_in_group": [pool for pool in cluster.pools if pool.spec.placement and _has_plain_reservation(pool)],
+        "agents": [_agent(name, agent) for name, agent in cluster.spec.node_agents.items()],
+        "group_prefix": _group_prefix(cluster),
+        "mps_pools": [pool for pool in cluster.gpu_pools if pool.mps_user is not None],
         "placed": [pool for pool in cluster.pools if pool.spec.placement],
         "platform_namespaces": sorted({*cluster.platform_namespaces, *callers} - {*_WITHOUT_PODS}),
         "by_operator": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
@@ -109,6 +119,27 @@ def _replacement_values(cluster: Cluster) -> dict[str, object]:
         "duration": format_duration,
         "utc": lambda time: f"{time:%Y-%m-%d %H:%M} UTC",
     }
+
+
+def _agent(name: str, agent: NodeAgent) -> str:
+    """Returns the name and the requests of a node agent: "log-agent (cpu 500m, memory 1Gi, all nodes)"."""
+    memory = quantity_text(MEMORY, agent.memory)
+    return f"{name} (cpu {agent.cpu}, memory {memory}, {agent.nodes} nodes)"
+
+
+def _has_plain_reservation(pool: Pool) -> bool:
+    """Returns whether the pool has capacity reservations that are no capacity blocks.
+
+    EC2 places the instances of a capacity block close together without a placement group.
+    """
+    return pool.spec.reservations is not None and pool.spec.reservations.block is None
+
+
+def _group_prefix(cluster: Cluster) -> str:
+    """Returns the prefix that all groups of members have, up to the colon; empty if they have no common prefix."""
+    groups = [group for tenant in cluster.tenants for group in tenant.spec.members.groups]
+    prefixes = {match[0] if (match := _PREFIX.match(group)) else "" for group in groups}
+    return prefixes.pop() if len(prefixes) == 1 else ""
 
 
 def _users(cluster: Cluster, pool: Pool) -> list[str]:

@@ -7,8 +7,8 @@ from gpuc.emit.nodes.user_data import user_data
 from gpuc.kubernetes.amounts import CPU, GIB, quantity_text
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import POOL_LABEL
-from gpuc.model.pool import SYSTEM_CPU_MILLI
+from gpuc.model.names import COST_LABEL, ENVIRONMENT_LABEL, POOL_LABEL, TENANT_KEY
+from gpuc.model.pool import GP3_IOPS, GP3_THROUGHPUT, SYSTEM_CPU_MILLI
 
 CLUSTER_TAG = "gpuc.dev/cluster"
 """Tag of instances and volumes for cost allocation, together with the tag of the pool."""
@@ -39,7 +39,7 @@ def node_class(cluster: Cluster, pool: Pool) -> Body:
             "httpTokens": "required",
         },
         "blockDeviceMappings": _disks(pool),
-        "tags": {CLUSTER_TAG: cluster.name, POOL_LABEL: pool.name},
+        "tags": _tags(cluster, pool),
     }
     if pool.uses_instance_store:
         spec["instanceStorePolicy"] = "RAID0"
@@ -48,6 +48,22 @@ def node_class(cluster: Cluster, pool: Pool) -> Body:
     if text := user_data(cluster, pool):
         spec["userData"] = text
     return {"spec": spec}
+
+
+def _tags(cluster: Cluster, pool: Pool) -> dict[str, str]:
+    """Returns the tags of instances and volumes, by which AWS Cost Explorer divides the costs.
+
+    The tags of the spec are less important than those of gpuc. A change of a tag replaces the nodes (drift), because
+    Karpenter does not change the tags of instances.
+
+    Source: aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash, Tags)
+    """
+    tags = {**cluster.aws.tags, CLUSTER_TAG: cluster.name, POOL_LABEL: pool.name}
+    tags[ENVIRONMENT_LABEL] = cluster.spec.environment
+    tenants = cluster.tenants_of(pool)
+    if len(tenants) == 1:
+        tags |= {TENANT_KEY: tenants[0].name, COST_LABEL: tenants[0].spec.cost_centre}
+    return dict(sorted(tags.items()))
 
 
 def _image(pool: Pool) -> Body:
@@ -92,13 +108,21 @@ def _disks(pool: Pool) -> list[Body]:
     size_gib = -(-pool.root_volume_bytes // GIB)
     match pool.image.ami_family:
         case "Bottlerocket":
-            return [_disk("/dev/xvda", _BOTTLEROCKET_OS_GIB, False), _disk("/dev/xvdb", size_gib, True)]
+            return [_disk("/dev/xvda", _BOTTLEROCKET_OS_GIB), _pod_disk("/dev/xvdb", size_gib, pool)]
         case "Custom":
-            return [_disk("/dev/sda1", size_gib, True)]
+            return [_pod_disk("/dev/sda1", size_gib, pool)]
         case _:
-            return [_disk("/dev/xvda", size_gib, True)]
+            return [_pod_disk("/dev/xvda", size_gib, pool)]
 
 
-def _disk(device: str, size_gib: int, is_for_pods: bool) -> Body:
+def _pod_disk(device: str, size_gib: int, pool: Pool) -> Body:
+    """Returns the disk that contains images and data of pods, with its performance if it differs from EC2's default."""
+    disk = _disk(device, size_gib)
+    if (pool.root_volume_throughput, pool.root_volume_iops) != (GP3_THROUGHPUT, GP3_IOPS):
+        disk["ebs"] |= {"iops": pool.root_volume_iops, "throughput": pool.root_volume_throughput}
+    return {**disk, "rootVolume": True}
+
+
+def _disk(device: str, size_gib: int) -> Body:
     ebs = {"volumeSize": f"{size_gib}Gi", "volumeType": "gp3", "encrypted": True, "deleteOnTermination": True}
-    return {"deviceName": device, "ebs": ebs, "rootVolume": is_for_pods}
+    return {"deviceName": device, "ebs": ebs, "rootVolume": False}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Daemonset, Image, InstanceType, MigProfileSet, Release
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.kubernetes.amounts import MIB
 from gpuc.model.cluster import SPEC
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.layout import place
@@ -72,7 +73,7 @@ def _pool(
         zones=tuple(pool_spec.zones or spec.cloud.aws.zones),
         dedicated_to=_dedicated_to(name, spec),
         network_policy_engine=spec.cloud.aws.network_policy_engine,
-        daemonsets=_daemonsets(pool_spec, components, catalog),
+        daemonsets=_daemonsets(spec, pool_spec, components, catalog),
         kubelet=catalog.kubelet,
     )
     if not instances[0].gpu:
@@ -229,14 +230,19 @@ def _dedicated_to(pool: str, spec: Spec) -> str:
     return dedicated[0] if dedicated else ""
 
 
-def _daemonsets(pool_spec: PoolSpec, components: dict[str, Release], catalog: Catalog) -> tuple[Daemonset, ...]:
+def _daemonsets(
+    spec: Spec, pool_spec: PoolSpec, components: dict[str, Release], catalog: Catalog
+) -> tuple[Daemonset, ...]:
+    """Returns the DaemonSets on the nodes of a pool: of EKS, of the components, and the node agents of the spec."""
     kinds = {"all"}
     if pool_spec.purpose != "general":
         kinds.add("gpu")
     if pool_spec.fabric == "efa":
         kinds.add("efa")
-    return tuple(
-        row
-        for row in catalog.daemonsets
-        if row.nodes in kinds and (row.component == "eks" or row.component in components)
-    )
+    known = [row for row in catalog.daemonsets if row.component == "eks" or row.component in components]
+    # Memory is rounded up to MiB, as the request of a DaemonSet in the catalog.
+    declared = [
+        Daemonset(name, "spec", agent.nodes, int(agent.cpu.removesuffix("m")), -(-agent.memory // MIB), ())
+        for name, agent in spec.node_agents.items()
+    ]
+    return tuple(row for row in (*known, *declared) if row.nodes in kinds)

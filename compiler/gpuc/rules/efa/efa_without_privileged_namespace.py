@@ -9,13 +9,13 @@ from gpuc.rules import Findings, rule
 def efa_without_privileged_namespace(cluster: Cluster) -> Findings:
     """A tenant uses a node pool with EFA, but its namespaces with quota for the pool do not admit EFA pods.
 
-    EFA pods need the capability IPC_LOCK, which the Pod Security levels baseline and restricted forbid. The Job
-    controller cannot create the pods of the tenant's Jobs.
+    On AMIs other than AL2023, EFA pods need the capability IPC_LOCK, which the Pod Security levels baseline and
+    restricted forbid. The Job controller cannot create the pods of the tenant's Jobs.
     """
     for tenant in cluster.tenants:
         reported: set[Path] = set()
         for namespaces, pool in _uses(tenant):
-            if pool.has_efa and all(namespace.spec.pod_security != "privileged" for namespace in namespaces):
+            if pool.needs_ipc_lock and all(namespace.spec.pod_security != "privileged" for namespace in namespaces):
                 path = (*namespaces[0].path, "podSecurity")
                 if path not in reported:
                     reported.add(path)

@@ -8,10 +8,10 @@ from gpuc.rules import Findings, rule
 def profile_in_restricted_namespace(cluster: Cluster) -> Findings:
     """A namespace has an NCCL profile for EFA, but the namespace does not admit EFA pods.
 
-    EFA pods need the capability IPC_LOCK, which only the Pod Security level privileged allows. The Job controller
-    cannot create the pods, and only an event of the Job explains why.
+    On AMIs other than AL2023, EFA pods need the capability IPC_LOCK, which only the Pod Security level privileged
+    allows. The Job controller cannot create the pods, and only an event of the Job explains why.
     """
-    for tenant in cluster.tenants:
+    for tenant in cluster.tenants if any(pool.needs_ipc_lock for pool in cluster.efa_pools) else ():
         if all(namespace.spec.pod_security != "privileged" for namespace in tenant.namespaces):
             continue  # EFA007 reports the tenant
         for namespace in tenant.namespaces:

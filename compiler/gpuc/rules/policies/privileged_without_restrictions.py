@@ -11,8 +11,8 @@ RESTRICTIONS = ("host-access", "host-network")
 def privileged_without_restrictions(cluster: Cluster) -> Findings:
     """A namespace is privileged, but policy host-access or host-network does not have stage deny.
 
-    Namespaces are privileged because EFA needs the capability IPC_LOCK. Without these policies the pods of a privileged
-    namespace may also mount the node's disk and use the node's network, and can read the data of other tenants.
+    On AMIs other than AL2023, EFA needs privileged namespaces (capability IPC_LOCK). Without these policies the pods of
+    a privileged namespace may also mount the node's disk and use the node's network, and can read the data of others.
     """
     names = [
         namespace.name
