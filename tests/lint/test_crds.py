@@ -88,7 +88,7 @@ def emitted(file: str) -> str:
     [
         (
             "karpenter/pools/batch-a100.yaml",
-            "      - duration: 12h\n        nodes",
+            "      - duration: 11h\n        nodes",
             "      - nodes",
             "    budgets:",
             "'schedule' must be set with 'duration'",

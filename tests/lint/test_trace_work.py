@@ -103,7 +103,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
     ),
     "init container too large": (
         job(pod(ONE, initContainers=[{**container(cpu="300"), "name": "prepare"}])),
-        "instance type", "Karpenter", "requests 300 cpu, and a node has", "at most 189285m cpu",
+        "instance type", "Karpenter", "requests 300 cpu, and a node has", "at most 189275m cpu",
     ),
     "sidecar beside it": (
         job(pod(container(gpu=8, cpu="180"), initContainers=[{**container(cpu="20"), "restartPolicy": "Always"}])),

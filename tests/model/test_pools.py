@@ -109,5 +109,5 @@ def test_the_requests_of_the_gpu_gate_are_subtracted() -> None:
 
 def test_c19_the_last_start_of_a_run_on_a_capacity_block() -> None:
     found = pool(example("train-usw2"), "sprint-h200")
-    assert found.hold_at is not None and found.hold_at.isoformat() == "2027-01-29T10:35:00+00:00"
+    assert found.hold_at is not None and found.hold_at.isoformat() == "2027-01-29T10:32:00+00:00"
     assert pool(example("train-usw2"), "core-h200").hold_at is None

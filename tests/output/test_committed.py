@@ -103,11 +103,13 @@ def test_every_object_validates_against_the_crds_of_upstream(shared: Path) -> No
     validators = {key: jsonschema_rs.Draft202012Validator(schema) for key, schema in schemas.items()}
     judged = 0
     core = {"v1", "batch/v1", "apps/v1", "networking.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1"}
+    core |= {"admissionregistration.k8s.io/v1", "flowcontrol.apiserver.k8s.io/v1"}
+    without_reference = {"cilium.io/v2"}  # the reference data has no CRDs of Cilium
     generated = {"constraints.gatekeeper.sh/v1beta1"}  # their CRDs come from the emitted ConstraintTemplates
     for file in OBJECTS:
         for document in documents(file):
             key = (document["apiVersion"], document["kind"])
-            if key[0] in core | generated:
+            if key[0] in core | generated | without_reference:
                 continue
             found = validators[key].iter_errors({**document, "metadata": {}})
             errors = [f"{list(error.instance_path)}: {error.message}" for error in found]

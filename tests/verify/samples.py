@@ -53,7 +53,8 @@ class Sampler:
         return self.definitions[name], fresh
 
     def _object(self, schema: dict[str, Any], *, full: bool) -> Any:
-        required = schema.get("required", ())
+        branches = [schema[key][0] for key in ("oneOf", "anyOf") if schema.get(key)]
+        required = {name for part in (schema, *branches) for name in part.get("required", ())}
         alternatives = [name for branch in schema.get("oneOf", ()) for name in branch.get("required", ())]
         chosen = {
             name: child
@@ -73,7 +74,7 @@ class Sampler:
             return next((value for value in schema["enum"] if value), schema["enum"][0])
         kind = schema.get("type", "")
         if kind == "array":
-            count = max(schema.get("minItems", 0), 1 if full else 0)
+            count = min(max(schema.get("minItems", 0), 1 if full else 0), schema.get("maxItems", 1))
             return [self.full(schema["items"]) for _ in range(count)] if "items" in schema else []
         if kind == "boolean":
             return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import Any
 
@@ -65,7 +66,10 @@ def test_both_refuse_every_mistake(api: str, kind: str) -> None:
     schema = of_table(api, kind, "1.35")
     sampler = Sampler(schema.get("$defs", {}))
     body = sampler.full(schema)
-    one, other = validator(schema), jsonschema_of(json.dumps(schema))
+    one, text = validator(schema), json.dumps(schema)
+    if re.search(r"\\[pP]", text):
+        pytest.skip("a pattern has a Unicode class, which the module re of Python does not know")
+    other = jsonschema_of(text)
     assert one.is_valid(body) and other.is_valid(body)
     shared = SEEN if (api, kind) in builtin_kinds("1.35") else set()
     for mistake in mistakes(schema, body, schema.get("$defs", {}), shared):

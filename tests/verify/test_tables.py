@@ -13,6 +13,8 @@ from gpuc.catalog.schemas.crds import custom_tables
 from gpuc.catalog.schemas.derive import derived, derived_builtins
 
 FOLDER = Path(schemas.__file__).parent
+WITHOUT_REFERENCE = [("cilium.io/v2", "CiliumNetworkPolicy")]
+"""Kinds whose CRD is not among the reference data. Source of the table: cilium/cilium v1.20.2."""
 
 
 def committed(*patterns: str) -> dict[str, str]:
@@ -27,8 +29,10 @@ def test_tables_of_crds_and_charts_are_fresh() -> None:
     if "GPUC_SHARED" not in os.environ:
         pytest.skip("GPUC_SHARED is not set: upstream's CRDs and charts are not at hand")
     upstream = Path(os.environ["GPUC_SHARED"]) / "upstream"
-    texts = derived(upstream / "crds", upstream / "charts")
-    assert sorted(texts) == sorted(committed("crds/*/*.json", "charts/*.json"))
+    kinds = {kind for kind in schemas.custom_kinds() if kind not in WITHOUT_REFERENCE}
+    texts = derived(upstream / "crds", upstream / "charts", kinds)
+    known = {file for file in committed("crds/*/*.json", "charts/*.json") if "cilium.io" not in file}
+    assert set(texts) == known
     assert [file for file, text in texts.items() if committed(file)[file] != text] == []
 
 

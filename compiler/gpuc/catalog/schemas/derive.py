@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable
+from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,15 +30,15 @@ kinds in --kind, and of the Helm values of the newest release set. Existing file
       Copy the files to CRDS/PROJECT/VERSION. If they are templates of the chart, render them with `helm template`."""
 
 
-def derived(crds: Path, charts: Path, added: Iterable[CustomKind] = ()) -> dict[str, str]:
-    """Returns the text of all tables from CRDs and charts, by path in this folder.
+def derived(crds: Path, charts: Path, kinds: Collection[CustomKind]) -> dict[str, str]:
+    """Returns the text of the tables of the kinds and of all charts, by path in this folder.
 
     Raises:
         LookupError: when a kind or a chart has no file.
     """
     releases = load().releases
     names = {name: release.chart for name, release in releases[max(releases)].items()}
-    tables = {f"crds/{file}": table for file, table in custom_tables(crds, {*custom_kinds(), *added}).items()}
+    tables = {f"crds/{file}": table for file, table in custom_tables(crds, kinds).items()}
     tables |= {f"charts/{component}.json": table for component, table in chart_tables(charts, crds, names).items()}
     return {file: _text(table) for file, table in tables.items()}
 
@@ -81,7 +81,7 @@ def main() -> None:
     )
     chosen = parser.parse_args()
     try:
-        texts = derived(chosen.crds, chosen.charts, [(api, kind) for api, kind in chosen.kind])
+        texts = derived(chosen.crds, chosen.charts, {*custom_kinds(), *((api, kind) for api, kind in chosen.kind)})
     except LookupError as error:
         parser.error(str(error))
     if chosen.kubernetes_validate:
