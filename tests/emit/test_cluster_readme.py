@@ -53,6 +53,9 @@ def test_c25_5_a_reservation_is_created_inside_the_placement_group(name: str) ->
     cluster, text = example(name), readme(example(name))
     inside = [pool for pool in cluster.pools if pool.spec.placement and pool.spec.reservations]
     assert text.count('--placement-group-arn "$GROUP"') == len(inside)
+    for pool in inside:
+        instances = pool.spec.reservations.instances if pool.spec.reservations else None
+        assert not instances or f"--instance-count {instances} " in text
     assert ("PlacementGroupArn]" in text) == any(pool.spec.reservations for pool in cluster.pools)
 
 
@@ -61,7 +64,7 @@ def test_c25_6_a_broken_node_is_replaced_without_its_pods(name: str) -> None:
     section = readme(example(name)).partition("## Replace a broken node")[2].partition("## Upgrade")[0]
     assert "delete nodeclaim NODECLAIM" in section and "delete pod -n NAMESPACE POD" in section
     for pool in example(name).gpu_pools:
-        assert (pool.name in section.partition("the node waits")[0]) == (pool.spec.runs is not None)
+        assert (pool.name in section.partition("the node waits")[0]) == pool.keeps_runs
 
 
 @each_example

@@ -201,9 +201,10 @@ def test_a_gang_takes_full_nodes_and_reads_the_nccl_profile(name: str, job: Mani
 
 @each_job
 def test_long_runs_keep_their_nodes(name: str, job: Manifest) -> None:
-    runs = pool_of(name, job).spec.runs
+    pool = pool_of(name, job)
+    runs = pool.spec.runs
     notes = job.body["spec"]["template"].get("metadata", {}).get("annotations", {})
-    assert (notes.get("karpenter.sh/do-not-disrupt") == "true") == (runs is not None)
+    assert (notes.get("karpenter.sh/do-not-disrupt") == "true") == (runs is not None and "spot" not in pool.spec.purchase)
     assert runs is None or job.body["spec"]["activeDeadlineSeconds"] <= runs.longest
 
 

@@ -126,7 +126,7 @@ def _retries(template: Template) -> Body:
 
 def _pod_metadata(template: Template) -> Body:
     annotations: dict[str, str] = {}
-    if template.pool.spec.runs:
+    if template.pool.keeps_runs:
         annotations["karpenter.sh/do-not-disrupt"] = "true"
     levels = template.pool.spec.topology
     if levels:

@@ -127,6 +127,18 @@ class Pool:
         return not (self.spec.leaving or self.spec.hold)
 
     @property
+    def keeps_runs(self) -> bool:
+        """Whether Karpenter drains no node of the pool while a run is on it.
+
+        Spot nodes are not kept: Karpenter would not stop the pods after an interruption notice, and EC2 would end the
+        instance before the pods have written a checkpoint.
+
+        Source: aws/karpenter-provider-aws v1.14.1 pkg/controllers/interruption/controller.go; kubernetes-sigs/karpenter
+        v1.14.1 pkg/utils/pod/scheduling.go (IsEvictable)
+        """
+        return self.spec.runs is not None and "spot" not in self.spec.purchase
+
+    @property
     def hold_at(self) -> datetime | None:
         """The time from which new runs would not end before their capacity block; None without a capacity block."""
         reservations = self.spec.reservations

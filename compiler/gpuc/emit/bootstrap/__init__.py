@@ -60,6 +60,7 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
     delivery = cluster.spec.delivery
     is_hub = not delivery.destination.is_own_cluster
     callers = sorted({caller.namespace for tenant in cluster.tenants for caller in tenant.spec.network.ingress})
+    accounts = [name.replace("system:serviceaccount:", "").split(":") for name in users_of(cluster)[1:]]
     return {
         "cluster": cluster,
         "spec": cluster.spec,
@@ -80,7 +81,9 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "group_prefix": _group_prefix(cluster),
         "mps_pools": [pool for pool in cluster.gpu_pools if pool.mps_user is not None],
         "placed": [pool for pool in cluster.pools if pool.spec.placement],
-        "platform_namespaces": sorted({*cluster.platform_namespaces, *callers} - {*_WITHOUT_PODS}),
+        "platform_namespaces": sorted(
+            {*cluster.platform_namespaces, *callers, *(account[0] for account in accounts)} - {*_WITHOUT_PODS}
+        ),
         "by_operator": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
         "reporting": [pool for pool in cluster.gpu_pools if pool.reports_gpus],
         "unchecked": [pool for pool in cluster.gpu_pools if _has_nvswitch(pool) and not pool.reports_gpus],
@@ -90,7 +93,7 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "uses_spot": any("spot" in pool.spec.purchase for pool in cluster.pools),
         "node_labels": ",".join(_node_labels(cluster)),
         "types": _types,
-        "users_of_controllers": [name.replace("system:serviceaccount:", "") for name in users_of(cluster)[1:]],
+        "users_of_controllers": [":".join(account) for account in accounts],
         "users": lambda pool: _users(cluster, pool),
         "block_label": LEVEL_LABELS["block"],
         "by_block": [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())],
@@ -110,7 +113,7 @@ def _replacement_values(cluster: Cluster) -> dict[str, object]:
         "reserved_and_other": [pool for pool in reserved if pool.spec.purchase != ["reserved"]],
         "hours": cluster.spec.working_hours,
         "expiring": [pool for pool in cluster.pools if pool.spec.expire_after],
-        "with_runs": [pool for pool in cluster.pools if pool.spec.runs],
+        "keeps_runs": [pool for pool in cluster.pools if pool.keeps_runs],
         "without_spare": [pool for pool in cluster.pools if pool.is_static and not pool.can_start_spare_node],
         "blocks": [pool for pool in cluster.pools if pool.hold_at],
         "ready_minutes": pods_ready_minutes(cluster),
