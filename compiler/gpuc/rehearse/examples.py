@@ -180,11 +180,20 @@ def _complete_replicas(spec: Object) -> None:
     _complete_pod(template.setdefault("spec", {}))
 
 
+def _complete_ingress(spec: Object) -> None:
+    backend = {"service": {"name": "rehearsal", "port": {"number": 80}}}
+    if "defaultBackend" in spec:
+        spec["defaultBackend"] = backend
+    for rule in spec.get("rules", ()):
+        rule.setdefault("http", {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]})
+
+
 _COMPLETE: dict[str, Callable[[Object], None]] = {
     "Pod": _complete_pod,
     "Job": _complete_job,
     "JobSet": _complete_job_set,
     "Deployment": _complete_replicas,
+    "Ingress": _complete_ingress,
     "StatefulSet": _complete_replicas,
     "TrainJob": lambda spec: spec.update(runtimeRef={"name": "none"}, suspend=True),
 }
