@@ -1,8 +1,8 @@
 """Limit of the grace period with which a user deletes a pod: a ValidatingAdmissionPolicy for the namespaces of tenants.
 
-A request to delete a pod can replace the grace period of the pod. Kueue gives the quota of a terminating pod to other
-workloads, and the pod keeps its GPUs until it has ended. The policy gpu-quota limits the grace period of new pods, and
-this policy applies the same limit to requests.
+A request to delete a pod can replace the grace period of the pod. Kueue does not count the terminating pods of a
+deleted workload, and a pod keeps its GPUs until it has ended. The policy gpu-quota limits the grace period of new pods,
+and this policy applies the same limit to requests.
 
 The API server writes the grace period of the pod into a request without a grace period, before it evaluates policies.
 Pods that a policy did not limit when they were created must be deletable too, so the grace period of the pod is always
@@ -50,8 +50,13 @@ def pod_deletion(cluster: Cluster, origin: Path, first_wave: int) -> Iterator[Ma
         yield Manifest(file, origin, _API, kind, NAME, body, annotations=annotations | {WHY: why})
 
 
+def grace_limits(cluster: Cluster) -> dict[str, int]:
+    """Returns the limit of the grace period of pods with GPUs in seconds, by the name of the tenant."""
+    return {tenant.name: FACTS["tenant.grace_seconds"](cluster, tenant) for tenant in cluster.tenants}
+
+
 def _policy(cluster: Cluster) -> Body:
-    seconds = {tenant.name: FACTS["tenant.grace_seconds"](cluster, tenant) for tenant in cluster.tenants}
+    seconds = grace_limits(cluster)
     selector = {"key": TENANT_KEY, "operator": "In", "values": list(seconds)}
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["pods"]}
     return {

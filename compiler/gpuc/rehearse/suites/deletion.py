@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from gpuc.emit.pod_deletion import GPU_QUOTA, NAME
-from gpuc.emit.policy_facts import FACTS
+from gpuc.emit.pod_deletion import GPU_QUOTA, NAME, grace_limits
 from gpuc.model import Cluster
 from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
 from gpuc.rehearse.client import Client, Object
@@ -21,7 +21,23 @@ NODE = "gpuc-rehearsal-no-node"
 """The node of the pods. It does not exist, so no kubelet ends the pods."""
 SCHEDULER = "gpuc-rehearsal-no-scheduler"
 YEAR_SECONDS = 31_536_000
+LABEL = "gpuc-rehearsal"
 JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """A request to delete a pod, or all pods with the label of the test case."""
+
+    name: str
+    requested: int | None
+    """Grace period of the request in seconds; None for a request without a grace period."""
+    is_above: bool = False
+    """Whether the grace period is above the limit."""
+    of_pod: int | None = None
+    """Grace period of the pod in seconds; None for the default."""
+    selects: bool = False
+    """Whether the request selects pods by label, instead of one pod by name."""
 
 
 def cases(cluster: Cluster) -> Iterator[Case]:
@@ -29,23 +45,26 @@ def cases(cluster: Cluster) -> Iterator[Case]:
     for factory in distinct_factories(cluster):
         if factory.tenant.spec.members.role == "view":
             continue
-        limit = FACTS["tenant.grace_seconds"](cluster, factory.tenant)
-        above, within = _above_limit(cluster), Outcome("admitted", message=NO_OBJECTION)
-        slow = limit + 1000
-        for title, own, requested, all_pods, expected in (
-            ("above the limit", None, limit + 1, False, above),
-            ("of a year", None, YEAR_SECONDS, False, above),
-            ("of the limit", None, limit, False, within),
-            ("of zero seconds", None, 0, False, within),
-            ("not in the request", None, None, False, within),
-            ("not in the request, of a pod with a longer period", slow, None, False, within),
-            ("above that of a pod with a longer period", slow, slow + 1, False, above),
-            ("of a year for all pods with a label", None, YEAR_SECONDS, True, above),
-            ("not in the request for all pods with a label", slow, None, True, within),
-        ):
-            name = f"{factory.namespace.name} deletion with a grace period {title}"
-            action = _delete(factory, name, own, requested, all_pods)
+        for deletion in _deletions(grace_limits(cluster)[factory.tenant.name]):
+            expected = _above_limit(cluster) if deletion.is_above else Outcome("admitted", message=NO_OBJECTION)
+            name = f"{factory.namespace.name} {deletion.name}"
+            action = _delete(factory, deletion)
             yield Case(SUITE, name, origin(cluster, GPU_QUOTA), expected, action, request=name, batch="counted")
+
+
+def _deletions(limit: int) -> Iterator[Deletion]:
+    above, slow = limit + 1, limit + 1000
+    yield Deletion("pod deleted in a year", YEAR_SECONDS, is_above=True)
+    yield Deletion("pod deleted above the limit", above, is_above=True)
+    yield Deletion("pod deleted within the limit", limit)
+    yield Deletion("pod deleted at once", 0)
+    yield Deletion("pod deleted", None)
+    yield Deletion("slow pod deleted", None, of_pod=slow)
+    yield Deletion("slow pod deleted within its own period", slow, of_pod=slow)
+    yield Deletion("slow pod deleted above its own period", slow + 1, is_above=True, of_pod=slow)
+    yield Deletion("all pods deleted above the limit", above, is_above=True, selects=True)
+    yield Deletion("all pods deleted within the limit", limit, selects=True)
+    yield Deletion("all slow pods deleted", None, of_pod=slow, selects=True)
 
 
 def _above_limit(cluster: Cluster) -> Outcome:
@@ -55,37 +74,29 @@ def _above_limit(cluster: Cluster) -> Outcome:
     return Outcome("admitted", by="policy", message=NAME) if stage == "warn" else Outcome("admitted")
 
 
-def _delete(
-    factory: WorkloadFactory, name: str, own: int | None, requested: int | None, all_pods: bool
-) -> Callable[[RehearsalContext], Outcome]:
-    """Returns an action that deletes a pod with a node, as a member. The deletion is a dry run.
-
-    Args:
-        name: the name of the test case.
-        own: the grace period of the pod in seconds; None for the default.
-        requested: the grace period of the request; None for a request without a grace period.
-        all_pods: whether the request selects pods by label, instead of one pod by name.
-    """
-    suffix = "-".join(name.replace(",", "").split()[5:])
-    pod = factory.pod(f"deletion-{suffix}"[:63].rstrip("-"))
-    pod["metadata"]["labels"] = {"gpuc-rehearsal": pod["metadata"]["name"]}
+def _delete(factory: WorkloadFactory, deletion: Deletion) -> Callable[[RehearsalContext], Outcome]:
+    """Returns an action that deletes a pod with a node, as a member. The deletion is a dry run."""
+    pod = factory.pod(deletion.name.replace(" ", "-"))
+    pod["metadata"]["labels"] = {LABEL: pod["metadata"]["name"]}
     pod["spec"]["schedulerName"] = SCHEDULER
-    if own is not None:
-        pod["spec"]["terminationGracePeriodSeconds"] = own
-    options: Object = {"dryRun": ["All"]} | ({} if requested is None else {"gracePeriodSeconds": requested})
-    group = factory.tenant.spec.members.groups[0]
+    if deletion.of_pod is not None:
+        pod["spec"]["terminationGracePeriodSeconds"] = deletion.of_pod
+    options: Object = {"dryRun": ["All"]}
+    if deletion.requested is not None:
+        options["gracePeriodSeconds"] = deletion.requested
+    user, group = f"member-of-{factory.tenant.name}", factory.tenant.spec.members.groups[0]
 
     def action(context: RehearsalContext) -> Outcome:
-        created = context.client.create(pod)["metadata"]
+        metadata = context.client.create(pod)["metadata"]
+        name, namespace = metadata["name"], metadata["namespace"]
         try:
-            _bind(context.client, created)
-            member = context.client.impersonate(f"member-of-{factory.tenant.name}", group)
-            path = member.path("v1", "Pod", created["namespace"], "" if all_pods else created["name"])
-            query = f"?labelSelector=gpuc-rehearsal={created['name']}" if all_pods else ""
-            body = json.dumps(options).encode()
-            return classify_response(member, lambda: member.send("DELETE", path + query, body, JSON))
+            _bind(context.client, metadata)
+            member = context.client.impersonate(user, group)
+            one, many = member.path("v1", "Pod", namespace, name), member.path("v1", "Pod", namespace)
+            address = f"{many}?labelSelector={LABEL}={name}" if deletion.selects else one
+            return classify_response(member, lambda: member.send("DELETE", address, _json(options), JSON))
         finally:
-            context.client.delete("v1", "Pod", created["name"], created["namespace"])
+            context.client.delete("v1", "Pod", name, namespace)
 
     return action
 
@@ -95,4 +106,8 @@ def _bind(client: Client, metadata: Object) -> None:
     target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": metadata["name"]}, "target": target}
     path = client.path("v1", "Pod", metadata["namespace"], metadata["name"], "binding")
-    client.send("POST", path, json.dumps(binding).encode(), JSON)
+    client.send("POST", path, _json(binding), JSON)
+
+
+def _json(document: Object) -> bytes:
+    return json.dumps(document).encode()
