@@ -73,3 +73,8 @@ def test_c25_7_the_page_has_the_order_of_an_upgrade(name: str) -> None:
     order = ["CRDs of Karpenter", "Gatekeeper", "Kueue", "update-cluster-version", "update-addon", "`image`"]
     assert [section.find(word) for word in order] == sorted(section.find(word) for word in order)
     assert -1 not in [section.find(word) for word in order]
+
+
+def test_c4_a_deleted_pod_keeps_its_gpus_for_its_grace_period() -> None:
+    text = " ".join(readme(example("prod-use1")).split())
+    assert "in seconds for each tenant: research 1800, search 1800, platform-ml 600." in text

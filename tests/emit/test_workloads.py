@@ -204,7 +204,9 @@ def test_long_runs_keep_their_nodes(name: str, job: Manifest) -> None:
     pool = pool_of(name, job)
     runs = pool.spec.runs
     notes = job.body["spec"]["template"].get("metadata", {}).get("annotations", {})
-    assert (notes.get("karpenter.sh/do-not-disrupt") == "true") == (runs is not None and "spot" not in pool.spec.purchase)
+    assert (notes.get("karpenter.sh/do-not-disrupt") == "true") == (
+        runs is not None and "spot" not in pool.spec.purchase
+    )
     assert runs is None or job.body["spec"]["activeDeadlineSeconds"] <= runs.longest
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, SYSTEM_NODES, Component, Folder, webhook_certificate
+from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, quantity_text
@@ -40,6 +41,7 @@ def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
         if policy.settings.keys() <= cluster.policy_settings(policy.name).keys():
             yield _template(cluster, policy)
             yield from _constraints(cluster, policy)
+    yield from pod_deletion(cluster, _origin(cluster, cluster.policies.get(GPU_QUOTA)), CONSTRAINT_WAVE)
 
 
 def _values(cluster: Cluster) -> Values:
@@ -220,6 +222,8 @@ COMPONENT = Component(
     artifacts=gatekeeper,
     cluster_kinds=(
         CRD, *CLUSTER_ROLES, ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
         ("constraints.gatekeeper.sh", "Gpuc*"), ("expansion.gatekeeper.sh", "ExpansionTemplate"),
         ("templates.gatekeeper.sh", "ConstraintTemplate"),
     ),

@@ -14,10 +14,11 @@ _REQUESTS = BoundedSemaphore(8)
 """Limits concurrent requests: the API server calls two webhooks per request, and the webhooks time out under load."""
 _POLICY_MESSAGES = (
     "ValidatingAdmissionPolicy 'gatekeeper-",
+    "ValidatingAdmissionPolicy 'gpuc-",
     "validation.gatekeeper.sh",
     "Validation failed for Validating",
 )
-"""Parts of messages of Gatekeeper's policies and of its webhook."""
+"""Parts of messages of Gatekeeper's policies and webhook, and of other policies of gpuc."""
 _EXPRESSION_FAILURES = ("resulted in error", "no such key", "no such overload")
 """Parts of messages about a policy whose CEL expression failed."""
 

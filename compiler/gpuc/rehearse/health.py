@@ -86,7 +86,7 @@ def _template(client: Client, document: Object) -> str:
         return f"the API server does not serve the kind {kind} of ConstraintTemplate {name}"
     if not client.find(ADMISSION_API, "ValidatingAdmissionPolicy", f"gatekeeper-{name}"):
         return f"ValidatingAdmissionPolicy gatekeeper-{name} does not exist"
-    return _type_warnings(client, name)
+    return _type_warnings(client.get(ADMISSION_API, "ValidatingAdmissionPolicy", f"gatekeeper-{name}"))
 
 
 def _constraint(client: Client, document: Object) -> str:
@@ -104,8 +104,14 @@ def _constraint(client: Client, document: Object) -> str:
     return f"{BINDING} {name} does not exist"
 
 
-def _type_warnings(client: Client, name: str) -> str:
-    policy = client.get(ADMISSION_API, "ValidatingAdmissionPolicy", f"gatekeeper-{name}")
+def _admission_policy(_: Client, document: Object) -> str:
+    """Returns why a ValidatingAdmissionPolicy is not healthy; empty if the API server has compiled it."""
+    if document.get("status", {}).get("observedGeneration", 0) < _generation(document):
+        return "the API server has not compiled the expressions"
+    return _type_warnings(document)
+
+
+def _type_warnings(policy: Object) -> str:
     warnings = policy.get("status", {}).get("typeChecking", {}).get("expressionWarnings", ())
     return "; ".join(f"{warning['fieldRef']}: {warning['warning']}" for warning in warnings)
 
@@ -114,6 +120,7 @@ CHECKS: dict[str, Callable[[Client, Object], str]] = {
     "ClusterQueue": _condition("Active"),
     "LocalQueue": _condition("Active"),
     "ConstraintTemplate": _template,
+    "ValidatingAdmissionPolicy": _admission_policy,
     "NodePool": _condition("Ready"),
     "NodeOverlay": _condition("Ready"),
 }

@@ -153,6 +153,8 @@ def _wait_for_bindings(client: Client) -> None:
     """Waits until every constraint has a ValidatingAdmissionPolicyBinding, and the API server has read all bindings."""
     expected = set()
     for policy in client.list_all(ADMISSION_API, "ValidatingAdmissionPolicy"):
+        if "paramKind" not in policy["spec"]:
+            continue  # a policy of gpuc that Gatekeeper did not generate
         kind = policy["spec"]["paramKind"]["kind"]
         expected |= {
             f"gatekeeper-{kind.lower()}-{constraint['metadata']['name']}"

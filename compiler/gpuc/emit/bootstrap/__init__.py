@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.emit.controllers import controllers as users_of
+from gpuc.emit.pod_deletion import grace_limits
 from gpuc.emit.start_limits import manages_pods, pods_ready_minutes
 from gpuc.emit.template import environment
 from gpuc.emit.workloads import workloads
@@ -95,6 +96,7 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "types": _types,
         "users_of_controllers": [":".join(account) for account in accounts],
         "users": lambda pool: _users(cluster, pool),
+        "grace_limits": ", ".join(f"{tenant} {seconds}" for tenant, seconds in grace_limits(cluster).items()),
         "block_label": LEVEL_LABELS["block"],
         "by_block": [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())],
     }

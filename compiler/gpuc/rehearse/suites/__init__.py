@@ -30,6 +30,7 @@ SUITES = (
     "policies",
     "boundaries",
     "counted",
+    "deletion",
     "serving",
 )
 """Modules of this package, in the order of the run."""

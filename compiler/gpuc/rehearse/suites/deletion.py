@@ -1,0 +1,113 @@
+"""Test cases for the grace period with which a member deletes pods."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from gpuc.emit.pod_deletion import GPU_QUOTA, NAME, grace_limits
+from gpuc.model import Cluster
+from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
+from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.context import RehearsalContext
+from gpuc.rehearse.outcome import Outcome
+from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
+from gpuc.rehearse.suites import Case
+from gpuc.rehearse.suites.policies import origin
+
+SUITE = "deletion"
+NODE = "gpuc-rehearsal-no-node"
+"""The node of the pods. It does not exist, so no kubelet ends the pods."""
+SCHEDULER = "gpuc-rehearsal-no-scheduler"
+YEAR_SECONDS = 31_536_000
+LABEL = "gpuc-rehearsal"
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """A request to delete a pod, or all pods with the label of the test case."""
+
+    name: str
+    requested: int | None
+    """Grace period of the request in seconds; None for a request without a grace period."""
+    is_above: bool = False
+    """Whether the grace period is above the limit."""
+    of_pod: int | None = None
+    """Grace period of the pod in seconds; None for the default."""
+    selects: bool = False
+    """Whether the request selects pods by label, instead of one pod by name."""
+
+
+def cases(cluster: Cluster) -> Iterator[Case]:
+    """Yields requests of members to delete pods, for the namespaces that differ in pools."""
+    for factory in distinct_factories(cluster):
+        if factory.tenant.spec.members.role == "view":
+            continue
+        for deletion in _deletions(grace_limits(cluster)[factory.tenant.name]):
+            expected = _above_limit(cluster) if deletion.is_above else Outcome("admitted", message=NO_OBJECTION)
+            name = f"{factory.namespace.name} {deletion.name}"
+            action = _delete(factory, deletion)
+            yield Case(SUITE, name, origin(cluster, GPU_QUOTA), expected, action, request=name, batch="counted")
+
+
+def _deletions(limit: int) -> Iterator[Deletion]:
+    above, slow = limit + 1, limit + 1000
+    yield Deletion("pod deleted in a year", YEAR_SECONDS, is_above=True)
+    yield Deletion("pod deleted above the limit", above, is_above=True)
+    yield Deletion("pod deleted within the limit", limit)
+    yield Deletion("pod deleted at once", 0)
+    yield Deletion("pod deleted", None)
+    yield Deletion("slow pod deleted", None, of_pod=slow)
+    yield Deletion("slow pod deleted within its own period", slow, of_pod=slow)
+    yield Deletion("slow pod deleted above its own period", slow + 1, is_above=True, of_pod=slow)
+    yield Deletion("all pods deleted above the limit", above, is_above=True, selects=True)
+    yield Deletion("all pods deleted within the limit", limit, selects=True)
+    yield Deletion("all slow pods deleted", None, of_pod=slow, selects=True)
+
+
+def _above_limit(cluster: Cluster) -> Outcome:
+    stage = cluster.policy_stage(GPU_QUOTA)
+    if stage == "deny":
+        return Outcome("refused", by="policy", message=NAME)
+    return Outcome("admitted", by="policy", message=NAME) if stage == "warn" else Outcome("admitted")
+
+
+def _delete(factory: WorkloadFactory, deletion: Deletion) -> Callable[[RehearsalContext], Outcome]:
+    """Returns an action that deletes a pod with a node, as a member. The deletion is a dry run."""
+    pod = factory.pod(deletion.name.replace(" ", "-"))
+    pod["metadata"]["labels"] = {LABEL: pod["metadata"]["name"]}
+    pod["spec"]["schedulerName"] = SCHEDULER
+    if deletion.of_pod is not None:
+        pod["spec"]["terminationGracePeriodSeconds"] = deletion.of_pod
+    options: Object = {"dryRun": ["All"]}
+    if deletion.requested is not None:
+        options["gracePeriodSeconds"] = deletion.requested
+    user, group = f"member-of-{factory.tenant.name}", factory.tenant.spec.members.groups[0]
+
+    def action(context: RehearsalContext) -> Outcome:
+        metadata = context.client.create(pod)["metadata"]
+        name, namespace = metadata["name"], metadata["namespace"]
+        try:
+            _bind(context.client, metadata)
+            member = context.client.impersonate(user, group)
+            one, many = member.path("v1", "Pod", namespace, name), member.path("v1", "Pod", namespace)
+            address = f"{many}?labelSelector={LABEL}={name}" if deletion.selects else one
+            return classify_response(member, lambda: member.send("DELETE", address, _json(options), JSON))
+        finally:
+            context.client.delete("v1", "Pod", name, namespace)
+
+    return action
+
+
+def _bind(client: Client, metadata: Object) -> None:
+    """Binds a pod to a node, like a scheduler. The API server ignores the grace period of a pod without a node."""
+    target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
+    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": metadata["name"]}, "target": target}
+    path = client.path("v1", "Pod", metadata["namespace"], metadata["name"], "binding")
+    client.send("POST", path, _json(binding), JSON)
+
+
+def _json(document: Object) -> bytes:
+    return json.dumps(document).encode()
