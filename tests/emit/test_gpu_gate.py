@@ -65,7 +65,7 @@ def test_s3_every_gpu_pool_has_a_gate_that_waits_for_all_devices(name: str) -> N
     assert set(pods) == {pool.name for pool in cluster.gpu_pools}
     for pool in cluster.gpu_pools:
         names = steps(pods[pool.name])
-        assert (names[0], names[-1]) == ("hold", "release")
+        assert (*names[:2], names[-1]) == ("wait-for-karpenter", "hold", "release")
         for resource, count in pool.advertised(pool.instances[0]).items():
             if "/" in resource:
                 path = resource.replace(".", r"\.")
@@ -74,7 +74,7 @@ def test_s3_every_gpu_pool_has_a_gate_that_waits_for_all_devices(name: str) -> N
 
 def test_s1_operands_start_after_user_data_has_cut_the_gpus() -> None:
     assert steps(pods_of(example("prod-use1"))["serve-a100"]) == [
-        "hold", "report", "wait-for-gpus", "start-operands",
+        "wait-for-karpenter", "hold", "report", "wait-for-gpus", "start-operands",
         "wait-for-mig-1g-10gb", "wait-for-mig-2g-20gb", "wait-for-mig-3g-40gb", "release",
     ]  # fmt: skip
     assert "nvidia.com/gpu.deploy.operands-" in words(pods_of(example("prod-use1"))["serve-a100"])
@@ -96,8 +96,8 @@ def test_s3_the_gate_reads_the_report_of_user_data_and_waits_until_it_exists() -
 
 def test_nodes_without_a_report_wait_for_their_resources_only() -> None:
     pods = pods_of(example("infer-euw1"))
-    assert steps(pods["notebooks-l4"]) == ["hold", "wait-for-gpu-shared", "release"]
-    assert steps(pods["models-a100"])[:2] == ["hold", "wait-for-layout"]
+    assert steps(pods["notebooks-l4"]) == ["wait-for-karpenter", "hold", "wait-for-gpu-shared", "release"]
+    assert steps(pods["models-a100"])[1:3] == ["hold", "wait-for-layout"]
     assert all("volumes" not in pod for pod in pods.values())
 
 

@@ -185,7 +185,7 @@ def _complete_ingress(spec: Object) -> None:
     if "defaultBackend" in spec:
         spec["defaultBackend"] = backend
     for rule in spec.get("rules", ()):
-        rule.setdefault("http", {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]})
+        rule["http"] = {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}
 
 
 _COMPLETE: dict[str, Callable[[Object], None]] = {

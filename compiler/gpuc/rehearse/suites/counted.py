@@ -139,7 +139,8 @@ def _enlarged_job_cases(factory: WorkloadFactory) -> Iterator[Case]:
         ("parallelism raised while suspending a Job", {"suspend": True}, Outcome("admitted")),
     ):
         job = _admitted_job(factory, queue, "-".join(name.lower().split()))
-        action = _change_running(job, {"spec": {"parallelism": 2, **changes}})
+        job["spec"] |= {"completionMode": "Indexed", "completions": 1, "parallelism": 1}
+        action = _change_running(job, {"spec": {"parallelism": 2, "completions": 2, **changes}})
         yield _case(factory, QUEUE_REQUIRED, name, action, expected, pool)
 
 
