@@ -16,7 +16,7 @@ from gpuc.rehearse.suites import NODES_BATCH, Case
 from gpuc.rehearse.suites.jobs import SMALL, Work
 from gpuc.rehearse.suites.observe import run
 
-UNMETERED_DEVICE = "a container requests a device for which no queue of this tenant has quota"
+UNMETERED_DEVICE = "a container requests a device for which this tenant has no quota"
 """A part of the message of the policy gpu-resources."""
 
 
