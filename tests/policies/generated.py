@@ -282,7 +282,6 @@ class _Maker:
             "initContainers": lambda: self._some(self._container, 2),
             "ephemeralContainers": lambda: self._some(self._container, 1),
             "terminationGracePeriodSeconds": lambda: self._chance.choice((30, 600, 3600)),
-            "priorityClassName": lambda: self._chance.choice(("system-node-critical", "high", "")),
         }  # fmt: skip
         if "podUser" in self._words:
             makers["securityContext"] = self._security

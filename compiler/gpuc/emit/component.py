@@ -41,13 +41,6 @@ SYSTEM_NODES: Body = {
 }
 """The affinity of controllers: nodes that Karpenter does not start. All nodes of Karpenter also have a taint."""
 
-SYSTEM_TOLERATIONS: list[Body] = [{"key": "CriticalAddonsOnly", "operator": "Exists"}]
-"""The tolerations of controllers: the taint of system nodes, which keeps pods of tenants off these nodes.
-
-The chart of Karpenter and CoreDNS have the same toleration. Source: aws/karpenter-provider-aws v1.14.1
-charts/karpenter/values.yaml
-"""
-
 PLATFORM: Mapping[str, str] = {"admission.gatekeeper.sh/ignore": "platform"}
 PRIVILEGED: Mapping[str, str] = {
     f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")
