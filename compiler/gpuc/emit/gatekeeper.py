@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, ON_SYSTEM_NODES, SYSTEM_TOLERATIONS, Component, Folder, webhook_certificate
+from gpuc.emit.component import (
+    CLUSTER_ROLES,
+    CONTROLLER,
+    CRD,
+    ON_SYSTEM_NODES,
+    SYSTEM_TOLERATIONS,
+    Component,
+    Folder,
+    webhook_certificate,
+)
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.argocd import OPTIONS

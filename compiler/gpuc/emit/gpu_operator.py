@@ -13,7 +13,7 @@ from gpuc.emit.cluster_policy import (
     agent_tolerations,
     cluster_policy,
 )
-from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, PLATFORM, PRIVILEGED, ON_SYSTEM_NODES, Component, Folder
+from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, ON_SYSTEM_NODES, PLATFORM, PRIVILEGED, Component, Folder
 from gpuc.emit.layout_gate import layout_gate
 from gpuc.emit.metrics import metric_list
 from gpuc.manifest.manifest import Artifact, Body, Values
