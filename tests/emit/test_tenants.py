@@ -29,6 +29,11 @@ def objects(cluster: Cluster, kind: str, namespace: str = "") -> list[Manifest]:
     return [manifest for manifest in found if namespace in ("", manifest.namespace)]
 
 
+def quotas_of(cluster: Cluster, namespace: str = "") -> list[Manifest]:
+    """Returns the ResourceQuotas that count the requests of all pods."""
+    return [quota for quota in objects(cluster, "ResourceQuota", namespace) if quota.name == "gpuc"]
+
+
 def role_of(variant: Variant, role: str) -> list[dict[str, Any]]:
     cluster = variant(lambda spec: spec["tenants"]["search"]["members"].update(role=role))
     (found,) = objects(cluster, "Role", "search-train")
@@ -49,7 +54,7 @@ def test_everything_fits_the_schemas(variant: Variant, role: str) -> None:
 
 def test_a_quota_counts_each_extended_resource_of_the_cluster_once(reference: Cluster) -> None:
     advertised = {name for pool in reference.pools for name in pool.advertised_names}
-    quotas = objects(reference, "ResourceQuota")
+    quotas = quotas_of(reference)
     assert [quota.namespace for quota in quotas] == [
         space.name for tenant in reference.tenants for space in tenant.namespaces
     ]
@@ -59,7 +64,7 @@ def test_a_quota_counts_each_extended_resource_of_the_cluster_once(reference: Cl
 
 
 def test_a_tenant_gets_none_of_what_its_queues_have_no_pool_for(reference: Cluster) -> None:
-    quota = objects(reference, "ResourceQuota", "embeddings")[0].body["spec"]["hard"]
+    quota = quotas_of(reference, "embeddings")[0].body["spec"]["hard"]
     allowed = {key for key, value in quota.items() if key.startswith("requests.") and value != "0"}
     assert allowed == {
         "requests.cpu", "requests.memory", "requests.ephemeral-storage", "requests.nvidia.com/gpu.shared",
@@ -80,7 +85,7 @@ def test_no_quota_refuses_what_kueue_admits(reference: Cluster) -> None:
                     for resource in flavor["resources"]:
                         nominal = parse_quantity(resource["nominalQuota"])
                         owed[resource["name"]] = owed.get(resource["name"], 0) + nominal
-            (quota,) = objects(reference, "ResourceQuota", namespace.name)
+            (quota,) = quotas_of(reference, namespace.name)
             hard = quota.body["spec"]["hard"]
             for name, amount in owed.items():
                 assert parse_quantity(hard[f"requests.{name}"]) >= amount
@@ -89,7 +94,7 @@ def test_no_quota_refuses_what_kueue_admits(reference: Cluster) -> None:
 
 def test_c4_a_pool_without_kueue_is_counted_by_the_namespaces_that_use_it(reference: Cluster) -> None:
     hard = {
-        namespace: objects(reference, "ResourceQuota", namespace)[0].body["spec"]["hard"]
+        namespace: quotas_of(reference, namespace)[0].body["spec"]["hard"]
         for namespace in ("search-serving", "search-train", "embeddings")
     }
     slices = [f"requests.nvidia.com/mig-{profile}" for profile in ("3g.40gb", "2g.20gb", "1g.10gb")]
@@ -108,14 +113,14 @@ def test_c26_a_namespace_has_only_the_declared_load_balancers_and_node_ports(ref
 
 
 def test_quotas_are_full_cores_and_gib(reference: Cluster) -> None:
-    for quota in objects(reference, "ResourceQuota"):
+    for quota in quotas_of(reference):
         hard = quota.body["spec"]["hard"]
         assert hard["requests.cpu"].isdecimal() or hard["requests.cpu"].endswith("k"), hard
         assert hard["requests.memory"].endswith(("Gi", "Ti")), hard
 
 
 def test_borrowed_quota_fits_as_well(reference: Cluster) -> None:
-    hard = objects(reference, "ResourceQuota", "research-train")[0].body["spec"]["hard"]
+    hard = quotas_of(reference, "research-train")[0].body["spec"]["hard"]
     own_and_borrowed = (10 + 6) * 8 + (4 + 4) * 8 + 4  # train-h100, batch-a100, complete GPUs of lab-h100
     assert hard["requests.nvidia.com/gpu"] == str(own_and_borrowed)
 
@@ -130,7 +135,7 @@ def test_pods_without_requests_pass_the_quota_and_no_gpu_is_given_away(reference
     assert {limit_range.namespace for limit_range in limit_ranges} == set(reference.tenant_namespaces)
     for limit_range in limit_ranges:
         (limits,) = limit_range.body["spec"]["limits"]
-        hard = objects(reference, "ResourceQuota", limit_range.namespace)[0].body["spec"]["hard"]
+        hard = quotas_of(reference, limit_range.namespace)[0].body["spec"]["hard"]
         assert {f"requests.{name}" for name in limits["defaultRequest"]} <= set(hard)
         assert set(limits["defaultRequest"]) == {"cpu", "memory", "ephemeral-storage"}
         assert all(set(limits["defaultRequest"]) <= resources for resources in covered)

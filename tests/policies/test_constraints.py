@@ -194,7 +194,7 @@ def test_the_stage_is_the_policys_own_or_the_default(prod: Cluster) -> None:
     stages = {constraint.name: constraint.body["spec"]["enforcementAction"] for constraint in constraints(prod)}
     assert stages["gpu-limits-research"] == "deny"
     assert stages["images"] == "warn"
-    assert stages["gpu-resources-research"] == "warn", "not named in the spec: the default"
+    assert stages["cost-label-research"] == "warn", "not named in the spec: the default"
 
 
 def test_the_schemas_of_gatekeeper_and_its_chart_hold(prod: Cluster) -> None:

@@ -53,7 +53,7 @@ def test_expectations_follow_stage_pod_security_and_quota(prod: Cluster) -> None
     warned = case(cases, "research-train cost-label").expected
     assert (warned.verdict, warned.message) == ("admitted", "cost-label-research")
     unmetered = case(cases, "research-train gpu-resources: 1 nvidia.com/mig-2g.20gb").expected
-    assert (unmetered.verdict, unmetered.by) == ("refused", "quota")
+    assert (unmetered.verdict, unmetered.by) == ("refused", "policy")
     assert case(cases, "kube-system host-access").expected.message == NO_OBJECTION
 
 

@@ -41,6 +41,18 @@ SYSTEM_NODES: Body = {
 }
 """The affinity of controllers: nodes that Karpenter does not start. All nodes of Karpenter also have a taint."""
 
+SYSTEM_TAINT = "CriticalAddonsOnly"
+"""The key of the taint of system nodes, which keeps pods of tenants off. The value is true, the effect NoSchedule.
+
+The chart of Karpenter and the add-ons of EKS tolerate this taint by default.
+Source: aws/karpenter-provider-aws v1.14.1 charts/karpenter/values.yaml, key tolerations;
+awsdocs/amazon-eks-user-guide latest/ug/automode/set-builtin-node-pools.adoc
+"""
+
+SYSTEM_TOLERATIONS: list[Body] = [{"key": SYSTEM_TAINT, "operator": "Exists"}]
+ON_SYSTEM_NODES: Body = {"affinity": SYSTEM_NODES, "tolerations": SYSTEM_TOLERATIONS}
+"""Helm values of a controller that runs on the system nodes."""
+
 PLATFORM: Mapping[str, str] = {"admission.gatekeeper.sh/ignore": "platform"}
 PRIVILEGED: Mapping[str, str] = {
     f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, SYSTEM_NODES, Component, Folder, webhook_certificate
+from gpuc.emit.component import (
+    CLUSTER_ROLES,
+    CONTROLLER,
+    CRD,
+    ON_SYSTEM_NODES,
+    SYSTEM_TOLERATIONS,
+    Component,
+    Folder,
+    webhook_certificate,
+)
 from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
@@ -57,9 +66,9 @@ def _values(cluster: Cluster) -> Values:
         "disableMutation": True,
         # The hook would run at every sync (PreSync). Argo CD applies the CRDs from the chart's crds/ folder instead.
         "upgradeCRDs": {"enabled": False},
-        "postInstall": {"labelNamespace": {"enabled": True}},
-        "controllerManager": {"exemptNamespaces": list(cluster.platform_namespaces), "affinity": SYSTEM_NODES},
-        "audit": {"affinity": SYSTEM_NODES, "resources": _audit_resources(cluster)},
+        "postInstall": {"labelNamespace": {"enabled": True}, "tolerations": SYSTEM_TOLERATIONS},
+        "controllerManager": {"exemptNamespaces": list(cluster.platform_namespaces), **ON_SYSTEM_NODES},
+        "audit": {**ON_SYSTEM_NODES, "resources": _audit_resources(cluster)},
         # All constraints name their kinds. Without this setting, the audit lists the objects of every kind.
         "auditMatchKindOnly": True,
         "auditInterval": AUDIT_SECONDS,

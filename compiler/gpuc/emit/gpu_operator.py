@@ -13,7 +13,7 @@ from gpuc.emit.cluster_policy import (
     agent_tolerations,
     cluster_policy,
 )
-from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, PLATFORM, PRIVILEGED, SYSTEM_NODES, Component, Folder
+from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, ON_SYSTEM_NODES, PLATFORM, PRIVILEGED, Component, Folder
 from gpuc.emit.gpu_gate import gpu_gate
 from gpuc.emit.metrics import metric_list
 from gpuc.manifest.manifest import Artifact, Body, Values
@@ -30,12 +30,12 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
         # gpuc emits the ClusterPolicy. Server-side apply rejects the ClusterPolicy that the chart renders.
         "clusterPolicy": {"deployCR": False},
         # The hook would run at every sync (PreSync). Argo CD applies the CRDs from the chart's crds/ folder instead.
-        "operator": {"upgradeCRD": False, "affinity": SYSTEM_NODES},
+        "operator": {"upgradeCRD": False, **ON_SYSTEM_NODES},
         **_config_maps(cluster, embedded),
         # The hook would remove the labels of all nodes, and so all operands, when the Application is deleted.
         "node-feature-discovery": {
-            "master": {"affinity": SYSTEM_NODES},
-            "gc": {"affinity": SYSTEM_NODES},
+            "master": ON_SYSTEM_NODES,
+            "gc": ON_SYSTEM_NODES,
             "worker": {"tolerations": agent_tolerations(cluster)},
             "postDeleteCleanup": False,
         },

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.block import block_yaml
-from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, Component, Folder, webhook_certificate
+from gpuc.emit.component import (
+    CLUSTER_ROLES,
+    CONTROLLER,
+    CRD,
+    SYSTEM_TOLERATIONS,
+    Component,
+    Folder,
+    webhook_certificate,
+)
 from gpuc.emit.queues import fair_share, queue_objects
 from gpuc.emit.start_limits import manages_pods, pods_ready_minutes, queued_pools
 from gpuc.emit.sync import protected, wave
@@ -48,6 +56,7 @@ def _values(cluster: Cluster) -> Values:
         "enableVisibilityAuthReaderRoleBinding": True,
         "controllerManager": {
             "replicas": 2,
+            "tolerations": SYSTEM_TOLERATIONS,
             "manager": {"priorityClassName": "system-cluster-critical"},
             "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
             "topologySpreadConstraints": [spread],

@@ -18,6 +18,12 @@ from gpuc.model.tenant import DEFAULT_REQUEST
 JOBS_MAX = 1000
 """Maximum number of Jobs in a namespace, finished Jobs included. The limit protects etcd if a loop creates Jobs."""
 
+SYSTEM_PRIORITY_CLASSES = ("system-cluster-critical", "system-node-critical")
+"""All PriorityClasses whose name begins with `system-`: Kubernetes reserves the prefix.
+
+Source: kubernetes/kubernetes v1.35.4 pkg/apis/scheduling/validation/validation.go
+"""
+
 VOLUME_CLAIMS_MAX = 100
 """Maximum number of PersistentVolumeClaims in a namespace."""
 
@@ -56,6 +62,7 @@ def _namespace_content(cluster: Cluster, tenant: Tenant, namespace: Namespace) -
     """Yields the objects in a namespace. Objects that restrict the tenant are protected from pruning."""
     file = _file(cluster, tenant)
     yield _quota(cluster, tenant, namespace)
+    yield _no_system_pods(cluster, tenant, namespace)
     yield _default_requests(cluster, tenant, namespace)
     yield from member_role(cluster, tenant, namespace, file)
     if tenant.isolates_network:
@@ -87,6 +94,21 @@ def _quota(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
     file, body = _file(cluster, tenant), {"spec": {"hard": hard}}
     annotations = protected(cluster, 0)
     return Manifest(file, namespace.path, "v1", "ResourceQuota", "gpuc", body, namespace.name, annotations=annotations)
+
+
+def _no_system_pods(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
+    """Returns the ResourceQuota that refuses pods with the priority of system components.
+
+    Such a pod preempts Kueue and the pods of other tenants. The policy priority-classes also refuses the workloads of
+    these pods, but a policy can be at the stage warn.
+
+    Source: kubernetes/kubernetes v1.35.4 pkg/quota/v1/evaluator/core/pods.go (podMatchesScopeFunc)
+    """
+    scope = {"scopeName": "PriorityClass", "operator": "In", "values": list(SYSTEM_PRIORITY_CLASSES)}
+    body: Body = {"spec": {"hard": {"pods": "0"}, "scopeSelector": {"matchExpressions": [scope]}}}
+    file, annotations = _file(cluster, tenant), protected(cluster, 0)
+    name = "gpuc-system-priority"
+    return Manifest(file, namespace.path, "v1", "ResourceQuota", name, body, namespace.name, annotations=annotations)
 
 
 def _default_requests(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:

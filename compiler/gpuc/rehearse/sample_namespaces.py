@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
 from gpuc.rehearse.classify_response import classify_response
@@ -53,7 +54,7 @@ class SampleNamespaces:
         served = {FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS}
         owners = example.document["metadata"].get("ownerReferences", ())
         groups = {document["apiVersion"].rpartition("/")[0] for document in (example.document, *owners)}
-        return all(_is_built_in(group) or group in served for group in groups)
+        return all(_is_built_in(group) or group in served or group == GROUP for group in groups)
 
     def prepare(self, context: RehearsalContext) -> None:
         """Creates the namespaces at the first call, and waits until the API server enforces every constraint.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 
 from gpuc.diagnostics.finding import DeclarationError
+from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.model.names import GPU, GPU_TAINT_VALUE, POOL_LABEL, TENANT_KEY
 from gpuc.policy.folder import unknown_example
 from gpuc.policy.library import Policy, policies
@@ -191,6 +192,13 @@ def _owned_workloads(factory: WorkloadFactory) -> Iterator[SampleObject]:
     yield SampleObject("owned-workloads", "pod that claims to be suspended by its owner", pod)
 
 
+def _priority_classes(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    for queue in factory.queues:
+        job = factory.queued_job("critical", queue)
+        job["spec"]["template"]["spec"]["priorityClassName"] = SYSTEM_PRIORITY_CLASSES[0]
+        yield SampleObject("priority-classes", f"Job with a system PriorityClass in queue {queue}", job)
+
+
 def _toleration_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
     other = next((tenant.name for tenant in factory.cluster.tenants if tenant is not factory.tenant), "another")
     toleration = {"key": TENANT_KEY, "operator": "Equal", "value": other}
@@ -210,6 +218,7 @@ _GENERATED: dict[str, Callable[[WorkloadFactory], Iterator[SampleObject]]] = {
     "network-policy-fence": _network_policy_fence,
     "owned-workloads": _owned_workloads,
     "pool-selector": _pool_selector,
+    "priority-classes": _priority_classes,
     "queue-required": _queue_required,
     "toleration-fence": _toleration_fence,
 }

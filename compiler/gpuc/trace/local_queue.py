@@ -18,7 +18,7 @@ from gpuc.trace.workload import PRIORITY_LABEL, QUEUE_LABEL, Workload
 _STOPPED = ("Hold", "HoldAndDrain")
 _BUILTIN_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 """The namespaces of every cluster."""
-_SYSTEM_PREFIX = "system-"
+SYSTEM_PREFIX = "system-"
 """The prefix of the PriorityClasses that every cluster has."""
 
 
@@ -68,7 +68,7 @@ def priority_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
         return
     for pods in workload.pod_sets:
         name = dig(pods.pod, "priorityClassName")
-        if not isinstance(name, str) or name.startswith(_SYSTEM_PREFIX):
+        if not isinstance(name, str) or name.startswith(SYSTEM_PREFIX):
             continue
         if cluster.objects.find("scheduling.k8s.io", "PriorityClass", name) is None:
             message = f"PriorityClass {name} is not in the input; if it does not exist, the API server rejects the pods"

@@ -12,6 +12,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.kueue_scope import DEFAULT_QUEUE, why_gated, why_unmanaged
+from gpuc.trace.local_queue import SYSTEM_PREFIX
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PRIORITY_LABEL, QUEUE_LABEL, PodSet, Workload
 
@@ -181,6 +182,14 @@ def _toleration_fence(parameters: Any, workload: Workload) -> Iterator[str]:
                 yield f"the pod tolerates {key or 'every taint'}; the tenant must not use this toleration"
 
 
+def _priority_classes(_: Any, workload: Workload) -> Iterator[str]:
+    """Yields a message for each set of pods with a PriorityClass of system components."""
+    for pods in workload.pod_sets:
+        name = dig(pods.pod, "priorityClassName")
+        if isinstance(name, str) and name.startswith(SYSTEM_PREFIX):
+            yield f"priorityClassName {name} is for system components; remove priorityClassName"
+
+
 def _pool_selector(parameters: Any, workload: Workload) -> Iterator[str]:
     """Yields a message if pods select a pool of another tenant, or have to select one of several pools."""
     known = [str(pool) for _, pool in items(dig(parameters, "pools"))]
@@ -203,6 +212,7 @@ _POLICIES: dict[str, Callable[[Any, Workload], Iterator[str]]] = {
     "GpucPoolSelector": _pool_selector,
     "GpucGpuQuota": _gpu_quota,
     "GpucMpsClients": _mps_clients,
+    "GpucPriorityClasses": _priority_classes,
 }
 """Functions that yield the messages of a policy's violations, by the kind of the policy's constraints."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Literal
 
+from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Pool
 from gpuc.rehearse.classify_response import classify_response
@@ -32,6 +33,7 @@ def cases(cluster: Cluster) -> Iterator[Case]:
             yield from (_member_case(factory, request) for request in member_requests(factory))
     for factory in distinct_factories(cluster):
         yield from _quota_cases(factory)
+        yield from _priority_cases(factory)
         yield from _taint_cases(factory)
         yield from _queue_cases(factory)
 
@@ -74,6 +76,31 @@ def _quota_cases(factory: WorkloadFactory) -> Iterator[Case]:
                 request=title,
                 batch="boundaries: quota",
             )
+
+
+def _priority_cases(factory: WorkloadFactory) -> Iterator[Case]:
+    """Yields test cases in which a pod has the priority of system components.
+
+    A ResourceQuota refuses the pod, unless the policy priority-classes refuses it before.
+    """
+    stage = factory.cluster.policy_stage("priority-classes")
+    by_policy = Outcome("refused", by="policy", message="is for system components")
+    by_quota = Outcome("refused", by="quota", message="exceeded quota: gpuc-system-priority")
+    for name in SYSTEM_PRIORITY_CLASSES:
+        pod = factory.default_pod(name)
+        pod["spec"]["priorityClassName"] = name
+        title = f"{factory.namespace.name} pod with PriorityClass {name}"
+        expected = by_policy if stage == "deny" else by_quota
+        action = _dry_run_action(pod, creator(factory, pod))
+        yield Case(SUITE, title, factory.tenant.path, expected, action, request=title, batch="boundaries: quota")
+
+
+def _dry_run_action(pod: Object, user: str) -> Callable[[RehearsalContext], Outcome]:
+    def action(context: RehearsalContext) -> Outcome:
+        client = with_user(context.client, user)
+        return classify_response(client, lambda: client.create(pod, dry_run=True))
+
+    return action
 
 
 def unfilled_quotas(cluster: Cluster) -> list[str]:
