@@ -106,7 +106,7 @@ def test_c4_a_pool_without_kueue_is_counted_by_the_namespaces_that_use_it(refere
 
 
 def test_c26_a_namespace_has_only_the_declared_load_balancers_and_node_ports(reference: Cluster) -> None:
-    for quota in objects(reference, "ResourceQuota"):
+    for quota in quotas_of(reference):
         hard = quota.body["spec"]["hard"]
         expected = "1" if quota.namespace == "search-serving" else "0"
         assert (hard["services.loadbalancers"], hard["services.nodeports"]) == (expected, expected)

@@ -81,7 +81,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
     ),
     "slice of another queue": (
         job(pod(container(mig2g=1), nodeSelector={"gpuc.dev/pool": "lab-h100"})),
-        "resources", "Kueue", "resource nvidia.com/mig-2g.20gb unavailable", "no ClusterQueue has quota of",
+        "policies", "policy", "a container requests a device for which this tenant has no quota", "",
     ),
     "slice of another pool": (
         job(pod(container(mig1g=1))),
