@@ -81,7 +81,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
     ),
     "slice of another queue": (
         job(pod(container(mig2g=1), nodeSelector={"gpuc.dev/pool": "lab-h100"})),
-        "policies", "policy", "a container requests a device for which this tenant has no quota", "",
+        "policies", "policy", "a container requests nvidia.com/mig-2g.20gb; the tenant has quota only of", "",
     ),
     "slice of another pool": (
         job(pod(container(mig1g=1))),
