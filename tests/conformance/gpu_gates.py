@@ -113,6 +113,9 @@ def life_of(gate: Gate) -> Iterator[str]:
         if bool(error) == succeeds:
             yield f"{name} fails: {error}" if succeeds else f"{name} succeeds too early"
 
+    yield from run("wait-for-karpenter", succeeds=False)
+    gate.patch({"metadata": {"labels": {"karpenter.sh/registered": "true"}}})
+    yield from run("wait-for-karpenter", succeeds=True)
     yield from run("hold", succeeds=True)
     if gate.pool.reports_gpus:
         gate.report(fails=True)
